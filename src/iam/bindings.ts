@@ -1,8 +1,8 @@
-/** What an external issuer said of a person when they last signed in through it. */
+/** The identity of a person as an external issuer asserted it at their last sign-in. */
 export type ExternalIdentity = {
   readonly issuer: string
   readonly subject: string
-  /** Only claims that bindings ask about. */
+  /** Only the claims that bindings ask for. */
   readonly claims: Readonly<Record<string, readonly string[]>>
 }
 
@@ -13,7 +13,7 @@ export type Binding = {
   readonly claimValue: string
 }
 
-/** Whether a binding speaks of the person. Values are compared exactly. */
+/** Returns whether the binding applies to the person. Claim values are compared exactly. */
 export function isBoundBy(
   identity: (ExternalIdentity & { readonly tenantId: string }) | undefined,
   { tenantId, issuer, claim, claimValue }: Binding,

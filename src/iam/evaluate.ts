@@ -43,14 +43,14 @@ import { type ScopeNode, scopeText } from './scopeTree.ts'
 /** Where a principal holds an action: at and below `granted`, but not at or below `denied`. Both are canonical texts. */
 export type ScopesOfAction = { readonly granted: readonly string[]; readonly denied: readonly string[] }
 
-/** The boundaries that assignments of a principal reach into; `everywhere` when one of them stands at `/`. */
+/** The boundaries that a principal's assignments reach; `everywhere` if one of the assignments is at `/`. */
 export type BoundariesOfPrincipal = { readonly everywhere: boolean; readonly boundaryIds: readonly string[] }
 
 /**
- * Answers who may do what where (interface section 5). A deny beats every grant; grants count at their scope and below,
- * through groups of any depth; data actions are held through data patterns only, root actions through assignments at
- * `/` only. Times are milliseconds since the epoch and come from the caller, so that an answer depends on its question
- * and the policy alone. An unknown action or a text that is not a scope is allowed to nobody.
+ * Answers who may do what where (interface section 5). A deny overrides every grant. Grants apply at their scope and
+ * below, through nested groups of any depth. Only data patterns grant data actions, and only assignments at `/` grant
+ * root actions. Callers pass times in milliseconds since the epoch, so an answer depends on the question and the policy
+ * alone. Unknown actions and invalid scopes are allowed to nobody.
  */
 export class Evaluator {
   readonly policy: PolicyIndex
@@ -60,7 +60,7 @@ export class Evaluator {
   }
 
   isAllowed(principalId: string, action: string, scope: string, at: number): boolean {
-    // Every way to be allowed starts from a record that names the principal or a group of it.
+    // Every grant names the principal or one of its groups, so an unknown principal is allowed nothing.
     const principal = this.policy.principals.find(principalId)
     if (principal === undefined) return false
     const wanted = wantedAction(action)
@@ -71,12 +71,12 @@ export class Evaluator {
     return this.#trustFor(principal, wanted, place, at) !== undefined
   }
 
-  /** The same answer with its reason and the record that decided; of several records, the one at the widest scope. */
+  /** Like `isAllowed`, with the reason and the deciding record; of several, the one at the widest scope. */
   explain(principalId: string, action: string, scope: string, at: number): Decision {
     const wanted = wantedAction(action)
     const place = this.policy.scopes.locate(scope)
     if (wanted === undefined || place === undefined) return { allowed: false, reason: 'NoAssignment' }
-    // Somebody whom no record names is still one of everyone.
+    // Denies for everyone apply even to a principal that no record names.
     const principal = this.policy.principals.find(principalId) ?? new PrincipalNode(principalId)
     const denial = this.#decidingDenial(principal, wanted, place, at)
     if (denial !== undefined) {
@@ -91,7 +91,7 @@ export class Evaluator {
     return { allowed: false, reason: wanted.known?.isRoot ? 'RootOnly' : 'NoAssignment' }
   }
 
-  /** Every action of the interface that the principal holds at the scope, in the order of ACTIONS. */
+  /** Returns every action of the interface that the principal holds at the scope, in the order of ACTIONS. */
   permissionsAt(principalId: string, scope: string, at: number): ActionName[] {
     const principal = this.policy.principals.find(principalId)
     const place = this.policy.scopes.locate(scope)
@@ -107,7 +107,7 @@ export class Evaluator {
     return actionNames(held)
   }
 
-  /** Where the principal holds the action: what a list over many scopes filters by. */
+  /** Returns where the principal holds the action. Lists over many scopes filter by it. */
   scopesWith(principalId: string, action: string, at: number): ScopesOfAction {
     const principal = this.policy.principals.find(principalId)
     const wanted = wantedAction(action)
@@ -128,7 +128,7 @@ export class Evaluator {
     return { granted: open.map(scopeText), denied: closed.map(scopeText) }
   }
 
-  /** The boundaries in which assignments, of the principal or of its groups, stand or that they hold. */
+  /** Returns the boundaries that the assignments of the principal and its groups reach. */
   boundariesOf(principalId: string, at: number): BoundariesOfPrincipal {
     const principal = this.policy.principals.find(principalId)
     const boundaryIds = new Set<string>()
@@ -144,7 +144,7 @@ export class Evaluator {
     return { everywhere, boundaryIds: [...boundaryIds] }
   }
 
-  /** Display names of the roles that count at this very scope, through the principal's own assignments and its groups'. */
+  /** Returns the display names of the roles that the principal or one of its groups has at exactly this scope. */
   rolesAt(principalId: string, scope: string, at: number): string[] {
     const principal = this.policy.principals.find(principalId)
     const node = this.policy.scopes.find(scope)
@@ -159,9 +159,9 @@ export class Evaluator {
   }
 
   /**
-   * Whether the principal may hand these permissions on at the scope: it must hold every action of them itself, there
-   * and everywhere below (a deny on a part of the scope would otherwise be shed by granting to a second account), by
-   * assignment (what a trust lends is not the borrower's to give).
+   * Returns whether the principal may grant these permissions at the scope. It must itself hold every action there and
+   * everywhere below: otherwise it could evade a deny below the scope by granting to a second account. Only assignments
+   * count, because a borrower may not pass on what a trust lends.
    */
   holdsAll(principalId: string, permissions: Permissions, scope: string, at: number): boolean {
     const principal = this.policy.principals.find(principalId)
@@ -225,7 +225,7 @@ export class Evaluator {
     return found.sort(widestFirst(principal))[0]
   }
 
-  /** The trust that lends the principal the action here. Trusts lend at the boundary and in all of it. */
+  /** Returns the trust that lends the principal the action at this place. A trust lends in the whole boundary. */
   #trustFor(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): TrustEntry | undefined {
     for (const { trust, trusted } of this.#trustsInto(place, at)) {
       if (this.#holdsThrough(principal, trust, trusted, wanted, at)) return trust
@@ -265,7 +265,7 @@ export class Evaluator {
     return denied
   }
 
-  /** Denies that reach the principal, wherever they stand. */
+  /** Yields the denies that apply to the principal, at any scope. */
   *#denialsOf(principal: PrincipalNode, at: number): Generator<Denial> {
     for (const subject of [this.policy.everyone, ...withGroups(principal)]) {
       for (const head of subject.denials?.values() ?? []) {
@@ -289,7 +289,7 @@ export class Evaluator {
     return [...all].filter((denial) => denial.scope !== node && node.contains(denial.scope) && at < denial.expiresAt)
   }
 
-  /** Everything whose patterns can tell one open action from another for this principal. */
+  /** Returns all permissions whose patterns can distinguish open actions for this principal. */
   #permissionsNear(principal: PrincipalNode, at: number): CompiledPermissions[] {
     const near = new Set<CompiledPermissions>()
     for (const subject of withGroups(principal)) {

@@ -4,7 +4,7 @@ import { type Denial, type Grant, groupsOf, type PrincipalNode } from './princip
 import type { DecidingGrant } from './records.ts'
 import { type ScopeNode, scopeText } from './scopeTree.ts'
 
-/** Widest scope first, then what names the principal itself, then by id, so that the order of arrival shows nowhere. */
+/** Orders by widest scope, then direct records before those of groups, then id, so that insertion order never shows. */
 export function widestFirst(principal: PrincipalNode): (one: Grant | Denial, other: Grant | Denial) => number {
   const distance = (entry: Grant | Denial) => (entry.principal === principal ? 0 : 1)
   return (one, other) =>

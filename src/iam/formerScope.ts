@@ -1,16 +1,16 @@
 const IN_GROUP = '/resources/'
-/** No collection begins so. */
+/** No collection name starts with this prefix. */
 const FORMER = `${IN_GROUP}former`
 
 /**
- * Where a deny counts whose resource is gone: beside the resource, in a collection that no kind has. There it reaches
- * nothing that exists, nor what is made anew under the name, but still tells from whom the former one was kept.
- *
+ * Returns the scope to which a deny moves when its resource is deleted: beside the resource, in a collection that no
+ * kind has. There the deny affects nothing that exists and no new resource of the same name, but still records who was
+ * denied access to the deleted one.
  * @param scope the text of a scope
- * @returns undefined for what is no resource: denies at a boundary or a group go with it
+ * @returns undefined unless the scope is a resource: denies at a boundary or a group are deleted with it
  */
 export function formerScope(scope: string): string | undefined {
-  // The last one: a group may be called so.
+  // Use the last match, because a group may be called `resources` too.
   const at = scope.lastIndexOf(IN_GROUP)
   return at < 0 ? undefined : `${scope.slice(0, at)}${FORMER}${scope.slice(at + IN_GROUP.length)}`
 }

@@ -4,7 +4,7 @@ import { parseScope } from '../core/scope.ts'
 import { actionNames, compilePermissions, type Permissions } from './permissions.ts'
 import { isAssignableAtRoot, isRootOnly, type Role } from './roles.ts'
 
-/** What the granter holds, as the evaluator answers it. */
+/** What the granter holds, according to the evaluator. */
 export type Holdings = {
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean
   rolesAt(principalId: string, scope: string): readonly string[]
@@ -12,7 +12,7 @@ export type Holdings = {
 
 export type Grant = {
   granterId: string
-  /** Everybody who gains by it: the principal, or the members of a group however deep. */
+  /** Everybody who gains access: the principal, or all direct and nested members of the group. */
   gainerIds: ReadonlySet<string>
   role: Role
   scope: string
@@ -24,7 +24,7 @@ export type GrantRefusal =
   /** The granter lacks these actions at the scope or somewhere below it. */
   | { readonly kind: 'ExceedsGranter'; readonly actions: readonly string[] }
 
-/** The words of refusals, for REST, for the webhook and for the admission policy that stands before it. */
+/** Messages of refusals, shared by REST, the webhook and the admission policy in front of it. */
 export const GRANT_REFUSALS = {
   unreadable: (role: string) => `The role "${role}" has an invalid pattern, so it grants nothing: see its condition.`,
   unknown: (role: string) => `There is no role "${role}": names must match exactly.`,
@@ -38,9 +38,9 @@ const PLATFORM_OWNER = 'Platform Owner'
 const ROOT_GRANTERS: readonly string[] = ['Owner', PLATFORM_OWNER]
 
 /**
- * Why a role may not be given; undefined if it may. Nobody gives what they do not hold at the scope and everywhere
- * below it. The one exception is a Platform Owner at `/`, who may give any role to others and never to themselves, nor
- * to a group that they are in. That the granter holds the grant action itself is asked before.
+ * Returns why a role may not be granted, or undefined if it may. Nobody may grant what they do not hold at the scope
+ * and everywhere below. A Platform Owner at `/` may grant any role to others, but not to themselves or to a group of
+ * theirs. The caller has already checked that the granter holds the grant action.
  */
 export function refusalOf({ granterId, gainerIds, role, scope }: Grant, holdings: Holdings): GrantRefusal | undefined {
   if (isRootOnly(role)) {
@@ -48,7 +48,7 @@ export function refusalOf({ granterId, gainerIds, role, scope }: Grant, holdings
     if (scope !== ROOT || !isGranter) return { kind: 'RootOnly' }
   }
   if (scope === ROOT && !isAssignableAtRoot(role)) return { kind: 'RootOnly' }
-  // What a correction would make of it, nobody can hold yet.
+  // Nobody can hold the role yet, because nobody knows what it will grant once its patterns are corrected.
   if (!isReadable(role)) return { kind: 'ExceedsGranter', actions: [...role.actions, ...role.dataActions] }
   const isPlatformOwner = holdings.rolesAt(granterId, ROOT).includes(PLATFORM_OWNER)
   if (isPlatformOwner && !gainerIds.has(granterId)) return undefined
@@ -61,7 +61,7 @@ function missingActions(granterId: string, role: Role, scope: string, holdings: 
   const set = parseScope(scope)?.level === 'root' ? granted.atRoot : granted.belowRoot
   const lacks = (name: string) => !holdings.holdsAll(granterId, only(name), scope)
   const missing: string[] = actionNames(set).filter(lacks)
-  // What gateways ask about has no place among the actions: its patterns stand for it.
+  // Open actions are not listed in ACTIONS, so report the patterns of the role instead.
   return missing.length > 0 ? missing : [...role.actions, ...role.dataActions]
 }
 

@@ -1,17 +1,17 @@
-/** Groups by id with the ids that they list: people, service accounts and other groups. */
+/** The member ids of each group, by group id: people, service accounts and other groups. */
 export type Memberships = ReadonlyMap<string, readonly string[]>
 
-/** Groups in groups may go this deep; deeper ones nobody understands any more. */
+/** The deepest allowed nesting of groups. Deeper nesting is hard to understand. */
 export const GROUP_DEPTH_MAX = 5
 
-/** Everybody in a group however deep, itself included; of anybody else only themselves. A loop ends where it closes. */
+/** Returns the id and, if it is a group, all direct and nested members. Cycles are safe. */
 export function everyoneIn(id: string, groups: Memberships): Set<string> {
   const found = new Set([id])
   for (const next of found) for (const member of groups.get(next) ?? []) found.add(member)
   return found
 }
 
-/** The groups that hold somebody, directly or through groups. */
+/** Returns the groups that contain the id, directly or through other groups. */
 export function groupsAround(id: string, groups: Memberships): Set<string> {
   const found = new Set([id])
   for (const next of found) for (const [group, members] of groups) if (members.includes(next)) found.add(group)
@@ -19,7 +19,7 @@ export function groupsAround(id: string, groups: Memberships): Set<string> {
   return found
 }
 
-/** Why a group may not have these members: it would be in itself, or groups would go too deep. */
+/** Returns why a group may not have these members: it would contain itself, or the nesting would be too deep. */
 export function brokenNesting(
   id: string,
   memberIds: readonly string[],
@@ -36,7 +36,7 @@ function parentsOf(id: string, groups: Memberships): string[] {
   return [...groups].flatMap(([group, members]) => (members.includes(id) ? [group] : []))
 }
 
-/** Steps from a group to the farthest one, counted no further than what is too deep anyway. */
+/** Returns the length of the longest path from a group, counting no further than the first depth that is too deep. */
 function longestWay(id: string, onward: (id: string) => readonly string[]): number {
   let level = new Set([id])
   for (let steps = 0; steps <= GROUP_DEPTH_MAX; steps += 1) {

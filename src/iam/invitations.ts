@@ -2,12 +2,12 @@ import { counted } from '../core/counted.ts'
 import type { MemberInvitation } from '../crds/invitations.ts'
 
 /**
- * The life of an invitation (interface sections 3, 7 and 8), without I/O: what may be done with one now, and which code
- * answers where it may not. Times are milliseconds since the epoch.
+ * The lifecycle of an invitation (interface sections 3, 7 and 8), without I/O: what is allowed now, and the error code
+ * if it is not. Times are milliseconds since the epoch.
  */
 export type InvitationState = MemberInvitation['spec']['state']
 
-/** What the rules look at. */
+/** The fields that the rules read. */
 export type InvitationFacts = Pick<
   MemberInvitation['spec'],
   'state' | 'expiresAt' | 'hasAccount' | 'resendCount' | 'lastSentAt' | 'expiryAnswered'
@@ -25,9 +25,9 @@ export type InvitationCode =
 export type Refusal = { readonly code: InvitationCode; readonly message: string }
 
 export type ResendLimits = {
-  /** So many are always allowed. */
+  /** The number of resends that are always allowed. */
   readonly free: number
-  /** After them, one whenever so many milliseconds have passed since the last. */
+  /** After those, the minimum number of milliseconds between resends. */
   readonly interval: number
 }
 export const RESEND_LIMITS: ResendLimits = { free: 3, interval: 24 * 3_600_000 }
@@ -40,19 +40,19 @@ export function isOpen(state: InvitationState): boolean {
   return state === 'Pending' || state === 'AwaitingLogin'
 }
 
-/** The state as of now: what is open and past its time is Expired, whether or not somebody wrote that yet. */
+/** Returns the current state: an open invitation past its expiry is Expired even if nobody has stored that yet. */
 export function stateAt({ state, expiresAt }: InvitationFacts, now: number): InvitationState {
   return isOpen(state) && now >= Date.parse(expiresAt) ? 'Expired' : state
 }
 
-/** DELETE. An expired invitation may be revoked: nothing was taken. */
+/** For DELETE. An expired invitation may be revoked, because nobody accepted it. */
 export function refuseRevoke({ state }: InvitationFacts): Refusal | undefined {
   if (state === 'Accepted') return refuse('already_accepted', 'The invitation has already been accepted.')
   if (state === 'Revoked') return refuse('already_revoked', 'The invitation has already been revoked.')
   return undefined
 }
 
-/** When the next resend is allowed; undefined while one is allowed now, or none ever will be. */
+/** Returns when the next resend is allowed; undefined if one is allowed now, or if none will ever be. */
 export function nextResendAt(
   facts: InvitationFacts,
   now: number,
@@ -81,8 +81,8 @@ export function refuseResend(
 }
 
 /**
- * The first call after the expiry is told so, whoever wrote the state; later ones are told of the state. The caller
- * notes that it was told.
+ * The first call after the expiry is refused with `expired`, whoever stored the state; later calls with
+ * `invalid_state`. The caller stores that `expired` was answered.
  */
 function refuseOver(facts: InvitationFacts, now: number): Refusal | undefined {
   const state = stateAt(facts, now)
@@ -92,7 +92,7 @@ function refuseOver(facts: InvitationFacts, now: number): Refusal | undefined {
   return refuse('invalid_state', `The invitation is ${state}.`)
 }
 
-/** Set-password, past the token. `isRepeat`: the password was set before, the same answer is given again. */
+/** Decides set-password after the token check. `isRepeat`: the password was already set, answer the same again. */
 export function decideSetPassword(
   facts: InvitationFacts,
   now: number,
@@ -106,16 +106,16 @@ export function decideSetPassword(
   return { refusal: undefined, isRepeat: facts.state === 'AwaitingLogin' }
 }
 
-/** An account as accepting sees it. */
+/** The account that accepts an invitation. */
 export type Acceptor = { readonly email: string | undefined; readonly emailVerified: boolean }
 
-/** Comes before the token is looked at. An account without an address has nothing to verify: it does not match. */
+/** Checked before the token. An account without an address is left to `refuseAccept`: it does not match. */
 export function refuseUnverified({ email, emailVerified }: Acceptor): Refusal | undefined {
   if (email === undefined || emailVerified) return undefined
   return refuse('email_not_verified', 'The e-mail address of your account is not verified yet.')
 }
 
-/** Accept, after the token is checked. A caller who was not invited learns nothing of the state. */
+/** Decides acceptance after the token check. Callers who were not invited learn nothing about the state. */
 export function refuseAccept(
   facts: InvitationFacts & Pick<MemberInvitation['spec'], 'email'>,
   acceptor: Acceptor,
@@ -130,7 +130,7 @@ export function refuseAccept(
   return refuse('invalid_state', 'The invitation is for a new account: set its password first.')
 }
 
-/** Addresses are compared without regard to case. */
+/** Compares addresses case-insensitively. */
 export function isSameAddress(one: string, other: string): boolean {
   return one.trim().toLowerCase() === other.trim().toLowerCase()
 }

@@ -5,31 +5,31 @@ import type { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 export const JIT_STATES = ['Pending', 'Active', 'Denied', 'Cancelled', 'Expired', 'Ended'] as const
 export type JitState = (typeof JIT_STATES)[number]
 
-/** How long a request may wait for a decision. */
+/** How long a request waits for a decision before it expires. */
 export const PENDING_MILLISECONDS = 86_400_000
 
 export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
   readonly metadata: { readonly name: string; readonly creationTimestamp?: string }
 }
 
-/** When a request that nobody decided runs out; undefined if its creation cannot be read. */
+/** Returns when an undecided request expires; undefined if its creation time is unreadable. */
 export function pendingUntil({ metadata }: JitObject): number | undefined {
   return readTime(metadata.creationTimestamp, PENDING_MILLISECONDS)
 }
 
-/** When the role is over; undefined for what was not approved. Milliseconds since the epoch. */
+/** Returns when the granted role ends, in milliseconds since the epoch; undefined unless the request was approved. */
 export function activeUntil({ spec }: Pick<JitObject, 'spec'>): number | undefined {
   return spec.decision === 'Approved' ? readTime(spec.decidedAt, spec.durationMinutes * 60_000) : undefined
 }
 
-/** What a request is at this moment: told from the decision and the time, so that nobody must write that time passed. */
+/** Returns the state of a request now, derived from decision and time, so that nobody must store an expiry. */
 export function jitState(request: JitObject, now: number): JitState {
   const { decision } = request.spec
   switch (decision) {
     case undefined:
       return now < (pendingUntil(request) ?? Number.POSITIVE_INFINITY) ? 'Pending' : 'Expired'
     case 'Approved':
-      // An approval without a readable time would have no end. An assignment that somebody took away ended it.
+      // Without a readable time an approval would never end. It also ends if somebody deletes its assignment.
       if (!(now < (activeUntil(request) ?? 0))) return 'Ended'
       return request.status?.state === 'Ended' ? 'Ended' : 'Active'
     default:
@@ -37,16 +37,16 @@ export function jitState(request: JitObject, now: number): JitState {
   }
 }
 
-/** The name of the assignment that an approval makes; every attempt to make it meets the first. */
+/** Returns the name of the assignment that an approval creates. It is the same for every retry. */
 export function jitAssignmentName({ metadata }: Pick<JitObject, 'metadata'>): string {
   return uuidV5(`jit/${metadata.name}`)
 }
 
 /**
- * What the assignment of an approved request says. It names the life of the scope that the request was about, so that a
- * thing made anew meanwhile is not opened by it. Undefined if nothing is approved, or the request is of no life.
- *
- * @param scopeIncarnation of the request
+ * Returns the assignment spec for an approved request. It names the incarnation of the requested scope, so that it does
+ * not apply to an object that was recreated in the meantime. Undefined if the request is not approved or has no
+ * incarnation.
+ * @param scopeIncarnation the incarnation of the scope when it was requested
  */
 export function jitAssignmentSpec(
   request: JitObject,

@@ -1,12 +1,12 @@
 import { ACTIONS, type ActionName, isKnownAction } from '../core/actions.ts'
 import type { AnyKind } from '../crds/define.ts'
 
-/** A verb of the API server, or a virtual one of ours (`readsecrets`, `grant`) that only authorizers are asked about. */
+/** A verb of the API server, or a virtual verb (`readsecrets`, `grant`), which only authorizers are asked about. */
 export type KubernetesVerb = string
 
 /**
- * What one kind says about its actions, once: which verbs on its resource need which action. ClusterRoles, the mapping
- * of access reviews and the field policy all come from it. Actions that no kind names are REST only.
+ * Declares once, for one kind, which verbs on its resource need which action. ClusterRoles, the mapping of access
+ * reviews and the field policy are derived from it. Actions that no kind declares exist in REST only.
  */
 export type KindActions = {
   readonly group: string
@@ -21,15 +21,15 @@ export type KubernetesForm = {
 }
 
 export type KubernetesForms = {
-  /** What the action is in Kubernetes: a form for each kind that names it; empty for an action that is REST only. */
+  /** Returns the form of the action for each kind that declares it; empty if it exists in REST only. */
   formsOf(action: ActionName): readonly KubernetesForm[]
-  /** The action that a request to the API server needs; undefined for what no kind declares, which nobody is allowed. */
+  /** Returns the action that a request to the API server needs; undefined, and so denied, if no kind declares it. */
   actionOf(group: string, resource: string, verb: KubernetesVerb): ActionName | undefined
 }
 
 const VERB = /^[a-z]+$/
 
-/** Behind the prefix of a kind: the verbs on its resource. Data actions are virtual verbs, `readSecrets` as `readsecrets`. */
+/** The verbs by suffix of an action. A data action becomes a virtual verb: `readSecrets` is `readsecrets`. */
 const STANDARD_VERBS: Readonly<Record<string, readonly KubernetesVerb[]>> = {
   read: ['get', 'list', 'watch'],
   write: ['create', 'update', 'patch'],
@@ -39,8 +39,8 @@ const STANDARD_VERBS: Readonly<Record<string, readonly KubernetesVerb[]>> = {
 type DeclaringKind = Pick<AnyKind, 'resource' | 'actions' | 'forms' | 'scale'>
 
 /**
- * What the kinds declare, written out: the standard forms of the actions below their prefix, with what they say
- * themselves over it. Throws RangeError for an unknown action.
+ * Expands the declarations of the kinds: the standard forms of the actions below their prefix, overridden by the
+ * explicit forms. Throws RangeError for an unknown action.
  */
 export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
   return [...kinds].flatMap((kind) => {
@@ -55,7 +55,7 @@ export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
   })
 }
 
-/** What the kinds declare of their objects in the platform's own namespace, which are asked for at the root. */
+/** Returns what the kinds declare for objects in the platform's own namespace, which are checked at the root. */
 export function actionsInPlatform(kinds: Iterable<Pick<AnyKind, 'resource' | 'platformForms'>>): KindActions[] {
   return [...kinds].flatMap(({ resource: { group, plural }, platformForms = {} }) => {
     const unknown = Object.keys(platformForms).find((name) => !isKnownAction(name))
@@ -77,8 +77,9 @@ function standardForms(prefix: string | undefined): Record<string, readonly Kube
 }
 
 /**
- * Gathers the declarations of all kinds. Throws RangeError if two actions claim one verb of a resource, because a
- * request would then need both or either, or if a verb is not a lower-case word (`*` would give what comes later too).
+ * Collects the declarations of all kinds. Throws RangeError if two actions claim one verb of a resource, since a
+ * request would need both or either, or if a verb is not a lower-case word (`*` would include verbs that are added
+ * later).
  */
 export function gatherKubernetesForms(kinds: Iterable<KindActions>): KubernetesForms {
   const forms = new Map<string, KubernetesForm[]>()

@@ -3,7 +3,7 @@ import { type ActionSet, coversOpenAction, hasAction } from './permissions.ts'
 import { type Denial, type Grant, groupsOf, type PrincipalNode, scopeBit } from './principals.ts'
 import type { ScopeNode } from './scopeTree.ts'
 
-/** What is asked about: an action of the interface, or one below an open prefix. */
+/** The action that a question is about: one of the interface, or one below an open prefix. */
 export type Wanted = { readonly known: ActionDefinition | undefined; readonly name: string }
 
 export function wantedAction(name: string): Wanted | undefined {
@@ -11,12 +11,12 @@ export function wantedAction(name: string): Wanted | undefined {
   return known !== undefined || isOpenAction(name) ? { known, name } : undefined
 }
 
-/** By an assignment at the root, which every question asks about. */
+/** Grants by an assignment at the root, which every decision checks. */
 export function grantsAtRoot({ rootGrants }: PrincipalNode, wanted: Wanted, at: number): boolean {
   return rootGrants !== undefined && firstPermitting(rootGrants, wanted, at)
 }
 
-/** By an assignment at the place or above it, below the root. */
+/** Grants by an assignment at the place or above it, but below the root. */
 export function grantsBelowRoot(subject: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
   for (let node: ScopeNode = place; node.parent !== undefined; node = node.parent) {
     if ((subject.grantedScopes & scopeBit(node)) === 0) continue
@@ -49,7 +49,7 @@ export function firstPermitting(head: Grant, wanted: Wanted, at: number): boolea
   return false
 }
 
-/** An assignment counts before it expires, and where its role may be assigned at all. */
+/** Returns whether an assignment is in effect: it has not expired, and its role may be assigned at such a scope. */
 export function counts(grant: Grant, at: number): boolean {
   if (grant.expiresAt !== undefined && !(at < grant.expiresAt)) return false
   return grant.scope.parent === undefined ? grant.role.assignableAtRoot : grant.role.assignableBelowRoot
@@ -80,7 +80,7 @@ export function denies(denial: Denial, wanted: Wanted, at: number): boolean {
 
 const OWNER = 'Owner'
 
-/** Owners at the root, by an assignment of their own or of a group. */
+/** Returns whether the principal is Owner at the root, directly or through a group. */
 function isRootOwner(principal: PrincipalNode, at: number): boolean {
   return withGroups(principal).some((subject) => {
     for (let grant = subject.rootGrants; grant !== undefined; grant = grant.next) {
@@ -91,8 +91,8 @@ function isRootOwner(principal: PrincipalNode, at: number): boolean {
 }
 
 /**
- * A deny spares a principal that it excludes by name or by one of its groups. One below the root spares Owners of the
- * platform too, also where they became that later: no tenant locks out who runs it.
+ * Returns whether the deny exempts the principal or one of its groups. A deny below the root never applies to Owners at
+ * the root, even if they became that later, so that no tenant can lock out the people who run the platform.
  */
 export function isExcluded(denial: Denial, principal: PrincipalNode, at: number): boolean {
   const { excluded } = denial
@@ -105,7 +105,7 @@ export function withGroups(principal: PrincipalNode): PrincipalNode[] {
   return [principal, ...groupsOf(principal)]
 }
 
-/** The records at a place and above it. */
+/** Yields the records at a place and above it. */
 export function* upwards<Self extends { next: Self | undefined }>(
   index: ReadonlyMap<ScopeNode, Self> | undefined,
   place: ScopeNode,

@@ -1,13 +1,13 @@
 import { isKnownAction, OPEN_ACTION_PREFIXES } from '../core/actions.ts'
 import type { CompiledPermissions } from './permissions.ts'
 
-/** A segment that no pattern can name. */
+/** A segment that no pattern can contain. */
 const FRESH = '~'
 
 /**
- * Open actions cannot be listed, yet whether one role grants more of them than another must be decided. Patterns tell
- * actions apart by how they begin and how they end only. So one action for each beginning, alone and with each ending,
- * with a segment between that no pattern names, stands for all: roles that agree on these agree on every open action.
+ * Returns sample actions that decide whether one role grants more open actions than another. Open actions cannot be
+ * listed, but patterns distinguish them only by prefix and suffix. So each prefix, alone and with each suffix, around a
+ * segment that no pattern contains, represents all: roles that agree on these samples agree on every open action.
  */
 export function openActionWitnesses(permissions: readonly CompiledPermissions[]): string[] {
   const heads = new Set<string>(OPEN_ACTION_PREFIXES)

@@ -1,20 +1,20 @@
 export const ORPHAN_REASONS = ['ScopeMissing', 'PrincipalMissing', 'RoleMissing', 'Expired'] as const
 export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 
-/** What is known around a grant, from the caches. */
+/** What the caches say about a grant. */
 export type GrantFacts = {
-  /** Of the object at the scope: undefined if there is none. The root always is. */
+  /** The object at the scope; undefined if there is none. The root always exists. */
   readonly scope: { readonly incarnation: string | undefined } | undefined
-  /** The life of that object which the grant names; undefined if it names none. */
+  /** The incarnation of that object that the grant names; undefined if it names none. */
   readonly scopeIncarnation: string | undefined
   readonly hasPrincipal: boolean
-  /** True of what needs no role. */
+  /** True also for grants that need no role. */
   readonly hasRole: boolean
   /** Milliseconds since the epoch. */
   readonly expiresAt: number | undefined
 }
 
-/** Why a grant is left over and grants nothing that anybody meant; undefined if it is in use. First reason wins. */
+/** Returns why a grant is orphaned (nobody intended what it grants); undefined if in use. The first reason wins. */
 export function orphanReason(facts: GrantFacts, now: number): OrphanReason | undefined {
   const { scope, scopeIncarnation, hasPrincipal, hasRole, expiresAt } = facts
   const isOtherLife = scopeIncarnation !== undefined && scope?.incarnation !== scopeIncarnation

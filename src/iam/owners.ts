@@ -1,9 +1,9 @@
-/** When somebody holds something: milliseconds since the epoch, `until` not included. */
+/** A period in which somebody holds a role, in milliseconds since the epoch; `until` is exclusive. */
 export type Tenure = { readonly from: number; readonly until: number }
 
 const isHeld = (tenures: readonly Tenure[], at: number) => tenures.some(({ from, until }) => from <= at && at < until)
 
-/** Whether at each moment of some tenures there is one of the others. */
+/** Returns whether `others` cover every moment of `tenures`. */
 export function covers(others: readonly Tenure[], tenures: readonly Tenure[]): boolean {
   // Nothing changes between these moments.
   const moments = [...others, ...tenures].flatMap(({ from, until }) => [from, until])
@@ -11,8 +11,8 @@ export function covers(others: readonly Tenure[], tenures: readonly Tenure[]): b
 }
 
 /**
- * Whether a role may be taken away: others govern all the while, or when it would have ended by itself. So whoever was
- * lent a role cannot keep it by denying those who lent it something until then.
+ * Returns whether a role may be removed: others hold it throughout, or at least when this tenure would have ended
+ * anyway. The second case prevents the holder of a temporary role from keeping it by denying the people who lent it.
  */
 export function mayGo(others: readonly Tenure[], role: Tenure): boolean {
   return covers(others, [role]) || isHeld(others, role.until)

@@ -1,6 +1,6 @@
 import { counted } from '../core/counted.ts'
 
-/** What a password of the local provider must be (records of section 14). */
+/** The requirements for passwords of the local provider (records of section 14). */
 export type PasswordPolicy = {
   readonly minLength: number
   readonly maxLength: number
@@ -8,7 +8,7 @@ export type PasswordPolicy = {
   readonly minLowerCase: number
   readonly minUpperCase: number
   readonly minSpecialChars: number
-  /** Whether it may hold the e-mail address. */
+  /** Whether the password may contain the e-mail address. */
   readonly allowEmail: boolean
 }
 
@@ -24,7 +24,7 @@ export const PASSWORD_POLICY: PasswordPolicy = {
 
 type PasswordRule = { sentence: string; isBroken: (characters: readonly string[], email: string) => boolean }
 
-/** How many characters match; a character is a code point, so that an accent or emoji does not count double. */
+/** Returns how many characters match. Characters are code points, so accents and emoji count once. */
 function count(characters: readonly string[], pattern: RegExp): number {
   return characters.filter((character) => pattern.test(character)).length
 }
@@ -71,12 +71,12 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
   ]
 }
 
-/** The rules as sentences, for people who choose a password. */
+/** Returns the rules as sentences, for people who choose a password. */
 export function policySentences(policy: PasswordPolicy = PASSWORD_POLICY): string[] {
   return rulesOf(policy).map(({ sentence }) => sentence)
 }
 
-/** One sentence for each broken rule, without the password; empty for a good one. */
+/** Returns one sentence for each broken rule, without the password; empty if the password is acceptable. */
 export function passwordViolations(
   password: string,
   email: string | undefined,

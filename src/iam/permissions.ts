@@ -1,7 +1,7 @@
 import { type ActionPattern, compilePattern, matchesPattern } from '../core/actionPatterns.ts'
 import { ACTIONS, type ActionDefinition, type ActionName } from '../core/actions.ts'
 
-/** What a role grants, as it is written: patterns, `not…` taking away from the same list only. */
+/** The patterns of a role. `notActions` subtracts from `actions` only, `notDataActions` from `dataActions` only. */
 export type Permissions = {
   readonly actions: readonly string[]
   readonly notActions: readonly string[]
@@ -9,7 +9,7 @@ export type Permissions = {
   readonly notDataActions: readonly string[]
 }
 
-/** A set of actions as bits, the place of each being its index in ACTIONS. */
+/** A bit set of actions; the bit of an action is its index in ACTIONS. */
 export type ActionSet = Uint32Array
 
 const WORDS = Math.ceil(ACTIONS.length / 32)
@@ -31,12 +31,12 @@ export function unite(set: ActionSet, more: ActionSet): void {
   for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) | (more[word] ?? 0)
 }
 
-/** Takes all of `less` out of `set`. */
+/** Removes all of `less` from `set`. */
 export function subtract(set: ActionSet, less: ActionSet): void {
   for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) & ~(less[word] ?? 0)
 }
 
-/** Keeps in `set` only what is in `other` too. */
+/** Keeps in `set` only what is also in `other`. */
 export function intersect(set: ActionSet, other: ActionSet): void {
   for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) & (other[word] ?? 0)
 }
@@ -50,20 +50,20 @@ export function actionNames(set: ActionSet): ActionName[] {
   return ACTIONS.filter((action) => hasAction(set, action.index)).map((action) => action.name)
 }
 
-/** Root actions: no assignment below `/` grants them. */
+/** Actions that no assignment below `/` grants. */
 export const ROOT_ACTION_SET: ActionSet = selectActions((action) => action.isRoot)
 
 export type CompiledPermissions = {
-  /** What is granted at `/`. */
+  /** The actions granted at `/`. */
   readonly atRoot: ActionSet
-  /** What is granted at any other scope: the same without root actions. */
+  /** The actions granted at any other scope: the same without root actions. */
   readonly belowRoot: ActionSet
-  /** For actions below an open prefix, which have no bit. */
+  /** The patterns, for actions below an open prefix, which have no bit. */
   readonly actions: readonly ActionPattern[]
   readonly notActions: readonly ActionPattern[]
 }
 
-/** Reads the patterns once, so that a decision is a bit. Throws InvalidActionPattern. */
+/** Compiles the patterns once, so that a decision only tests a bit. Throws InvalidActionPattern. */
 export function compilePermissions(permissions: Permissions): CompiledPermissions {
   const actions = permissions.actions.map(compilePattern)
   const notActions = permissions.notActions.map(compilePattern)
@@ -79,7 +79,7 @@ export function compilePermissions(permissions: Permissions): CompiledPermission
   return { atRoot, belowRoot, actions, notActions }
 }
 
-/** Grants nothing: stands for a role that was named before it was seen, or was deleted. */
+/** Grants nothing. Stands for a role whose definition has not arrived yet or was deleted. */
 export const NO_PERMISSIONS: CompiledPermissions = compilePermissions({
   actions: [],
   notActions: [],
@@ -87,7 +87,7 @@ export const NO_PERMISSIONS: CompiledPermissions = compilePermissions({
   notDataActions: [],
 })
 
-/** Whether an action below an open prefix is granted. */
+/** Returns whether an action below an open prefix is granted. */
 export function coversOpenAction(permissions: CompiledPermissions, action: string): boolean {
   return covers(permissions.actions, action) && !covers(permissions.notActions, action)
 }

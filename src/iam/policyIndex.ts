@@ -28,7 +28,7 @@ import { type ScopeNode, ScopeTree } from './scopeTree.ts'
 
 export type TrustEntry = {
   readonly id: string
-  /** The boundaries that grant, each with the boundary whose people it trusts. */
+  /** Each granting boundary with the boundary whose principals it trusts. */
   readonly directions: readonly { readonly granting: ScopeNode; readonly trusted: ScopeNode }[]
   readonly actions: ActionSet
   readonly openActions: ReadonlySet<string>
@@ -36,26 +36,25 @@ export type TrustEntry = {
 }
 
 /**
- * The records that decide, indexed by principal and scope. Each change costs about as much as the record itself,
- * however many there are, and the next question obeys it.
- *
- * A record that cannot be read throws (InvalidActionPattern, RangeError for a scope). A broken assignment, role or
- * trust then counts for nothing, whatever it was before. A deny takes away what can be read of it, the same after a
- * restart; with a broken scope it stays as it was. So a slip never gives anybody more.
+ * The records that decide, indexed by principal and scope. The cost of a change does not depend on the number of
+ * records, and the next decision takes it into account. An unreadable record throws (InvalidActionPattern, or
+ * RangeError for a scope). An unreadable assignment, role or trust then has no effect, whatever it granted before. A
+ * deny with unreadable patterns keeps the readable ones, also after a restart; a deny with an unreadable scope stays as
+ * it was. So a mistake never grants more.
  */
 export class PolicyIndex {
   readonly scopes = new ScopeTree()
   readonly principals = new PrincipalIndex()
-  /** Carries the denies of everyone; not among the principals, so that no principal can have its id. */
+  /** Holds the denies for everyone. It is not in `principals`, so that no principal can have its id. */
   readonly everyone = new PrincipalNode('everyone')
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
   readonly reach = new Reach(this.#grants)
-  /** Who has asked what a principal may, by its id. */
+  /** Who has asked what a principal may do, by principal id. */
   readonly readers = new Readers()
   readonly #trusts = new Map<string, TrustEntry>()
   readonly #roles = new Map<string, RoleEntry>()
-  /** By the name of a definition: where it is held. */
+  /** The keys in `#roles` of each definition, by the name of the definition. */
   readonly #keys = new Map<string, readonly string[]>()
   readonly #builtIn: ReadonlySet<string>
   readonly #builtInDisplayNames: ReadonlySet<string>
@@ -99,14 +98,14 @@ export class PolicyIndex {
 
   upsertDeny(deny: Deny): void {
     const { id, excludedPrincipalIds, expiresAt = Number.POSITIVE_INFINITY } = deny
-    // One slip among the patterns must not make the others protect nothing.
+    // One invalid pattern must not disable the others.
     const [actions, dataActions] = [readable(deny.actions), readable(deny.dataActions)]
     const permissions = compilePermissions({ actions, dataActions, notActions: [], notDataActions: [] })
     const scope = this.scopes.retain(deny.scope)
     this.removeDeny(id)
     const principal = deny.principal === 'everyone' ? this.everyone : this.principals.ensure(deny.principal.id)
     const excluded = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
-    // A time that cannot be read must not end a deny.
+    // An unreadable time must not end a deny.
     const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
     const denial: Denial = {
       id,
@@ -145,9 +144,9 @@ export class PolicyIndex {
   }
 
   /**
-   * Takes a custom role or a change of it. False if its display name belongs to another role: then the definition does
-   * not count until it is given again after the other is gone. Definitions named like a built-in role are ignored:
-   * built-in roles are part of the program and cannot be changed from outside.
+   * Adds or changes a custom role. Returns false if another role has its display name: the definition then has no
+   * effect until it is passed again after the other is removed. Definitions named like a built-in role are ignored,
+   * because built-in roles are part of the program and cannot be changed from outside.
    */
   upsertRole(role: Role): boolean {
     if (this.#builtIn.has(role.name)) return true
@@ -184,7 +183,7 @@ export class PolicyIndex {
     this.scopes.release(direction.trusted)
   }
 
-  /** Trusts are few and made at the platform root, so a list serves. */
+  /** Trusts are few and are created at the platform root, so a list is enough. */
   trusts(): Iterable<TrustEntry> {
     return this.#trusts.values()
   }
@@ -193,13 +192,13 @@ export class PolicyIndex {
     return this.#trusts.size > 0
   }
 
-  /** A group is many principals, and everyone is all of them. */
+  /** A change of a group or of everyone affects many principals, so it notifies all readers. */
   #changed({ id, members }: PrincipalNode): void {
     if (id === this.everyone.id || members !== undefined) this.readers.allChanged()
     else this.readers.changed(id, '')
   }
 
-  /** Retains a second scope; gives the first back if the second cannot be read. */
+  /** Retains a second scope; releases the first if the second is invalid. */
   #retainOr(text: string, first: ScopeNode): ScopeNode {
     try {
       return this.scopes.retain(text)
@@ -220,7 +219,7 @@ export class PolicyIndex {
     return entry
   }
 
-  /** A definition is found by its display name, and by its life for assignments that mean this one only. */
+  /** Indexes a definition by its display name and, for assignments of this incarnation only, by both. */
   #define(role: Role): boolean {
     const { name, displayName, incarnation } = role
     const lives = incarnation === undefined ? [undefined] : [undefined, incarnation]
@@ -254,7 +253,7 @@ export class PolicyIndex {
   }
 }
 
-/** Display names hold no NUL. */
+/** NUL separates safely, because display names never contain it. */
 function roleKey(displayName: string, incarnation: string | undefined): string {
   return incarnation === undefined ? displayName : `${displayName}\0${incarnation}`
 }

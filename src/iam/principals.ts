@@ -2,12 +2,12 @@ import type { CompiledPermissions } from './permissions.ts'
 import type { PrincipalGroup } from './records.ts'
 import type { ScopeNode } from './scopeTree.ts'
 
-/** A role as assignments see it; it stays the same object while its definition changes. */
+/** A role as assignments refer to it. The object stays the same when the definition changes. */
 export type RoleEntry = {
-  /** Under which the index holds it: of a display name, or of one life of the role that has it. */
+  /** The key in the index: the display name, alone or with an incarnation. */
   readonly key: string
   readonly displayName: string
-  /** Name of the definition that holds the display name now; undefined while there is none. */
+  /** The name of the definition that has the display name now; undefined if there is none. */
   holder: string | undefined
   permissions: CompiledPermissions
   assignableAtRoot: boolean
@@ -16,21 +16,21 @@ export type RoleEntry = {
 }
 
 /**
- * An assignment in the index. Those of one principal at one scope form a list through `next`: nearly every list holds
- * one, and an array for each would cost more memory than the assignment.
+ * An assignment in the index. Those of one principal at one scope form a linked list through `next`: nearly every list
+ * has one element, and an array for each would cost more memory than the assignment.
  */
 export type Grant = {
   readonly id: string
   readonly principal: PrincipalNode
   readonly role: RoleEntry
   readonly scope: ScopeNode
-  /** Undefined for those that never end: nearly all, and a number of its own for each would be one more look. */
+  /** Undefined if it never expires, as nearly all: a stored number would cost another memory access. */
   readonly expiresAt: number | undefined
   readonly jitRequestId: string | undefined
   next: Grant | undefined
 }
 
-/** A deny in the index, in a list like that of grants. */
+/** A deny in the index, in a linked list like that of `Grant`. */
 export type Denial = {
   readonly id: string
   readonly principal: PrincipalNode
@@ -42,34 +42,34 @@ export type Denial = {
 }
 
 /**
- * Every group that holds a principal, however deep, and of them what most decisions ask, close together: each group that
- * is looked at itself waits for the memory.
+ * All direct and indirect groups of a principal, with the data that most decisions need stored contiguously: each
+ * access to a group itself is likely to miss the CPU cache.
  */
 export type Closure = {
   readonly groups: readonly PrincipalNode[]
-  /** Of each of the groups. */
+  /** The number of each group, in the same order. */
   readonly numbers: readonly number[]
-  /** Those that have assignments at the root. */
+  /** The groups that have assignments at the root. */
   readonly atRoot: readonly PrincipalNode[]
-  /** Those that denies name, and perhaps some that no deny names any more. */
+  /** The groups that denies name. May include groups that no deny names any more. */
   readonly denied: readonly PrincipalNode[]
 }
 
-/** A person, service principal or group with all that names it. */
+/** A person, service principal or group with all records that name it. */
 export class PrincipalNode {
   readonly id: string
   grants: Map<ScopeNode, Grant> | undefined = undefined
-  /** Of its grants those at the root, which every question asks about. */
+  /** The grants at the root, which every decision checks. */
   rootGrants: Grant | undefined = undefined
-  /** One of 32 bits for each scope that its assignments name, or have named: spares most looks into the map. */
+  /** A bit mask of the scopes that its assignments name or have named. It saves most map lookups. */
   grantedScopes = 0
   denials: Map<ScopeNode, Denial> | undefined = undefined
-  /** No other principal of the policy has it. */
+  /** Unique among the principals of the policy. */
   readonly number: number
-  /** The groups that list it. */
+  /** The groups that list it as a member. */
   parents: Set<PrincipalNode> | undefined = undefined
   members: Set<PrincipalNode> | undefined = undefined
-  /** Undefined until asked for again after a change. */
+  /** Undefined until it is computed again after a change. */
   closure: Closure | undefined = undefined
 
   constructor(id: string, number = 0) {
@@ -80,13 +80,13 @@ export class PrincipalNode {
 
 type Entry<Self> = { readonly scope: ScopeNode; next: Self | undefined }
 
-/** Puts a record at the head of its scope's list. */
+/** Inserts a record at the head of the list of its scope. */
 function link<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
   entry.next = index.get(entry.scope)
   index.set(entry.scope, entry)
 }
 
-/** Takes a record out of its scope's list. */
+/** Removes a record from the list of its scope. */
 function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Self): void {
   const head = index.get(entry.scope)
   if (head === entry) {
@@ -100,7 +100,7 @@ function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Se
   entry.next = undefined
 }
 
-/** An assignment comes into the index of its principal. */
+/** Adds an assignment to the index of its principal. */
 export function linkGrant(grant: Grant): void {
   const { principal, scope } = grant
   principal.grants ??= new Map()
@@ -118,7 +118,7 @@ export function unlinkGrant(grant: Grant): void {
   if (scope.parent === undefined) principal.rootGrants = principal.grants.get(scope)
 }
 
-/** A deny comes into the index of its principal. */
+/** Adds a deny to the index of its principal. */
 export function linkDenial(denial: Denial): void {
   if (denial.principal.denials === undefined) forgetClosures(denial.principal)
   denial.principal.denials ??= new Map()
@@ -135,7 +135,7 @@ export function scopeBit({ number }: ScopeNode): number {
   return 1 << (number & 31)
 }
 
-/** Principals by id, with groups in groups to any depth. Principals that nothing names any more are forgotten. */
+/** Principals by id, with groups nested to any depth. Principals that nothing refers to are removed. */
 export class PrincipalIndex {
   readonly #nodes = new Map<string, PrincipalNode>()
   #made = 0
@@ -166,7 +166,7 @@ export class PrincipalIndex {
     if ((node.grants ?? node.denials ?? node.parents ?? node.members) === undefined) this.#nodes.delete(node.id)
   }
 
-  /** Replaces the members of a group; an empty list removes it. Costs as much as the members that came or went. */
+  /** Replaces the members of a group; an empty list removes it. Takes time linear in both lists. */
   setMembers(group: PrincipalGroup): void {
     const node = this.ensure(group.id)
     const wanted = new Set(group.memberIds)
@@ -192,7 +192,7 @@ export class PrincipalIndex {
 const NO_GROUPS: readonly PrincipalNode[] = []
 const NO_CLOSURE: Closure = { groups: NO_GROUPS, numbers: [], atRoot: NO_GROUPS, denied: NO_GROUPS }
 
-/** Every group that holds the principal, directly or through groups. A loop of groups ends where it meets itself. */
+/** Returns all direct and indirect groups of the principal. Cycles are safe. */
 export function closureOf(node: PrincipalNode): Closure {
   if (node.parents === undefined) return NO_CLOSURE
   if (node.closure !== undefined) return node.closure
@@ -214,7 +214,7 @@ export function groupsOf(node: PrincipalNode): readonly PrincipalNode[] {
   return closureOf(node).groups
 }
 
-/** Whoever is below a change must look its groups up again. */
+/** Invalidates the cached closures of the member and of everything below it. */
 function forgetClosures(member: PrincipalNode): void {
   const below = new Set([member])
   for (const node of below) {

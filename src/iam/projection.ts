@@ -3,7 +3,7 @@ import { actionsOfKinds, gatherKubernetesForms } from './kubernetesForm.ts'
 import { actionNames, compilePermissions, isSubset } from './permissions.ts'
 import { BUILT_IN_ROLES, isAssignableBelowRoot, type Role } from './roles.ts'
 
-/** What a projected role gives in a namespace: verbs on a resource, subresources as `<plural>/<name>`. */
+/** What a projected role grants in a namespace: verbs on a resource. Subresources are written `<plural>/<name>`. */
 export type ProjectedRight = {
   resource: { group: string; plural: string }
   verbs: readonly string[]
@@ -13,16 +13,16 @@ export type ProjectedRight = {
 export type ProjectedRole = { displayName: string; clusterRole: string; rights: readonly ProjectedRight[] }
 
 const READ = ['get', 'list', 'watch'] as const
-/** How resources run, for readers of the group: never more of Kubernetes' own kinds, and never to change them. */
+/** Lets readers of a group see how its resources run: no other built-in kinds of Kubernetes, and no writes. */
 const RUNNING: readonly ProjectedRight[] = [
   ...['pods', 'services', 'events'].map((plural) => ({ resource: { group: '', plural }, verbs: READ })),
   { resource: { group: 'events.k8s.io', plural: 'events' }, verbs: READ },
 ]
 
 /**
- * The built-in roles as ClusterRoles, which the controllers may bind in the namespaces of boundaries and groups: the
- * ceiling of what projection gives. Roles without any Kubernetes form are left out; custom roles are not projected, or
- * the ceiling would be whatever somebody writes into one.
+ * Returns the built-in roles as ClusterRoles that the controllers may bind in the namespaces of boundaries and groups:
+ * the upper limit of what projection grants. Roles without a Kubernetes form are left out. Custom roles are not
+ * projected, because otherwise anyone who can write one could raise the limit.
  */
 export function projectedRoles(kinds: readonly AnyKind[]): ProjectedRole[] {
   const forms = gatherKubernetesForms(actionsOfKinds(kinds.filter(({ placement }) => placement !== 'cluster')))
@@ -41,7 +41,7 @@ export function projectedRoles(kinds: readonly AnyKind[]): ProjectedRole[] {
   }).filter(({ rights }) => rights.length > 0)
 }
 
-/** The virtual verb `grant` on the built-in roles that hold nothing that this one lacks; a Platform Owner gives any. */
+/** Returns the verb `grant` on the built-in roles that this role includes; a Platform Owner may grant any. */
 function grantsOf(role: Role): ProjectedRight {
   const held = compilePermissions(role).belowRoot
   const given = BUILT_IN_ROLES.filter(isAssignableBelowRoot).filter(

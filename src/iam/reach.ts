@@ -1,43 +1,43 @@
-/** An assignment, as far as it says which principal has something in which boundary. */
+/** The part of an assignment that says which principal has access to which boundary. */
 type Reaching = { readonly principal: { readonly number: number }; readonly scope: { readonly boundary: number } }
 
 const FEWEST_WORDS = 64
-/** Assignments for each word of 32 bits, of which each sets two. With more, every tenth answer would be yes in vain. */
+/** Assignments per 32-bit word; each sets two bits. With more, over a tenth of the answers would be false positives. */
 const A_WORD = 4
 
 /**
- * Which boundaries the assignments of a principal reach into, as a Bloom filter. Most of what a decision asks about has
- * no assignment, and the assignments lie so wide apart that each look at one waits for the memory: a few bits for each,
- * close together, spare it. It may say yes in vain, never no in vain. Bits of assignments that are gone stay until the
- * filter is full and made anew.
+ * A Bloom filter of which boundaries the assignments of a principal reach. Most principals that a decision looks at
+ * have no assignment there, and assignments are so scattered in memory that each lookup misses the CPU cache. A few
+ * adjacent bits save that lookup. False positives are possible, false negatives are not. Bits of removed assignments
+ * remain until the filter is full and rebuilt.
  */
 export class Reach {
   readonly #assignments: ReadonlyMap<string, Reaching>
   #words = new Int32Array(FEWEST_WORDS)
-  /** How far a hash is shifted for the place of its word. */
+  /** The number of bits by which a hash is shifted to get the index of its word. */
   #shift = shiftOf(FEWEST_WORDS)
   #room = FEWEST_WORDS * A_WORD
 
-  /** @param assignments those that count, whenever the filter is made anew */
+  /** @param assignments the current assignments, from which the filter is rebuilt */
   constructor(assignments: ReadonlyMap<string, Reaching>) {
     this.#assignments = assignments
   }
 
-  /** For each assignment that comes. */
+  /** Must be called for each new assignment. */
   add(assignment: Reaching): void {
     if (this.#room === 0) this.#makeAnew()
     this.#room -= 1
     this.#set(assignment)
   }
 
-  /** @param boundary the number of its scope; of the root for assignments there */
+  /** @param boundary the number of the boundary's scope node, or of the root for assignments at the root */
   mayHold(principal: number, boundary: number): boolean {
     const hash = hashOf(principal, boundary)
     const bits = bitsOf(hash)
     return ((this.#words[hash >>> this.#shift] ?? 0) & bits) === bits
   }
 
-  /** Half full at most, so that changes pay for it. */
+  /** Leaves at least half of the filter empty, so that rebuilding costs constant time per added assignment. */
   #makeAnew(): void {
     const { size } = this.#assignments
     let length = FEWEST_WORDS
@@ -55,7 +55,7 @@ export class Reach {
   }
 }
 
-/** The upper bits choose the word, the lower ones two bits in it. The factors are odd and far from regular. */
+/** The upper bits choose the word, the lower ones two bits in it. The factors are odd and mix well. */
 function hashOf(principal: number, boundary: number): number {
   const mixed = Math.imul(principal, 0x9e3779b1) + Math.imul(boundary, 0x85ebca77)
   return Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)

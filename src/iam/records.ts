@@ -1,7 +1,7 @@
 /**
- * What the evaluator is told. Plain values, so that whoever reads custom resources decides first which of them count:
- * an assignment outside the boundary of its namespace, or of an earlier incarnation of its scope, never comes here.
- * Times are milliseconds since the epoch; scopes are canonical texts (core/scope.ts).
+ * The input of the evaluator. These are plain values: the reader of the custom resources first decides which of them
+ * count, so assignments outside the boundary of their namespace, or of an earlier incarnation of their scope, never get
+ * here. Times are milliseconds since the epoch; scopes are canonical texts (core/scope.ts).
  */
 export type Assignment = {
   readonly id: string
@@ -9,23 +9,23 @@ export type Assignment = {
   readonly principalType: 'User' | 'Group' | 'ServicePrincipal'
   /** Display name of the role. */
   readonly roleName: string
-  /** The life of the role that is meant; absent: whichever role has the name. Of no account for built-in roles. */
+  /** The incarnation of the role; if absent, any role of this name. Ignored for built-in roles. */
   readonly roleIncarnation?: string | undefined
   readonly scope: string
-  /** Counts until just before this time; absent: for ever. */
+  /** When it expires (exclusive); never if absent. */
   readonly expiresAt?: number | undefined
-  /** The just-in-time request whose approval made it. */
+  /** The just-in-time request whose approval created it. */
   readonly jitRequestId?: string | undefined
 }
 
 export type Deny = {
   readonly id: string
   readonly principal: { readonly id: string } | 'everyone'
-  /** People, service principals or groups that the deny spares. */
+  /** People, service principals or groups that the deny exempts. */
   readonly excludedPrincipalIds: readonly string[]
-  /** Patterns over actions that are not data. */
+  /** Patterns for actions that are not data actions. */
   readonly actions: readonly string[]
-  /** Patterns over data actions. */
+  /** Patterns for data actions. */
   readonly dataActions: readonly string[]
   readonly scope: string
   readonly expiresAt?: number | undefined
@@ -38,8 +38,8 @@ export type PrincipalGroup = {
 }
 
 /**
- * A holder of one of the actions at the trusted boundary holds it in the granting boundary too. Trust does not travel
- * on: what somebody holds through a trust is not trusted by a third boundary.
+ * Whoever holds one of the actions in the trusted boundary also holds it in the granting boundary. Trust is not
+ * transitive: a third boundary does not honour what somebody holds through a trust.
  */
 export type Trust = {
   readonly id: string
@@ -57,7 +57,7 @@ export type DecidingGrant = {
   readonly id: string
   readonly roleDefinitionName?: string
   readonly scope: string
-  /** The group through which it reaches the principal. */
+  /** The group through which the grant applies to the principal. */
   readonly viaGroupId?: string
   readonly expiresAt?: number
 }

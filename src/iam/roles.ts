@@ -1,23 +1,23 @@
 import type { Permissions } from './permissions.ts'
 
-/** Where a role may be assigned: at the platform root, or at a boundary and anything in it. */
+/** Where a role may be assigned: at the platform root, or at a boundary and everything in it. */
 export type AssignableScope = '/' | '/boundaries/*'
 
 export type Role = Permissions & {
   /** Name of the RoleDefinition object. */
   readonly name: string
-  /** The name that assignments give, matched exactly. */
+  /** The name by which assignments refer to the role, matched exactly. */
   readonly displayName: string
   readonly description: string
   readonly assignableScopes: readonly AssignableScope[]
-  /** Which life of the definition it is; undefined while nobody has told, and of built-in roles. */
+  /** The incarnation of the definition; undefined for built-in roles and until it is known. */
   readonly incarnation?: string | undefined
 }
 
 const ANY_SCOPE = ['/', '/boundaries/*'] as const
 const ROOT_ONLY = ['/'] as const
 
-/** Reads that do not end in `/read`, or that end so and are not for every reader. */
+/** Reads that do not end in `/read`. The two lists below are actions that do end in it but are not for every reader. */
 const READ_ALL = ['*/read', 'sqlcluster/schemaRead'] as const
 const PRIVILEGED_READS = ['boundaries/invitations/read', 'object/audit/read'] as const
 const ROOT_READS = ['kernel/clusters/read', 'monitoring/platform/read', 'registry/audit/read'] as const
@@ -29,7 +29,7 @@ const READ_LOGS = [
   'staticwebapp/readLogs',
 ] as const
 
-/** Contents of a tenant's resources that are not marked as data: rows, keys, tokens. */
+/** Actions on the contents of tenants' resources that are not declared as data actions: rows, keys, tokens. */
 const TENANT_CONTENT = [
   'sqlcluster/dataRead',
   'sqlcluster/dataWrite',
@@ -52,7 +52,7 @@ function role(
 
 /**
  * The roles that every platform has. Owners of a boundary hold no root action although they hold `*`, because root
- * actions count at `/` only.
+ * actions are only granted at `/`.
  */
 export const BUILT_IN_ROLES: readonly Role[] = [
   role('Owner', 'Everything at the scope, including the access of others.', ANY_SCOPE, {
@@ -157,7 +157,7 @@ export function isAssignableBelowRoot(role: Pick<Role, 'assignableScopes'>): boo
   return role.assignableScopes.includes('/boundaries/*')
 }
 
-/** Root-only roles need more than the right to give roles: an inviter must be Owner or Platform Owner at `/`. */
+/** Granting a root-only role needs more than the right to grant: the granter must be Owner or Platform Owner at `/`. */
 export function isRootOnly(role: Pick<Role, 'assignableScopes'>): boolean {
   return !isAssignableBelowRoot(role)
 }

@@ -1,18 +1,18 @@
 import { isRestOfScope, parseScope, scopeSegments } from '../core/scope.ts'
 
-/** A scope that some record names, or that lies above one. Nodes are compared by identity, never by text. */
+/** A scope that a record names, or an ancestor of one. Nodes are compared by identity, never by text. */
 export class ScopeNode {
   readonly parent: ScopeNode | undefined
   readonly segment: string
   readonly depth: number
   children: Map<string, ScopeNode> | undefined = undefined
-  /** Records that name this very scope. */
+  /** The number of records that name exactly this scope. */
   uses = 0
-  /** Of these the denies. */
+  /** How many of these are denies. */
   denials = 0
-  /** No other node of the tree has it. */
+  /** Unique in the tree. */
   readonly number: number
-  /** The number of the boundary that it is or lies in; of the root its own. */
+  /** The number of the boundary that the node is or lies in; for the root, its own number. */
   readonly boundary: number
 
   constructor(parent: ScopeNode | undefined, segment: string, number: number) {
@@ -23,7 +23,7 @@ export class ScopeNode {
     this.depth = parent === undefined ? 0 : parent.depth + 1
   }
 
-  /** True if `other` is this scope or lies below it. */
+  /** Returns true if `other` is this scope or lies below it. */
   contains(other: ScopeNode): boolean {
     let node: ScopeNode | undefined = other
     while (node !== undefined && node.depth > this.depth) node = node.parent
@@ -31,7 +31,7 @@ export class ScopeNode {
   }
 }
 
-/** Texts that are remembered beside one for each node: about 3 MB at most. */
+/** How many texts are cached in addition to one for each node: about 3 MB at most. */
 const LOCATED_MAX = 16_384
 
 const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
@@ -45,15 +45,15 @@ export function scopeText(node: ScopeNode): string {
   return `${above}${WORDS[node.depth]}${node.segment}`
 }
 
-/** The scopes that records name. It grows and shrinks with them, so that questions about others leave nothing behind. */
+/** The scopes that records name. The tree shrinks with the records; lookups of other scopes add no nodes. */
 export class ScopeTree {
   readonly root = new ScopeNode(undefined, '', 0)
   readonly #located = new Map<string, ScopeNode>()
   #made = 0
-  /** Nodes that there are, without the root. */
+  /** The number of nodes without the root. */
   #count = 0
 
-  /** The node of a scope, made if need be, held until `release`. Throws RangeError for a text that is not a scope. */
+  /** Returns the node of a scope, created if needed and held until `release`. Throws RangeError if invalid. */
   retain(text: string): ScopeNode {
     const scope = parseScope(text)
     if (scope === undefined) {
@@ -65,7 +65,7 @@ export class ScopeTree {
     for (const segment of scopeSegments(scope)) {
       let child = node.children?.get(segment)
       if (child === undefined) {
-        // A piece cut from the text would keep the whole text in memory; the copy keeps the piece alone.
+        // A slice would keep the whole text in memory, so copy it.
         const key = Buffer.from(segment, 'latin1').toString('latin1')
         this.#made += 1
         this.#count += 1
@@ -94,9 +94,9 @@ export class ScopeTree {
   }
 
   /**
-   * The deepest node that is the scope or holds it: all that can matter to a question. Undefined for an invalid scope. Runs
-   * for every decision, so texts that were asked about before are remembered until the tree changes: one look at a text
-   * in place of three at its pieces.
+   * Returns the deepest node that is the scope or contains it, because only this node and its ancestors matter to a
+   * decision. Undefined for an invalid scope. Runs for every decision, so texts are cached until the tree changes: one
+   * lookup instead of three.
    */
   locate(text: string): ScopeNode | undefined {
     const known = this.#located.get(text)
@@ -107,12 +107,12 @@ export class ScopeTree {
   }
 
   /**
-   * Only what is a scope, of which the longest has 260 characters, so that questions cannot fill the memory. There is room
-   * for every node: with less, whoever asks about all of a large platform in turn would find each text just forgotten.
+   * Caches valid scopes only, of which the longest has 260 characters, so that callers cannot fill the memory. There is
+   * room for every node: otherwise a scan of all scopes of a large platform would always miss.
    */
   #remember(text: string, node: ScopeNode): void {
     if (this.#located.size >= LOCATED_MAX + this.#count) this.#located.clear()
-    // A piece cut from a request would keep the whole request in memory; the copy keeps the piece alone.
+    // A slice of a request would keep the whole request in memory, so copy it.
     this.#located.set(Buffer.from(text, 'latin1').toString('latin1'), node)
   }
 
@@ -120,7 +120,7 @@ export class ScopeTree {
     if (this.#located.size > 0) this.#located.clear()
   }
 
-  /** Follows the text through the tree and reads the grammar only where the tree ends: what it knows was checked before. */
+  /** Follows the text through the tree and parses only what is not in it: the rest was validated when added. */
   #follow(text: string): ScopeNode | undefined {
     const { root } = this
     if (text === '/') return root
@@ -137,12 +137,12 @@ export class ScopeTree {
     return group.children?.get(text.slice(groupEnd + WORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
   }
 
-  /** How many texts are remembered now. */
+  /** The number of cached texts. */
   get remembered(): number {
     return this.#located.size
   }
 
-  /** The node of exactly this scope; undefined if nothing stands at or below it. */
+  /** Returns the node of exactly this scope; undefined if no record names it or a scope below it. */
   find(text: string): ScopeNode | undefined {
     const node = this.locate(text)
     return node !== undefined && scopeText(node) === text ? node : undefined
