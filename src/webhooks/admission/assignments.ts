@@ -5,7 +5,7 @@ import { type AssignmentRecord, assignmentIdOf, findRole, refuseExceeding } from
 import { PlatformError } from '../../core/errors.ts'
 import { type Judged, requireAction, scopeOfRecord } from './change.ts'
 
-/** Giving a role, giving it for longer or shorter, and taking it away. */
+/** Judges creating, extending, shortening and deleting a role assignment. */
 export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   requireAction(services, caller, boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage', place)
@@ -19,7 +19,7 @@ export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise
   await checkNewAssignment(services, caller, { ...spec, boundaryId })
 }
 
-/** Nothing but the end can change; a later one is a grant, an earlier one takes away. */
+/** Only the expiry can change. A later one is treated as a grant, an earlier one as a removal. */
 async function judgeEnd(judged: Judged<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
   const { services, caller, boundaryId } = judged
   if (isEqual(next.spec, previous.spec)) return
@@ -36,7 +36,7 @@ async function refuseLosingOwner({ services, boundaryId, place, previous }: Judg
   await refuseUngoverned(services, place, { removed: new Set([assignmentId]) }, code, { assignmentId })
 }
 
-/** Milliseconds since the epoch; an assignment without an end ends after all others. */
+/** Returns milliseconds since the epoch; infinity for an assignment that does not expire. */
 function endOf(expiresAt: string | undefined): number {
   return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
 }

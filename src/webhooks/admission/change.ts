@@ -8,7 +8,7 @@ import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { mayStandIn } from '../../crds/scopeObjects.ts'
 
-/** A write of one object, as admission is asked about it. */
+/** A write of one object, as the admission webhook is asked about it. */
 export type Change = {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
   readonly kind: AnyKind
@@ -18,16 +18,16 @@ export type Change = {
   readonly previous: AnyObject | undefined
 }
 
-/** A change of a kind that is known, with what the rules need to know of its place. */
+/** A change of a known kind, with what the rules need to know about its place. */
 export type Judged<R> = {
   readonly services: Services
   readonly caller: Granter
-  /** Of the namespace; undefined in the platform's own. */
+  /** The boundary of the namespace; undefined in the platform's own namespace. */
   readonly boundaryId: string | undefined
   readonly place: Scope
-  /** Absent when the object goes. */
+  /** Undefined on DELETE. */
   readonly next: R | undefined
-  /** Absent when it comes. */
+  /** Undefined on CREATE. */
   readonly previous: R | undefined
 }
 
@@ -48,9 +48,9 @@ export function requireAction({ access }: Services, { principalId }: Granter, ac
 const refused = (field: string, message: string) => refusedFields([{ field, message }])
 
 /**
- * The scope that a record names, where a record in that place counts. It names what exists, in the life that it has: a
- * record that is made for a namesake of tomorrow would give what nobody has looked at.
- *
+ * Returns the scope that a record names, if the record may be stored in its namespace. The scope must exist, with the
+ * incarnation that the record names: otherwise the record would grant access to a future object of the same name, which
+ * nobody has reviewed.
  * @throws PlatformError BAD_REQUEST
  */
 export function scopeOfRecord(
@@ -74,7 +74,7 @@ export function scopeOfRecord(
   if (scopeIncarnation !== undefined && scopeIncarnation !== life) {
     throw refused('scopeIncarnation', 'is not that of the object at the scope')
   }
-  // What stands at a boundary or a group goes with it; at a resource only this tells it from a namesake's.
+  // Records at a boundary or group are deleted with it. At a resource, only this tells it from a later namesake.
   if (scopeIncarnation === undefined && scope.level === 'resource') {
     throw refused('scopeIncarnation', `must be the annotation ${INCARNATION_ANNOTATION} of the resource`)
   }

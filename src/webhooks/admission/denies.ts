@@ -5,7 +5,7 @@ import { refuseLockout } from '../../api/rules/governing.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 
-/** Only principals whom a deny does not reach may change or remove it, and it never locks everybody out. */
+/** A principal that a deny affects may neither change nor delete it, and no deny may lock everybody out. */
 export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   if (boundaryId === undefined) throw closed(DenyAssignment, 'at the root by tenants')

@@ -11,7 +11,7 @@ import { closed, type Judged, requireAction } from './change.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
-/** A new member of a group gets its roles, a former one loses them: membership is granting. */
+/** Membership is a grant: a new member gets the roles of the group, a removed one loses them. */
 export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   if (boundaryId === undefined) throw closed(PrincipalGroup, 'at the root by tenants')
@@ -35,8 +35,8 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
 }
 
 /**
- * By REST the id of a group is random. One of a person's id would be taken for that person, where a deny spares them.
- *
+ * REST generates random group ids. A group with a person's id would be mistaken for the person in the exemptions of
+ * denies.
  * @throws PlatformError already_exists
  */
 async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {

@@ -22,7 +22,7 @@ const Stored = z.looseObject({
   spec: z.looseObject({}),
 })
 
-/** Of an AdmissionReview what decides. */
+/** The fields of an AdmissionReview that the decision needs. */
 const Review = z.object({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal('AdmissionReview'),
@@ -44,7 +44,7 @@ type Status = {
   code: number
   reason: string
   message: string
-  /** `retryAfterSeconds` becomes a Retry-After header, by which clients of Kubernetes ask again by themselves. */
+  /** `retryAfterSeconds` becomes a Retry-After header, so that Kubernetes clients retry by themselves. */
   details?: { causes: { reason: string; field?: string }[]; retryAfterSeconds?: number | undefined }
 }
 export type AdmissionAnswer = {
@@ -56,18 +56,17 @@ export type AdmissionAnswer = {
 export type AdmissionOptions = {
   services: Services
   caches: Caches
-  /** False until boundaries, people and the rest are known: before that everything is refused. */
+  /** False until boundaries, people and the other caches are loaded. Until then every write is refused. */
   isReady: () => boolean
-  /** Milliseconds for which others wait for a write that was admitted. */
+  /** Milliseconds for which other reviews wait until an admitted write is stored. */
   showsWithin?: number
 }
 
 /**
- * Answers AdmissionReviews (admission.k8s.io/v1) of the kinds of access control: a write by kubectl is admitted where
- * the REST interface would accept it, by the same rules and in the same words. What decides is read from the API server
- * for each review. Answers undefined for a body that is no such review.
- *
- * @throws KubeError if the API server could not be asked; the write is then refused, since the webhook fails closed
+ * Answers AdmissionReviews (admission.k8s.io/v1) for the kinds of access control: admits a write by kubectl if REST
+ * would accept it, by the same rules and with the same messages. Each review reads the deciding records from the API
+ * server. Returns undefined if the body is not such a review.
+ * @throws KubeError if the API server cannot be reached; the write is then refused, because the webhook fails closed
  */
 export function createAdmission({ services, caches, isReady, showsWithin = SHOWS_WITHIN }: AdmissionOptions) {
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
@@ -83,7 +82,7 @@ export function createAdmission({ services, caches, isReady, showsWithin = SHOWS
       if (!isReady()) throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.')
       const change = changeOf(request)
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
-      // Where REST changes owners and denies one at a time, this waits for its turn.
+      // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
       const review = { key, change, isDryRun: request.dryRun === true, patience: PATIENCE, showsWithin }
       await judgedInTurn(services, review, async () => {
@@ -98,12 +97,12 @@ export function createAdmission({ services, caches, isReady, showsWithin = SHOWS
 }
 
 /**
- * Milliseconds that a review may wait for those before it. The API server gives up after five seconds and answers 500,
- * and whoever asked would still be judged: those behind would wait for nobody.
+ * Milliseconds that a review waits for earlier ones. The API server gives up after five seconds and answers 500;
+ * reviews that continued after that would block those behind them for no caller.
  */
 const PATIENCE = 3_000
 
-/** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind is not one of access control */
+/** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind does not belong to access control */
 function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {
   const principalId = principalOfUser(userInfo.username)
   if (principalId === undefined) throw new PlatformError('FORBIDDEN', 'The caller is not a principal of the platform.')
@@ -115,17 +114,17 @@ function changeOf({ operation, resource, subResource = '', namespace, userInfo, 
   return { operation, kind, caller: { principalId }, namespace, next, previous }
 }
 
-/** The API server has checked what comes against the schema; defaults are in it. */
+/** The API server has already validated the object against the schema and applied defaults. */
 function asObject(kind: AnyKind, object: Request['object']): AnyObject | undefined {
   if (object === null || object === undefined) return undefined
   return { ...object, apiVersion: kind.apiVersion, kind: kind.kind } as unknown as AnyObject
 }
 
-/** Never 409: kubectl would take it for a conflict of versions and try again and again. */
+/** Never answers 409, which kubectl would take for a version conflict and retry. */
 function statusOf({ code, message, extras }: PlatformError): Status {
   const faults = (extras.errors ?? []) as { field: string; message: string }[]
   const [first, ...errors] = faults
-  // The sentence may tell the first reason already.
+  // The message may already contain the first reason.
   if (first !== undefined && !message.includes(first.message)) errors.unshift(first)
   const fields = errors.map(({ field, message: why }) => ` ${field}: ${why}.`).join('')
   const causes = faults.map(({ field, message: why }) => ({ reason: code, message: why, field: `spec.${field}` }))

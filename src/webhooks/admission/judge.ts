@@ -33,9 +33,8 @@ const JUDGES = new Map<AnyKind, Judge>([
 ])
 
 /**
- * Whether REST would accept the write. Administrators of the cluster and the platform itself are not asked about.
- *
- * @throws PlatformError with the words of REST where it would not
+ * Refuses what REST would refuse. Writes by cluster administrators and by the platform itself never get here.
+ * @throws PlatformError with the message of REST
  */
 export async function judge(services: Services, change: Change): Promise<void> {
   const { kind, caller, namespace = '', operation } = change
@@ -54,7 +53,7 @@ export async function judge(services: Services, change: Change): Promise<void> {
 
 type Ending = { readonly spec: { readonly expiresAt?: string | null } }
 
-/** The policy of the API server (src/crds/ends.ts) knows the time only from field managers, which whoever writes can drop. */
+/** The admission policy (src/crds/ends.ts) derives the time from managedFields, which a writer can remove. */
 function refuseEnded({ clock }: Services, next: unknown, previous: unknown): void {
   const [wanted, stored] = [(next as Ending | undefined)?.spec, (previous as Ending | undefined)?.spec]
   if (wanted === undefined || wanted.expiresAt === stored?.expiresAt) return

@@ -11,18 +11,17 @@ import type { WatchCache } from '../../kube/cache.ts'
 
 export type Caches = AccessOptions['caches']
 
-/** What rules of granting decide by; everything else may be a moment old. */
+/** The kinds that decide about grants. All others may be slightly stale. */
 const DECIDING: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
 
-/** The namespaces that a kind is read in; undefined for all. */
+/** Returns the namespaces to read a kind in; undefined for all. */
 type Homes = (kind: AnyKind) => readonly string[] | undefined
 
 /**
- * The services with the records and decisions that the API server has now. A cache hears of a change a moment later, and
- * much later where its watch is cut: until then somebody whose role was taken away could still hand it on. So the
- * records of access control are listed for each review; there are few such writes.
- *
- * @param boundaryId whose records are read beside the platform's
+ * Returns the services with access-control records and decisions as they are in the API server now. A cache lags, and
+ * lags far more while its watch is disconnected: meanwhile somebody who has lost a role could still grant it to others.
+ * So each review lists these records; such writes are rare.
+ * @param boundaryId whose records are read in addition to the platform's
  */
 export async function servicesOfNow(
   services: Services,
@@ -38,7 +37,7 @@ export async function servicesOfNow(
   return { ...services, records, access, sight: services.access, principals: principalsOf(services, records) }
 }
 
-/** Groups come from what was read now; people and accounts are those of the identity provider in use. */
+/** Groups come from the fresh records, people and accounts from the identity provider. */
 function principalsOf(services: Services, records: Records): Services['principals'] {
   const ofNow = recordedPrincipals(records)
   return {
@@ -66,7 +65,7 @@ async function listNow(records: Records, kind: AnyKind, homes: readonly string[]
 type Now = ReadonlyMap<AnyKind, readonly KubeObject[]>
 
 function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
-  /** Undefined for what was not read. */
+  /** Returns undefined for what was not read. */
   const read = (kind: AnyKind, namespace: string | undefined) => {
     const homes = homesOfKind(kind)
     return homes === undefined || homes.includes(namespace ?? '') ? now.get(kind) : undefined
@@ -87,7 +86,7 @@ function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
   return {
     peek,
     peekAll,
-    // What was read does not change any more.
+    // The fresh records never change, so neither does their revision.
     revision: (kind, filter = {}) => (read(kind, filter.namespace) === undefined ? records.revision(kind, filter) : -1),
     get: (kind, ref, options) => records.get(kind, ref, options),
     list: (kind, filter, options) => records.list(kind, filter, options),
@@ -102,7 +101,7 @@ function refuseWriting(): never {
   throw new TypeError('A review of admission writes nothing.')
 }
 
-/** Caches that hold what was read, for the decisions; of boundaries only the one that is asked about is told. */
+/** Returns caches of the fresh records, for the evaluator. Of the boundaries, they report only the one under review. */
 function cachesWith(caches: Caches, now: Now, boundaryId: string | undefined): Caches {
   const read = new Map([...now].map(([kind, objects]) => [kind.resource, objects]))
   return {

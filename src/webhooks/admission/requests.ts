@@ -11,7 +11,7 @@ import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 
 type RequestRecord = RecordOf<typeof JitRequest>
 
-/** People ask for themselves and take back what they asked; what becomes of it is not for them to write. */
+/** People request roles for themselves and may withdraw a request, but they cannot write its decision. */
 export function judgeRequest(judged: Judged<RequestRecord>): void {
   const { services, caller, boundaryId, place, next, previous } = judged
   if (boundaryId === undefined) throw closed(JitRequest, 'at the root')

@@ -11,8 +11,8 @@ import { type Judged, requireAction } from './change.ts'
 type RoleRecord = RecordOf<typeof RoleDefinition>
 
 /**
- * A custom role holds nothing that its writer does not hold everywhere, whoever has it: those may be more by the time it
- * is stored.
+ * A custom role may only contain what its writer holds everywhere, even if nobody has the role yet: that may have
+ * changed by the time the write is stored.
  */
 export function judgeRole({ services, caller, place, next, previous }: Judged<RoleRecord>): void {
   requireAction(services, caller, 'rbac/members/admin', place)
@@ -24,7 +24,7 @@ export function judgeRole({ services, caller, place, next, previous }: Judged<Ro
   const { metadata, spec } = next
   const role: Role = { ...spec, name: metadata.name, assignableScopes: ['/', '/boundaries/*'] }
   checkPatterns(role)
-  // As if for themselves: that a Platform Owner gives any role to others lets nobody write one.
+  // As a grant to themselves: a Platform Owner may grant any role to others, but not write any role.
   const grant = { role, scope: '/', principalIds: [caller.principalId] }
   refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
 }
@@ -35,7 +35,7 @@ function checkPatterns(role: Role): void {
   if (faults.length > 0) throw refusedFields(faults.map(({ field, message }) => ({ field, message })))
 }
 
-/** Assignments name roles by their display name. @throws PlatformError already_exists */
+/** Display names must be unique, because assignments refer to them. @throws PlatformError already_exists */
 function refuseTakenName({ records }: Services, { metadata, spec: { displayName } }: RoleRecord): void {
   const others = records.peekAll(RoleDefinition).filter((role) => role.metadata.name !== metadata.name)
   const names = [...others.map(({ spec }) => spec.displayName), ...BUILT_IN_ROLES.map((role) => role.displayName)]

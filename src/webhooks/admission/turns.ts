@@ -7,18 +7,18 @@ import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.
 import type { Change } from './change.ts'
 
 /**
- * Milliseconds for which others wait for a write that was admitted, where it does not show: another webhook takes that long, or
- * refused it, which nothing tells. The API server asks all of them at once and gives none more than 30 seconds; the rest is for
- * storing it.
+ * Milliseconds for which other reviews wait for an admitted write that does not become visible, because another webhook
+ * is slow or refused it, which nobody reports. The API server calls all webhooks at once with a timeout of at most 30
+ * seconds; the rest is for storing the write.
  */
 export const SHOWS_WITHIN = 35_000
-/** Of a turn, beyond that: for judging. */
+/** Milliseconds of a turn, beyond that, for the decision. */
 const JUDGED_WITHIN = 10_000
 const LOOK = { first: 5, most: 250 }
 
 /**
- * Whether it may leave nobody who governs, which is judged by what others leave. What says the same again does not, and is never
- * seen: the API server stores no write that changes nothing, such as an apply of GitOps or a second deletion.
+ * Returns whether the change could leave nobody in charge. A no-op (a repeated GitOps apply, a second deletion) could
+ * not, and must not wait: the API server stores nothing, so the change would never become visible.
  */
 function takesAway({ kind, operation, next, previous }: Change): boolean {
   if (previous?.metadata.deletionTimestamp !== undefined) return false
@@ -28,20 +28,20 @@ function takesAway({ kind, operation, next, previous }: Change): boolean {
 }
 
 export type Review = {
-  /** The key of the turn, the same as that of changes by REST. */
+  /** The key of the turn, shared with changes by REST. */
   readonly key: string
   readonly change: Change
   readonly isDryRun: boolean
-  /** Milliseconds for which a review may wait for its turn. */
+  /** Milliseconds that the review may wait for its turn. */
   readonly patience: number
-  /** Milliseconds for which others wait for the write. */
+  /** Milliseconds for which other reviews wait until the write is visible. */
   readonly showsWithin: number
 }
 
 /**
- * Judges changes of a key one at a time. What takes away keeps its turn, over all replicas, until the API server shows it: another
- * one that is judged before that would count on what is about to go, and two Owners could be removed at once.
- *
+ * Judges changes of one key one at a time. A removal keeps its turn, across all replicas, until the API server shows
+ * it: otherwise the next review would still count the record that is being deleted, and two removals could delete the
+ * last two Owners.
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE if others keep the turn; what `judge` throws
  */
 export function judgedInTurn(services: Services, review: Review, judge: () => Promise<void>): Promise<void> {
@@ -53,7 +53,7 @@ export function judgedInTurn(services: Services, review: Review, judge: () => Pr
     reject(busy())
   }, patience)
   const judged = async () => {
-    // Who asked has been answered.
+    // The caller has already been answered.
     if (isLate) return
     late.cancel()
     await judge()

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { DRY_RUN_ANNOTATION } from '../../contracts/activity.ts'
 
-/** What is read of an event of the audit log of Kubernetes (audit.k8s.io/v1). */
+/** The fields that are read from an event of the Kubernetes audit log (audit.k8s.io/v1). */
 const AuditEvent = z.object({
-  /** The client may choose it: a bound would hide what it wrote. */
+  /** Not bounded: clients may choose the id, and could hide a write behind a long one. */
   auditID: z.string(),
   stage: z.string(),
   verb: z.string(),
@@ -24,14 +24,14 @@ const AuditEvent = z.object({
   responseStatus: z.object({ code: z.int().default(0), reason: z.string().optional() }).optional(),
   requestReceivedTimestamp: z.string(),
   responseObject: z.unknown().optional(),
-  /** Of the API server and its admission, not of the client. */
+  /** Set by the API server and its admission plugins, not by the client. */
   annotations: z.record(z.string(), z.string()).default({}),
 })
 export type AuditEvent = z.output<typeof AuditEvent>
 
 const EventList = z.object({ kind: z.literal('EventList'), items: z.array(z.unknown()) })
 
-/** Undefined for what is no list of events; an event that cannot be read is left out. */
+/** Returns undefined if the body is not an event list. Unreadable events are skipped. */
 export function readEvents(body: unknown): AuditEvent[] | undefined {
   const list = EventList.safeParse(body)
   if (!list.success) return undefined
@@ -40,7 +40,7 @@ export function readEvents(body: unknown): AuditEvent[] | undefined {
 
 type Named = { metadata?: { name?: string; resourceVersion?: string } }
 
-/** The objects that an event is about: one, or those of a collection that was deleted. */
+/** Returns the objects that an event is about: one, or all those of a deleted collection. */
 export function objectsOf({ objectRef, verb, responseObject }: AuditEvent): { name: string; object: unknown }[] {
   if (verb === 'deletecollection') {
     const { items = [] } = (responseObject ?? {}) as { items?: Named[] }
@@ -53,15 +53,15 @@ export function objectsOf({ objectRef, verb, responseObject }: AuditEvent): { na
 }
 
 /**
- * Whether the request was to write: a dry run is not, and status is what controllers tell. What was refused before admission
- * counts, whatever its client says that it was.
+ * Returns whether the request was a write by a user: not a dry run, nor of a status, which controllers write. A request
+ * that was refused before admission counts even if its client says that it was a dry run.
  */
 export function isWrite({ stage, objectRef, responseStatus, annotations }: AuditEvent): boolean {
   if (stage !== 'ResponseComplete' || objectRef === undefined || responseStatus === undefined) return false
   return objectRef.subresource !== 'status' && annotations[DRY_RUN_ANNOTATION] !== 'true'
 }
 
-/** The field manager of a write, as clients name it: what tells kubectl from a Git tool. */
+/** Returns the field manager of a write, as named by the client. It distinguishes kubectl from Git tools. */
 export function managerOf({ requestURI }: AuditEvent): string | undefined {
   const mark = requestURI.indexOf('?')
   return mark < 0 ? undefined : (new URLSearchParams(requestURI.slice(mark + 1)).get('fieldManager') ?? undefined)

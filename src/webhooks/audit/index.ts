@@ -12,12 +12,12 @@ export type AuditOptions = Surroundings & {
   log: Log
 }
 
-/** Namespaces whose group went a moment ago: the end of its resources is told after it. */
+/** Recently deleted group namespaces to remember: the deletions of their resources are reported later. */
 const REMEMBERED = 2_000
 
 /**
- * Takes the audit log of the API server. The answer comes once everything is kept: until then the API server tells it
- * again. Undefined for what is no audit log.
+ * Receives the audit log of the API server. It answers only when all events are stored, because the API server resends
+ * them until then. Returns undefined if the body is not an audit log.
  */
 export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
   const places = recentlyUsed<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED)
@@ -26,7 +26,7 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
     if (found !== undefined) places.set(namespace, found)
     return found ?? places.get(namespace)
   }
-  // Sent again it would fail again, and all that came with it would be lost.
+  // Skip the event: a resent batch would fail again, and the events around it would be lost.
   const told = (event: AuditEvent) => {
     try {
       return toldByEvent(event, { ...options, placeOf })

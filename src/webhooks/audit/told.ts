@@ -24,13 +24,13 @@ export type Surroundings = {
   isThere: (resource: ResourcePath) => boolean
 }
 
-/** What an event of the audit log tells of resources; nothing for most. */
+/** Returns what an audit event reports about resources; nothing for most events. */
 export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told[] {
   const { objectRef, responseStatus } = event
   const kind = KIND_BY_RESOURCE.get(`${objectRef?.apiGroup}/${objectRef?.resource}`)
   const outcome = outcomeOf(responseStatus?.code ?? 0)
   if (kind === undefined || outcome === undefined || objectRef === undefined || !isWrite(event)) return []
-  // What was refused to us, the facade answers for, and controllers try again.
+  // The facade itself reports what was refused to it, and controllers retry.
   if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT)) return []
   if (outcome === 'Succeeded' && isUnchanged(event)) return []
   const place = surroundings.placeOf(objectRef.namespace)
@@ -44,7 +44,7 @@ export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told
   })
 }
 
-/** As the API server says of what it tells without content. What a request of REST was for is told all the same. */
+/** The API server annotates no-op writes. A write for a REST request is reported even if it changed nothing. */
 const isUnchanged = (event: AuditEvent) =>
   event.annotations[UNCHANGED_ANNOTATION] === 'true' && whoOf(event).entryId === undefined
 
@@ -72,9 +72,9 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   const who = whoOf(event)
   const isOwnPart = kind.partOf !== undefined
   const { after, part } = stateOf(event, kind, { name, object, outcome })
-  // Requests for other things write in what holds them, too.
+  // A request may also write to the object that contains its target.
   const isOfRequest = who.entryId !== undefined && kind.placement === 'group'
-  // Finalizers and annotations: what controllers write of themselves is no news.
+  // Updates of finalizers and annotations by controllers are not activity.
   if (who.channel === 'Platform' && (isOwnPart || (after === undefined && !isDelete))) return undefined
   return {
     id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
@@ -88,7 +88,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     outcome,
     statusCode: responseStatus?.code,
     metadata: { ...wordsOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
-    // All but the last are what the client says of itself.
+    // All addresses but the last are claims of the client.
     remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
     after,
@@ -99,7 +99,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   }
 }
 
-/** What the client says of itself, and why it was refused. */
+/** Returns what the client says about itself, and the reason of a refusal. */
 function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
   const { responseStatus, userAgent } = event
   const agent = channel === 'Kubernetes' ? shownName(userAgent, 200) : undefined
@@ -111,7 +111,7 @@ function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
   }
 }
 
-/** How the object is after the write. Of a part enough to see whether it changed. */
+/** Returns the state of the object after the write; of a part only enough to see whether it changed. */
 function stateOf(
   { verb, objectRef, responseStatus }: AuditEvent,
   kind: AnyKind,
@@ -138,7 +138,7 @@ type Who = { channel: 'Rest' | 'Platform' | 'Kubernetes'; actor: Actor; entryId?
 
 const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user.username
 
-/** Anybody may choose an audit id, so only that of the facade names an entry. */
+/** Clients may choose the audit id, so only the one of the facade refers to an activity entry. */
 function whoOf(event: AuditEvent): Who {
   const user = userOf(event)
   if (user.startsWith(ACCOUNT)) {

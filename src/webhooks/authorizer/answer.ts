@@ -2,8 +2,8 @@ import type { Access } from '../../api/http/context.ts'
 import type { Question } from './question.ts'
 
 /**
- * The status of a SubjectAccessReview. `denied` ends the matter, whatever later authorizers would say; neither
- * allowed nor denied leaves it to them.
+ * The status of a SubjectAccessReview. `denied` is final; neither allowed nor denied leaves the decision to later
+ * authorizers.
  */
 export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
 
@@ -17,10 +17,10 @@ export const reviewAnswer = (status: Verdict): ReviewAnswer => ({
   status,
 })
 
-/** Why a principal may not give a role at a scope, in the words of REST; undefined if they may. */
+/** Returns why a principal may not grant a role at a scope, with the message of REST; undefined if it may. */
 export type WhyNotGiven = (principalId: string, roleName: string, scope: string) => string | undefined
 
-/** The evaluator's answer in the terms of the API server, from memory alone. */
+/** Translates the evaluator's answer for the API server, without I/O. */
 export function answerTo(
   question: Question,
   access: Pick<Access, 'explain' | 'scopesWith'>,
@@ -49,7 +49,7 @@ function answerToOne(
   for (const read of isOfAll ? [action, ...shows] : []) {
     const closed = closedBelow(access.scopesWith(principalId, read).denied, scope)
     if (closed === undefined) continue
-    // A list cannot leave out one object. Denied, or a later authorizer might show it.
+    // A list cannot omit single objects. Deny it, because a later authorizer might allow it.
     const sentence = `${read} is denied at ${closed}, so not all objects may be read at once: name the object.`
     return { allowed: false, denied: true, reason: sentence }
   }

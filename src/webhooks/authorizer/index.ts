@@ -21,10 +21,10 @@ export { paced } from './pace.ts'
 export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
 
-/** Which object the token was issued for, as the API server's authentication maps it from the claim. */
+/** The uid of the object that the token was issued for, mapped from a claim by the API server's authentication. */
 const PRINCIPAL_UID_EXTRA = 'freehold.dev/principal-uid'
 
-/** Of a SubjectAccessReview what decides; the rest (selectors) may come and is not read. */
+/** The fields of a SubjectAccessReview that the decision needs. Other fields, such as selectors, are ignored. */
 const Review = z.object({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal('SubjectAccessReview'),
@@ -51,18 +51,18 @@ export type ReviewerOptions = {
   givenTo: GivenToPod
   ownerOfPart: OwnerOfPart
   whyNotGiven: WhyNotGiven
-  /** False until every assignment and deny is known: before that every answer would be wrong. */
+  /** False until all assignments and denies are loaded. Until then answers would be wrong. */
   isReady: () => boolean
-  /** As for REST: beyond the bound nothing is answered from memory. Absent where no watch can be lost. */
+  /** The same bound as for REST: with staler caches nothing is answered. Absent if no watch can be lost. */
   staleness?: Staleness | undefined
-  /** Denies who was deleted or disabled, whatever role a later authorizer would find. Absent with Keycloak. */
+  /** Denies deleted and disabled principals, whatever a later authorizer would say. Absent with Keycloak. */
   standing?: Standing | undefined
 }
 
 const TOO_OLD =
   'The platform has lost its connection to the API server; its data is too old to answer from. Try again in a moment.'
 
-/** Where another replica may have stored a moment ago what lets the caller in; undefined for what is not ours. */
+/** Returns the scope where another replica may have just granted access; undefined for foreign requests. */
 function scopeToCatchUp(
   question: Question,
   { resourceAttributes }: ReviewedRequest,
@@ -71,7 +71,7 @@ function scopeToCatchUp(
   if (question.asks !== 'nothing') return question.scope
   const { namespace = '' } = resourceAttributes ?? {}
   const boundaryId = boundaryOfNamespace(namespace)
-  // In a boundary that is known, RBAC decides what is not ours.
+  // In a known boundary, RBAC decides about objects that are not ours.
   return boundaryId === undefined || placeOf(namespace) !== undefined
     ? undefined
     : formatScope({ level: 'boundary', boundaryId })
@@ -86,9 +86,9 @@ function seeingAlso(ownerOf: OwnerOfPod, given: readonly ReferencedRight[]): Own
 }
 
 /**
- * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
- * principal, allowed, denied, or no opinion. From memory; before it has no opinion it asks the API server what has not
- * arrived yet. Answers undefined for a body that is no such review.
+ * Answers SubjectAccessReviews for the webhook authorizer of the API server: allowed, denied or no opinion, consistent
+ * with REST for the same principal. It answers from memory, but before answering "no opinion" it asks the API server
+ * for changes that have not arrived yet. Returns undefined if the body is not such a review.
  */
 export function createReviewer({
   access,
@@ -106,7 +106,7 @@ export function createReviewer({
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
     }
     const principalId = principalOfUser(spec.user)
-    // Who may do what may have changed. Denied, or RBAC might answer from what was true then.
+    // Permissions may have changed meanwhile. Deny, because otherwise RBAC might answer from the old state.
     if (principalId !== undefined && staleness !== undefined && staleness.age() > staleness.bound)
       return { allowed: false, denied: true, reason: TOO_OLD }
     const ended =
@@ -129,7 +129,7 @@ export function createReviewer({
     if (scope !== undefined) await access.catchUp(principalId, scope)
     return shownTo(principalId, namespace, scope === undefined ? verdict : now().verdict)
   }
-  /** Who has no role in a boundary learns neither that a namespace is one of its, nor what is there. */
+  /** Hides from callers without a role in a boundary that a namespace belongs to it, and what it contains. */
   function shownTo(principalId: string, namespace: string, verdict: Verdict): Verdict {
     if (verdict.allowed || namespace === '' || namespace === SYSTEM_NAMESPACE) return verdict
     const place = placeOf(namespace)

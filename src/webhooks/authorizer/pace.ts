@@ -5,17 +5,17 @@ import { type ReviewAnswer, reviewAnswer } from './answer.ts'
 import { type PlaceOfNamespace, tenantOf } from './question.ts'
 
 /**
- * Of a tenant's questions, to the requests that REST takes: each costs the API server more than the facade. With the limit as it
- * comes, these are 50 a second and 300 at once, which is what kubectl limits itself to.
+ * The authorizer's share of a tenant's REST rate limit: each question costs the API server more than it costs the
+ * facade. With the default limit this gives 50 per second and bursts of 300, the client-side limits of kubectl.
  */
 const PART_OF_REQUESTS = 0.5
 const SECONDS_AT_ONCE = 6
-/** Milliseconds. The API server gives up after 3 s, and its caller would see a 500. */
+/** Milliseconds. The API server gives up after 3 s and answers its caller with 500. */
 const LONGEST_WAIT = 1_500
 
 /**
- * Of a tenant, as many more each second as a program opens anew that keeps 450 watches. The API server has no limit of its own
- * for what stays open: each takes 40 KB of its memory, for as long as its client likes. When one ends, nobody tells.
+ * Long-lived requests (watches, logs, pod connections) that a tenant may open at once; then `OPENED_PER_SECOND`, the
+ * rate at which a program with 450 watches reopens them. The API server has no such limit, at 40 KB of memory each.
  */
 export const OPEN_MAX = 1_000
 const OPENED_PER_SECOND = 1
@@ -23,12 +23,12 @@ const TOO_MANY = `Too many watches, logs or connections into pods: ${OPEN_MAX} a
 const OPEN_IN_PODS: ReadonlySet<unknown> = new Set(['log', 'exec', 'attach', 'portforward'])
 
 type Attributes = { verb?: unknown; subresource?: unknown }
-/** Unchecked: the review checks its shape. */
+/** Not validated here: the review does that. */
 type Question = { spec?: { user?: unknown; resourceAttributes?: Attributes } }
 
 /**
- * Asks half as fast as REST may be asked: the API server has no such limit of its own, and each of its requests is a
- * question. Tenants only; a controller of the cluster may well ask for much.
+ * Limits tenants to half the request rate of REST. The API server has no such limit per tenant, and asks the authorizer
+ * for each request. Cluster controllers are not limited, because they may need many requests.
  */
 export function paced(
   review: (body: unknown) => Promise<ReviewAnswer | undefined>,
@@ -44,7 +44,7 @@ export function paced(
     await pace.take(tenant)
     const answer = await review(body)
     if (answer === undefined || answer.status.denied === true || !staysOpen(resourceAttributes)) return answer
-    // What RBAC is left to decide it mostly refuses, which programs try again: that takes nothing from what is allowed here.
+    // What is left to RBAC is mostly refused and then retried by programs, so it has its own budget.
     const isFull = opened.take(`${tenant} ${answer.status.allowed}`, 1, clock.monotonic()) !== undefined
     return isFull ? reviewAnswer({ allowed: false, denied: true, reason: TOO_MANY }) : answer
   }

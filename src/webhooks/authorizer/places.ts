@@ -18,8 +18,8 @@ type StoredRevision = KubeObject & { revision?: number; data?: unknown }
 type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
 
 /**
- * Finds the boundary and the group of a namespace in one look: the hash in the name of a group's namespace cannot be
- * undone, so the names are kept as groups come and go. From our objects and not from labels of namespaces, which may
+ * Looks up the boundary and the group of a namespace. The namespace of a group contains a hash that cannot be reversed,
+ * so this indexes the groups as they are created and deleted. It follows our objects, not namespace labels, which may
  * outlive the group.
  */
 export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(): void } {
@@ -46,8 +46,8 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
 }
 
 /**
- * Reads whose a pod is from its labels. Tenants write no pods, and may not write our labels anywhere. A pod that is not known
- * yet is nobody's for a moment.
+ * Returns the owner of a pod from its labels. Tenants can neither create pods nor set our labels. A pod that is not in
+ * the cache yet has no owner.
  */
 export function podOwners(caches: Caches): OwnerOfPod {
   const pods = caches.get(pod)
@@ -63,8 +63,8 @@ export function podOwners(caches: Caches): OwnerOfPod {
 }
 
 /**
- * Reads what a pod was given from the pod and from the revisions of its resource, which nobody watches: few pods that were given
- * secrets are entered. Without an answer of the API server they may have been given anything.
+ * Returns the rights for what a pod was given, read from the pod and the revisions of its resource. Revisions are not
+ * cached: few pods with secrets are entered. If the API server does not answer, the pod may have been given anything.
  */
 export function givenToPods(caches: Caches, client: Pick<KubeClient, 'list'>): GivenToPod {
   const pods = caches.get<GivenPod>(pod)
@@ -84,7 +84,7 @@ async function revisionsOf(
   const [kind = '', name = ''] = [labels[OWNER_KIND_LABEL], labels[OWNER_NAME_LABEL]]
   const referring = REFERRING[kind]
   const owner = referring && caches.get(referring.resource).get(namespace, name)?.metadata
-  // Revisions are those of the resource that is there, which may be a namesake of the pod's.
+  // The revisions are those of the existing resource, which may be a later namesake of the pod's resource.
   if (referring === undefined || owner === undefined || creationTimestamp < (owner.creationTimestamp ?? '')) return []
   const labelSelector = ownerLabelSelector(kind, name)
   const { items } = await client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
@@ -94,7 +94,7 @@ async function revisionsOf(
     .map(({ number, content }) => ({ number, refers: referring.of(content) }))
 }
 
-/** Reads from the object itself of which resource it is a part. */
+/** Returns the resource that an object is part of, read from the object itself. */
 export function partOwners(caches: Caches): OwnerOfPart {
   return ({ resource, partOf }, namespace, name) => {
     if (partOf === undefined || !('field' in partOf)) return undefined

@@ -2,33 +2,33 @@ import type { ReferencedRight } from '../../contracts/references.ts'
 import { type ActionName, isKnownAction } from '../../core/actions.ts'
 import type { AnyKind } from '../../crds/define.ts'
 
-/** The resource of a pod. Its containers were given what needs the rights in `sees`, at other resources of the group. */
+/** The resource of a pod. Its containers hold data that needs the rights `sees`, at other resources. */
 export type PodOwner = {
   readonly kind: string
   readonly name: string
   readonly sees?: readonly ReferencedRight[]
 }
-/** By the labels that its controller gave it; undefined for any other pod. */
+/** Returns the owner from the labels that its controller set; undefined for any other pod. */
 export type OwnerOfPod = (namespace: string, pod: string) => PodOwner | undefined
-/** What a pod was given when it was made, which its resource may refer to no more, needs these rights. */
+/** Returns the rights for what a pod received when it was created, even if its resource no longer refers to it. */
 export type GivenToPod = (namespace: string, pod: string) => Promise<readonly ReferencedRight[]>
 
 /**
- * What each way into a pod needs, below the prefix of its kind. A log is what REST shows with readLogs. A command, an
- * attached terminal or a forwarded port reaches all that the container has: its files, its environment, its identity. So it
- * needs both rights on files, `write`, with which one may have the container run anything, and the rights on all that the
- * environment refers to, without which `write` may not change what is run.
+ * The rights that each way into a pod needs, below the prefix of its kind. Logs need readLogs, as in REST. A command,
+ * an attached terminal or a forwarded port reaches everything in the container: files, environment, identity. So it
+ * needs both rights on files, `write`, with which one may run anything in the container anyway, and the rights on all
+ * that the environment refers to, because `write` may not change what runs without them.
  */
 const INSIDE = ['write', 'readFiles', 'writeFiles']
 const NEEDS: Readonly<Record<string, { verbs: readonly string[]; rights: readonly string[] }>> = {
   log: { verbs: ['get'], rights: ['readLogs'] },
-  // A WebSocket is asked for with GET, the older SPDY with POST.
+  // WebSocket connections arrive as GET, the older SPDY ones as POST.
   exec: { verbs: ['get', 'create'], rights: INSIDE },
   attach: { verbs: ['get', 'create'], rights: INSIDE },
   portforward: { verbs: ['get', 'create'], rights: INSIDE },
 }
 
-/** Whether a request enters a pod, beyond its log. */
+/** Returns whether a request enters a pod, beyond reading its log. */
 export function entersPod({ group, resource, subresource = '' }: Asked): boolean {
   return (group ?? '') === '' && resource === 'pods' && NEEDS[subresource]?.rights === INSIDE
 }
@@ -40,8 +40,8 @@ type Asked = {
 }
 
 /**
- * The actions that must all be held at the resource of the pod; undefined if nobody is let in this way: the subresource is
- * another one, or REST has no such action for the kind (a database's pods are the platform's).
+ * Returns the actions that are all needed at the pod's resource; undefined if nobody may enter this way: another
+ * subresource, or one for which REST has no action on the kind (the pods of a database are the platform's).
  */
 export function actionsInsidePod(
   { actions: prefix }: Pick<AnyKind, 'actions'>,

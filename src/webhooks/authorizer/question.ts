@@ -10,7 +10,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { actionsInPlatform, actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
 import { actionsInsidePod, type OwnerOfPod } from './podAccess.ts'
 
-/** The part of a SubjectAccessReview (authorization.k8s.io/v1) that is asked about. */
+/** The fields of a SubjectAccessReview (authorization.k8s.io/v1) that are read. */
 export type ReviewedRequest = {
   readonly user?: string | undefined
   readonly resourceAttributes?:
@@ -25,64 +25,64 @@ export type ReviewedRequest = {
     | undefined
 }
 
-/** The owner of the namespace; undefined if it is not one of the platform's. */
+/** Returns the boundary and group that own a namespace; undefined if it is not a namespace of the platform. */
 export type PlaceOfNamespace = (
   namespace: string,
 ) => { readonly boundaryId: string; readonly resourceGroup?: string } | undefined
 
-/** The name of the resource that an object is a part of; undefined if the object is not known. */
+/** Returns the name of the resource that an object is part of; undefined if the object is unknown. */
 export type OwnerOfPart = (kind: AnyKind, namespace: string, name: string) => string | undefined
 
-/** What the evaluator is to be asked, or why it is not. */
+/** What to ask the evaluator, or why it is not asked. */
 export type Question =
   | {
       readonly asks: 'evaluator'
       readonly principalId: string
       readonly action: ActionName
       readonly scope: string
-      /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
+      /** For a list, a watch or a deletecollection: the action is needed everywhere below the scope too. */
       readonly isOfAll: boolean
-      /** Where one of these is denied below the scope, something is among the objects that the principal may not see. */
+      /** If one of these is denied below the scope, the result could contain objects that the principal may not see. */
       readonly shows?: readonly ActionName[]
-      /** More that must be held, for a request that does what several of REST do. */
+      /** More that must be held, for a request that corresponds to several actions of REST. */
       readonly also?: readonly { readonly action: ActionName; readonly scope: string }[]
     }
-  /** Whether the principal may give the role of this display name at the scope: the virtual verb `grant`. */
+  /** For the virtual verb `grant`: whether the principal may grant the role of this display name at the scope. */
   | { readonly asks: 'grant'; readonly principalId: string; readonly roleName: string; readonly scope: string }
   | { readonly asks: 'nothing'; readonly isAllowed: boolean; readonly reason: string }
 
 const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
 const PLATFORM_FORMS = gatherKubernetesForms(actionsInPlatform(KINDS))
-/** Only authorizers are asked about it, by the admission policy over assignments. */
+/** Only asked by the admission policy for assignments. */
 const GRANT = 'grant'
 const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
 )
 
-/** What Kubernetes' own objects of a group show something of. */
+/** The reads of the resources that built-in objects in a group reveal something about. */
 const READS_OF_RESOURCES: readonly ActionName[] = RESOURCE_KINDS.map(({ actions }) => `${actions}/read`).filter(
   isKnownAction,
 )
 
 const READS: readonly string[] = ['get', 'list', 'watch']
-/** Of Kubernetes' own kinds, what readers of a group see in its namespace: how their resources run. */
+/** Built-in kinds that readers of a group see in its namespace: how their resources run. */
 const READ_IN_GROUPS = new Set(['/pods', '/services', '/events', 'events.k8s.io/events'])
-/** In a boundary's own namespace: what is told about its groups. */
+/** Built-in kinds that are readable in a boundary's own namespace: events about its groups. */
 const READ_IN_BOUNDARIES = new Set(['/events', 'events.k8s.io/events'])
 
 const nothing = (reason: string): Question => ({ asks: 'nothing', isAllowed: false, reason })
 
 /**
- * The principal behind a user name of the API server, which puts `p:` before the subject of a token: a person, a service
- * account of the platform or a managed identity. Accounts of Kubernetes itself (`system:serviceaccount:...`) sign in
- * with no token of the platform; REST does not know them, and so they are nobody here either.
+ * Returns the principal behind a user name of the API server, which prefixes token subjects with `p:`: a person, a
+ * service account of the platform or a managed identity. Kubernetes service accounts (`system:serviceaccount:...`) do
+ * not sign in with a token of the platform, so they are not principals, as in REST.
  */
 export function principalOfUser(user: string | undefined): string | undefined {
   const id = user?.startsWith('p:') ? user.slice('p:'.length) : ''
   return isUuid(id) ? id : undefined
 }
 
-/** Who pays for a question: a principal, or the namespace of a tenant for all its service accounts; else nobody. */
+/** Returns whose rate limit a question counts against: a principal, or a tenant namespace for its accounts. */
 export function tenantOf(user: string, placeOf: PlaceOfNamespace): string | undefined {
   if (principalOfUser(user) !== undefined) return user
   const [system, kind, namespace] = user.split(':')
@@ -91,8 +91,8 @@ export function tenantOf(user: string, placeOf: PlaceOfNamespace): string | unde
 }
 
 /**
- * Reads a request to the API server as a question of authorization: an action at the scope that the namespace and the
- * name spell. Pure; what is not ours, and whoever is not a principal, is left to the authorizers that come after.
+ * Translates a request to the API server into a question: an action at the scope that the namespace and the name stand
+ * for. Pure. Requests for foreign objects or by non-principals are left to the next authorizers.
  */
 export function questionOf(
   { user, resourceAttributes }: ReviewedRequest,
@@ -103,7 +103,7 @@ export function questionOf(
   const principalId = principalOfUser(user)
   if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
   const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
-  // Who reads the status alone is given the whole object.
+  // Reading the status subresource returns the whole object.
   const isWhole = subresource === '' || (subresource === 'status' && verb === 'get')
   const whole = isWhole ? resource : `${resource}/${subresource}`
   const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
@@ -123,7 +123,7 @@ export function questionOf(
   const isList = name === '' && READS.includes(verb)
   const scope = scopeOf(kind, namespace, named, placeOf, isList)
   if (typeof scope === 'string') return nothing(scope)
-  // A part that nobody knows may be of any resource: then the action is needed at all of them.
+  // A part whose resource is unknown could belong to any, so the action is needed at all of them.
   return {
     asks: 'evaluator',
     principalId,
@@ -133,7 +133,7 @@ export function questionOf(
   }
 }
 
-/** The name of the resource that an object is, or is a part of; empty for none in particular. */
+/** Returns the name of the resource that the object is, or is part of; empty if none is named. */
 function nameOfResource(
   kind: AnyKind,
   { namespace, name }: { namespace: string; name: string },
@@ -141,7 +141,7 @@ function nameOfResource(
 ): string {
   const { partOf } = kind
   if (partOf === undefined || name === '') return name
-  // A name that no part can have is refused as one.
+  // A name that no part can have must be refused as invalid.
   if ('nameOf' in partOf) return partOf.nameOf(name) ?? NOT_A_NAME
   return ownerOfPart(kind, namespace, name) ?? ''
 }
@@ -149,7 +149,7 @@ function nameOfResource(
 type Grant = {
   roleName: string
   namespace: string
-  /** `<collection>/<name>` of the resource of the group that it is for; empty for all of the namespace. */
+  /** `<collection>/<name>` of the resource that the grant is for; empty for the whole namespace. */
   at: string
 }
 
@@ -172,7 +172,7 @@ function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeO
 
 type PodRequest = { subresource: string; verb: string; namespace: string; name: string }
 
-/** Asked at the resource whose pod it is, as REST asks for its logs and files. */
+/** Decided at the resource that the pod belongs to, as REST does for logs and files. */
 function insidePod(
   principalId: string,
   { subresource, verb, namespace, name }: PodRequest,
@@ -221,23 +221,22 @@ function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfN
     resourceGroup === undefined
       ? { level: 'boundary', boundaryId }
       : { level: 'resourceGroup', boundaryId, resourceGroup }
-  // Of all, even where one is named: a pod's name does not say which resource's it is, and one of them may be denied.
+  // Needs the right on all objects even for a single one: its resource, which may be denied, is unknown.
   return {
     asks: 'evaluator',
     principalId,
     action: 'resourcegroups/read',
     scope: formatScope(scope),
     isOfAll: true,
-    // Events of a boundary tell of its groups alone.
+    // Events in a boundary's namespace concern its groups only.
     ...(resourceGroup !== undefined && { shows: READS_OF_RESOURCES }),
   }
 }
 
 /**
- * The scope of an object, or of the collection if no name is given; a sentence if there is none.
- *
- * @param isList whether it is only listed, as `kubectl get freehold` does with all kinds: then nothing is there of those that
- * cannot stand in the namespace
+ * Returns the scope of an object, or of the collection if the name is empty; a sentence if there is none.
+ * @param isList whether it is only listed: `kubectl get freehold` lists all kinds in every namespace, and kinds that
+ * cannot be stored there have an empty list
  */
 function scopeOf(
   kind: AnyKind,
@@ -266,7 +265,7 @@ function scopeOf(
   return scopeOfResource(kind, { boundaryId, resourceGroup }, name)
 }
 
-/** An object that belongs to a resource is asked about at that resource. */
+/** An object that is part of a resource is checked at that resource. */
 function scopeOfResource(
   { segment, partOf }: AnyKind,
   place: { boundaryId: string; resourceGroup: string },
