@@ -17,8 +17,7 @@ import { grantsOf, type StateStore, sessionIdOf } from './state.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 /**
- * Sets a person's password by the rules of the platform; all sign-ins but the one named end.
- *
+ * Sets a person's password by the rules of the platform and ends all their sign-ins but the one given.
  * @returns why it is refused, as a sentence for the person
  */
 export type ChangePassword = (
@@ -27,7 +26,7 @@ export type ChangePassword = (
   keepSession: string | undefined,
 ) => Promise<string | undefined>
 
-/** What a person was invited to, by the platform's own records. */
+/** The invitations of a person, from the platform's own records. */
 export type Invitations = {
   openTo(user: IdentityUser): Promise<readonly OpenInvitation[]>
   /** @returns why it cannot be accepted, as a sentence for the person */
@@ -38,13 +37,13 @@ export type AccountOptions = {
   provider: () => Provider
   users: UserStore
   passwords: PasswordVerifier
-  /** Passwords are not changed here if it is absent. */
+  /** If absent, passwords cannot be changed here. */
   changePassword?: ChangePassword | undefined
-  /** None are shown if it is absent. */
+  /** If absent, no invitations are shown. */
   invitations?: Invitations | undefined
   guesses: Guesses
   state: StateStore
-  /** What forms are tied to their session with; alike on all replicas. */
+  /** The key of the form tokens, which bind a form to its session; the same on all replicas. */
   formKey: () => string
   issuer: string
   tokenLifetimeSeconds: number
@@ -55,9 +54,8 @@ type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined 
 type Said = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
 
 /**
- * The page of a person's account, to which links of mails lead as well: it signs a person in if nobody is, changes the
- * password, and shows and ends sign-ins. Its own code is never exchanged; the session of the browser is all that it
- * needs.
+ * The account page, which links in e-mails also lead to. It signs the person in if needed, changes the password, and
+ * shows and ends sign-ins. It needs only the session of the browser, so its authorization code is never exchanged.
  */
 export function accountRouter(options: AccountOptions): Router {
   const router = express.Router()
@@ -97,7 +95,7 @@ async function visitOf({ provider, users, passwords }: AccountOptions, request: 
 function signIn({ issuer }: AccountOptions, request: Request, response: Response): void {
   const returned = new URLSearchParams(request.url.split('?')[1] ?? '')
   const error = returned.get('error')
-  // A browser that comes back without a session takes no cookies: another round would not end.
+  // A browser that returns without a session does not accept cookies: another redirect would loop forever.
   if (returned.has('state')) {
     if (error !== null) sendPage(response, 400, refusalPage(error))
     else sendPage(response, 400, errorPage('This browser did not keep the sign-in.', 'session_not_found'))
@@ -167,7 +165,7 @@ const answerForm: Step = async (options, visit, request, response) => {
   }
 }
 
-/** Whoever sits at an open browser is not yet the person: the current password says so, within the limit on guesses. */
+/** An open browser does not prove who is using it, so the current password is required, within the limit on guesses. */
 async function change(
   { changePassword, guesses, passwords, log }: AccountOptions,
   { user, keepSession }: Visit,
@@ -186,7 +184,7 @@ async function change(
   return refusal
 }
 
-/** What only this page of this browser knows: no other site can read the session's cookie or the page. */
+/** Returns a CSRF token that only this page knows: no other site can read the session cookie or the page. */
 function formToken({ formKey }: AccountOptions, { uid }: Visit): string {
   return createHmac('sha256', formKey()).update(`account ${uid}`).digest('base64url')
 }

@@ -1,19 +1,19 @@
 import { escapeHtml, type Page, page } from '../core/page.ts'
 
-/** Where a person is signed in. */
+/** A place where a person is signed in. */
 export type SignedIn = {
-  /** What a form names it by. */
+  /** The id by which a form names it. */
   id: string
   isHere: boolean
   isBrowser: boolean
-  /** Client ids of the programs that it was used for. */
+  /** Client ids of the programs that used it. */
   programs: readonly string[]
   /** Seconds since the epoch. */
   since: number | undefined
 }
 
 export type OpenInvitation = {
-  /** What a form names it by. */
+  /** The id by which a form names it. */
   id: string
   boundary: string | undefined
   roleName: string
@@ -29,10 +29,10 @@ export type AccountWords = {
   signIns: readonly SignedIn[]
   invitations: readonly OpenInvitation[]
   hasPassword: boolean
-  /** Minutes for which programs may still act after their sign-in was ended. */
+  /** Minutes for which tokens stay valid after a sign-in has ended. */
   afterglow: number
   error?: string | undefined
-  /** Whether that is of the form of the password. */
+  /** Whether `error` is about the password form. */
   isPasswordWrong?: boolean
   done?: string | undefined
 }

@@ -3,7 +3,7 @@ import type { PasswordChange, PasswordVerifier } from './passwords.ts'
 import { grantsOf, sessionIdOf } from './state.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
-/** Which claims each scope brings (OIDC Core section 5.4). `typ` tells ID tokens, as Keycloak does. */
+/** The claims of each scope (OIDC Core section 5.4). `typ` marks ID tokens, as in Keycloak. */
 export const SCOPE_CLAIMS = {
   openid: ['sub', 'typ'],
   profile: ['name', 'given_name', 'family_name', 'preferred_username'],
@@ -11,8 +11,8 @@ export const SCOPE_CLAIMS = {
 }
 
 /**
- * Nobody who is unknown, deleted or disabled has an account: no token is issued or renewed for them. Nor for who signed
- * in before the password was changed: a new one is meant to keep others out.
+ * Finds no account for unknown, deleted or disabled people, so no token is issued or renewed for them. The same holds
+ * for sign-ins from before a password change, which is meant to lock others out.
  */
 export function accountFinder(users: UserStore, passwords: PasswordVerifier): FindAccount {
   return async ({ oidc }, userId, token) => {
@@ -25,7 +25,7 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
   }
 }
 
-/** Whether a sign-in says nothing any more: it was another person's, or is from before the password was changed. */
+/** Returns whether a sign-in is void: it belongs to another person, or is from before a password change. */
 export async function isPast(
   user: IdentityUser,
   passwords: PasswordVerifier,
@@ -34,19 +34,19 @@ export async function isPast(
   return isOfAnother(user, signedInAt) || isStale(signedInAt, grants, await passwords.lastChange?.(user.id))
 }
 
-/** Whether the former holder of the id signed in. The API server rounds creation to the second, by its own clock. */
+/** Whether a previous holder of the id signed in. The API server rounds creation times to seconds, by its own clock. */
 function isOfAnother({ createdAt }: IdentityUser, signedInAt: number | undefined): boolean {
   return createdAt !== undefined && signedInAt !== undefined && signedInAt < createdAt / 1000 - 1
 }
 
-/** Whether the sign-in was before the password was changed, and not the one in which the person changed it. */
+/** Whether the sign-in was before the password change, and not the one in which the person made it. */
 function isStale(
   signedInAt: number | undefined,
   grants: readonly string[],
   change: PasswordChange | undefined,
 ): boolean {
   if (signedInAt === undefined || change === undefined) return false
-  // Sign-ins are known to the second: one of that very second is believed.
+  // Sign-in times have a resolution of one second, so one in the same second is accepted.
   if (signedInAt >= Math.floor(change.at / 1000)) return false
   return !grants.some((grantId) => sessionIdOf(grantId) === change.keepSession)
 }
@@ -62,7 +62,7 @@ function accountOf(user: IdentityUser): Account {
   }
 }
 
-/** What access tokens, ID tokens and userinfo say of a person alike. */
+/** Returns the claims about a person in access tokens, ID tokens and userinfo. */
 export function personClaims(user: IdentityUser): Record<string, string | boolean> {
   const claims = {
     name: user.displayName,

@@ -8,13 +8,12 @@ import type { StateStore } from './state.ts'
 import { type RequestSession, stateAdapter } from './stateAdapter.ts'
 
 /**
- * Whether a service account knows its secret, within the limit on guesses.
- *
+ * Returns whether a service account presented its secret, within the limit on guesses.
  * @throws OIDCProviderError 429 in the form of RFC 6749 section 5.2
  */
 export type JudgeSecret = (clientId: string, isRight: () => boolean | Promise<boolean>) => Promise<boolean>
 
-/** @param current the request that is being answered */
+/** @param current returns the request in progress */
 export function secretJudge(
   guesses: Guesses,
   current: () => { address: string; retryAfter(seconds: number): void; signal: AbortSignal | undefined },
@@ -37,17 +36,17 @@ export type AdapterOptions = {
   clients: ClientStore
   state: StateStore
   judgeSecret: JudgeSecret
-  /** Whether the request that is being answered comes from a client that shows its secret. */
+  /** Whether the current request comes from a client that presents its secret. */
   showsSecret: () => boolean
-  /** Whether that request revokes one token (RFC 7009), and so leaves its grant to the others. */
+  /** Whether the current request revokes a single token (RFC 7009), which must not end the whole grant. */
   revokesOne: () => boolean
-  /** The session of the browser that asks. */
+  /** The session of the current browser. */
   session: () => RequestSession | undefined
 }
 
 /**
- * oidc-provider's storage over our kinds and Secrets. Access tokens are self-contained and stored nowhere; whatever the
- * provider would keep of protocols that are not ours is refused.
+ * The storage of oidc-provider, on our kinds and Secrets. Access tokens are self-contained and not stored. Models of
+ * protocols that we do not offer are refused.
  */
 export function adapterFor(options: AdapterOptions): (model: string) => Adapter {
   return (model) =>
@@ -63,14 +62,14 @@ function clientAdapter({ issuer, clients, judgeSecret, showsSecret }: AdapterOpt
       if (clientId === ACCOUNT_CLIENT) return accountClient(issuer)
       const client = await clients.find(clientId)
       if (client?.isEnabled === true) return clientMetadata(client)
-      // Counted like a wrong secret, or the limit would tell which clients there are.
+      // Counted like a wrong secret: otherwise the limit would reveal which clients exist.
       if (showsSecret()) await judgeSecret(clientId, () => false)
       return undefined
     },
   }
 }
 
-/** RFC 7591 section 2. `client_secret_post` also admits HTTP Basic: both are compared in constant time. */
+/** RFC 7591 section 2. `client_secret_post` also accepts HTTP Basic; both compare in constant time. */
 function clientMetadata({ clientId, secret, displayName, uid }: IdentityClient): AdapterPayload {
   return {
     client_id: clientId,

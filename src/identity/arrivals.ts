@@ -11,12 +11,12 @@ import { alreadyThere } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 import type { ExternalProvider } from './connections.ts'
 
-/** Why somebody who signed in elsewhere does not come in, in words for them. */
+/** Why a person who signed in at an external provider is not admitted. The message is for that person. */
 export class ArrivalRefused extends Error {}
 
-/** Takes in people whom the identity provider of a tenant describes. */
+/** Admits people who signed in at a tenant's identity provider. */
 export interface Arrivals {
-  /** The id of the person's account, which is made at the first sign-in. @throws ArrivalRefused */
+  /** Returns the id of the person's account, which is created at the first sign-in. @throws ArrivalRefused */
   arrive(provider: ExternalProvider, claims: Readonly<Record<string, unknown>>): Promise<string>
 }
 
@@ -24,9 +24,9 @@ type UserObject = PlatformUser & KubeObject
 type Spec = UserObject['spec']
 export type ArrivalsOptions = {
   client: Pick<KubeClient, 'list' | 'create' | 'mergePatch'>
-  /** From a cache if there is one. */
+  /** From a cache if available. */
   bindings: () => Promise<readonly (IdpBinding & KubeObject)[]>
-  /** In turn with the removal of the tenant; undefined if that is gone. */
+  /** Runs the work in turn with a deletion of the tenant; undefined if the tenant no longer exists. */
   inTenant: <Result>(tenantId: string, work: () => Promise<Result>) => Promise<Result | undefined>
 }
 
@@ -46,7 +46,7 @@ export function kubeArrivals({ client, bindings, inTenant }: ArrivalsOptions): A
         .filter(({ spec }) => spec.issuer === provider.issuer && spec.tenantId === provider.tenantId)
         .map(({ spec }) => spec.claim)
       const wanted = personOf(provider, claims, asked)
-      // From the API server: an account that another replica made a moment ago counts.
+      // Read from the API server, because another replica may have just created the account.
       const { items } = await client.list<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
       const known = accountFor(items, wanted, provider)
       if (known === undefined) return joining(provider.tenantId, () => create(wanted))
@@ -58,7 +58,7 @@ export function kubeArrivals({ client, bindings, inTenant }: ArrivalsOptions): A
 
   async function create(spec: Spec): Promise<string> {
     const { tenantId, issuer, subject } = spec.externalIdentity ?? { tenantId: '', issuer: '', subject: '' }
-    // The same person who arrives on two replicas at once is one.
+    // A deterministic name, so that simultaneous sign-ins on two replicas create one account.
     const name = uuidV5(['external', tenantId, issuer, subject].join(' '))
     const { apiVersion, kind, resource } = PlatformUser
     const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } }
@@ -72,7 +72,7 @@ export function kubeArrivals({ client, bindings, inTenant }: ArrivalsOptions): A
     const changed = { ...next, tenantIds }
     const { namespace, name, uid } = metadata
     if (JSON.stringify({ ...spec, ...changed }) === JSON.stringify(spec)) return name
-    // A list of claims is replaced as a whole: what the issuer no longer says must go.
+    // A merge patch keeps keys that it does not mention, so claims that the issuer no longer sends are set to null.
     const gone = Object.keys(spec.externalIdentity?.claims ?? {}).filter(
       (claim) => !Object.hasOwn(next.externalIdentity?.claims ?? {}, claim),
     )
@@ -83,7 +83,7 @@ export function kubeArrivals({ client, bindings, inTenant }: ArrivalsOptions): A
   }
 }
 
-/** @throws ArrivalRefused where the provider speaks for an address that is not its tenant's */
+/** @throws ArrivalRefused if the e-mail address is not in a domain of the provider's tenant */
 export function personOf(
   provider: ExternalProvider,
   claims: Readonly<Record<string, unknown>>,
@@ -113,7 +113,7 @@ export function personOf(
   }
 }
 
-/** OpenID Connect Core 5.1 says it of the claim `email` alone, and some providers as a text. */
+/** OpenID Connect Core 5.1 defines it for the claim `email` only. Some providers send a string. */
 const isUnverified = ({ email_verified: said }: Readonly<Record<string, unknown>>, emailClaim: string) =>
   emailClaim === 'email' && (said === false || said === 'false')
 
@@ -131,10 +131,10 @@ function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly 
 }
 
 /**
- * The account of a person who signs in: the one known from there, else one of the same address, but only if the
- * address is believed and the account belongs to the tenant already. Else a tenant could take over anybody's.
- *
- * @throws ArrivalRefused where another account has the address
+ * Returns the account of a person who signs in: the one with this external identity, or else one with the same address.
+ * The latter only if the address is verified and the account already belongs to the tenant: otherwise a tenant could
+ * take over anybody's account.
+ * @throws ArrivalRefused if another account has the address
  */
 export function accountFor(
   users: readonly UserObject[],

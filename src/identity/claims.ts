@@ -1,2 +1,2 @@
-/** The claim that names the object behind the subject: of a principal made anew under an old id it is another. */
+/** The uid of the object behind the subject. It differs for a principal that was recreated with an old id. */
 export const PRINCIPAL_UID = 'principal_uid'

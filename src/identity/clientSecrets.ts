@@ -3,12 +3,12 @@ import { isSameText } from '../core/sameText.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import type { LastSeen } from './lastSeen.ts'
 
-/** The owner of the secret; undefined if it is wrong. An exception means that nothing was checked. */
+/** Returns the owner of the secret; undefined if the secret is wrong. Throws if it could not be checked. */
 export type SecretCheck<T> = (clientId: string, secret: string) => Promise<T | undefined>
 
 /**
- * For a door beside the provider's own, in the same process: over the provider's address all callers of that door would
- * count as one, and whoever guesses there would keep out the others.
+ * Checks secrets for another endpoint in this process. Calls through the provider's own endpoint would all have the
+ * same client address, so one guesser would lock out everybody else.
  */
 export function clientSecretCheck(
   clients: ClientStore,
@@ -22,7 +22,7 @@ export function clientSecretCheck(
   }
 }
 
-/** Of one length whatever was given, so that the time tells nothing. */
+/** Hashes have a fixed length, so the comparison time reveals nothing. */
 function isSame(one: string, other: string): boolean {
   return isSameText(sha256(one), sha256(other))
 }

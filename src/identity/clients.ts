@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { absent } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
-/** A service account that may ask for tokens. `secret` never leaves the provider. */
+/** A service account that may request tokens. `secret` never leaves the provider. */
 export type IdentityClient = {
   clientId: string
   secret: string
@@ -16,7 +16,7 @@ export type IdentityClient = {
   uid?: string | undefined
 }
 
-/** Where the provider finds service accounts. Asked for every token, so that a change counts at once. */
+/** The service accounts of the provider. Looked up for every token, so that changes take effect at once. */
 export interface ClientStore {
   /** @throws Error if the store does not answer */
   find(clientId: string): Promise<IdentityClient | undefined>
@@ -27,13 +27,13 @@ export { CLIENT_SECRET_KEY }
 type ClientObject = PlatformClient & KubeObject
 
 /**
- * PlatformClient objects and their Secrets, read from the API server each time: two short reads, and a client that is
- * disabled or deleted gets no further token, on whichever replica.
+ * Reads PlatformClient objects and their Secrets from the API server each time. This costs two short reads and ensures
+ * that no replica issues a token to a disabled or deleted client.
  */
 export function kubeClientStore(client: Pick<KubeClient, 'get'>): ClientStore {
   return {
     async find(clientId) {
-      // Only a uuid can name a client or become part of a path.
+      // Client ids are uuids. Nothing else may become part of a path.
       if (!isUuid(clientId)) return undefined
       const found = await client
         .get<ClientObject>(PlatformClient.resource, { namespace: SYSTEM_NAMESPACE, name: clientId })

@@ -9,13 +9,13 @@ import type { KubeClient } from '../kube/client.ts'
 import { absent } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
-/** Calls an address that a tenant named; vetted and limited by whoever gives it. */
+/** Calls a URL that a tenant configured. The implementation checks the address and limits the response. */
 export type ExternalFetch = (
   url: string,
   options?: { method?: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal | undefined },
 ) => Promise<Response>
 
-/** An identity provider of a tenant, with all that is needed to send somebody there and to understand the answer. */
+/** An identity provider of a tenant, with everything needed to redirect people there and to verify the response. */
 export type ExternalProvider = {
   tenantId: string
   alias: string
@@ -30,21 +30,21 @@ export type ExternalProvider = {
   clientSecret: string
   emailClaim: string
   trustEmail: boolean
-  /** Of the tenant, as far as they are verified: nobody may come with an address elsewhere. */
+  /** The verified domains of the tenant. Addresses in other domains are refused. */
   domains: readonly string[]
 }
 
-/** Where the local provider finds identity providers of tenants. */
+/** The identity providers of tenants. */
 export interface Connections {
-  /** The enabled provider for addresses of a verified domain: the first that the tenant named. */
+  /** Returns the first enabled provider, in the tenant's order, for an address in a verified domain. */
   forAddress(address: string): Promise<Pick<ExternalProvider, 'tenantId' | 'alias' | 'displayName'> | undefined>
-  /** Undefined if it is gone or disabled. @throws Error if its metadata cannot be read; the message shows no answer */
+  /** Undefined if deleted or disabled. @throws Error if its metadata is unreadable; the message quotes no response */
   open(tenantId: string, alias: string): Promise<ExternalProvider | undefined>
 }
 
 type ConnectionObject = SsoConnection & KubeObject
 
-/** @param list all SsoConnection objects, from a cache if there is one */
+/** @param list returns all SsoConnection objects, from a cache if available */
 export function kubeConnections(
   client: Pick<KubeClient, 'get'>,
   list: () => Promise<readonly ConnectionObject[]>,
@@ -84,7 +84,7 @@ function verifiedDomains({ metadata, spec, status }: ConnectionObject): string[]
   return spec.domains.filter((domain) => verified.includes(domain))
 }
 
-/** What the tenant wrote counts before what the metadata says. */
+/** Explicitly configured endpoints take precedence over the metadata. */
 async function endpointsOf(provider: Complete<SsoIdentityProvider>, fetch: ExternalFetch) {
   const { metadataUrl, issuer, authorizationUrl, tokenUrl, jwksUrl } = provider
   const found = metadataUrl === undefined ? undefined : await foundAt({ ...provider, metadataUrl }, fetch)

@@ -11,23 +11,23 @@ export type ExternalSignInOptions = {
   fetch: ExternalFetch
 }
 
-/** What is kept of somebody who was sent elsewhere, until they come back. */
+/** The state of a sign-in at another provider, kept until the browser returns. */
 type Journey = { state: string; nonce: string; verifier: string; tenantId: string; alias: string }
 
-/** Signing in at the identity provider of a tenant: authorization code with PKCE (RFC 7636, OpenID Connect Core 3.1). */
+/** Signs people in at a tenant's provider: authorization code with PKCE (RFC 7636, OpenID Connect Core 3.1). */
 export interface ExternalSignIn {
-  /** Where the browser goes for an address; undefined if nobody else answers for it. */
+  /** Returns where to redirect the browser for an address; undefined if no provider is configured for it. */
   begin(uid: string, address: string): Promise<{ url: string; displayName: string } | undefined>
-  /** The account of the person who came back. Each journey ends once. @throws ArrivalRefused */
+  /** Returns the account of the person who returned. Each sign-in can finish only once. @throws ArrivalRefused */
   finish(uid: string, query: URLSearchParams): Promise<string>
 }
 
 const MODEL = 'Broker'
 const LIFETIME_SECONDS = 15 * 60
-/** How far the clocks of an issuer may be ahead of ours. */
+/** How far the clock of an issuer may be ahead of ours. */
 const CLOCK_SKEW_SECONDS = 60
 const STATE = /^([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{43}$/
-/** What an answer may hold; nothing else is handed on. */
+/** The parameters of a response that are passed on; all others are dropped. */
 const ANSWERED = ['code', 'state', 'iss', 'error'] as const
 
 export function createExternalSignIn(
@@ -76,7 +76,7 @@ export function createExternalSignIn(
   }
 }
 
-/** The sign-in that an answer belongs to, and what of it goes on; undefined for what no identity provider of ours sent. */
+/** Returns the sign-in that a response belongs to and its filtered query; undefined for a foreign response. */
 export function returningSignIn(query: URLSearchParams, broker: string): { uid: string; query: string } | undefined {
   const uid = STATE.exec(query.get('state') ?? '')?.[1]
   if (uid === undefined) return undefined
@@ -119,7 +119,7 @@ function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Config
     authorization_endpoint: authorizationUrl,
     token_endpoint: tokenUrl,
     jwks_uri: jwksUrl,
-    // Never `none` and never a shared secret, whatever it says.
+    // Never `none` or a shared-secret algorithm, whatever the provider's metadata lists.
     id_token_signing_alg_values_supported: signingAlgorithms.filter((name) => /^(RS|PS|ES|Ed)/.test(name)),
   }
   const authentication = isBasic ? oidc.ClientSecretBasic(clientSecret) : oidc.ClientSecretPost(clientSecret)
@@ -131,7 +131,7 @@ function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Config
       ...(options.body === undefined || options.body === null ? {} : { body: String(options.body) }),
       signal: options.signal,
     })
-  // The signature of the ID token too, not only the connection it came over.
+  // Verify the signature of the ID token too, instead of relying on TLS alone.
   oidc.enableNonRepudiationChecks(made)
   return made
 }

@@ -9,10 +9,10 @@ import { CLIENT_SECRET_KEY } from './clients.ts'
 export type FirstOwner = { clientId: string; clientSecret: string; displayName: string }
 
 /**
- * The service account that an installation begins with: a Secret, the PlatformClient that names it, and its assignment
- * as Owner of everything. Applied in this order, so that the client is never there without its secret.
- *
- * @throws Error for a clientId that is not a uuid, or an empty secret
+ * Returns the initial service account of an installation: a Secret, the PlatformClient that refers to it, and its
+ * assignment as Owner of everything. They are applied in this order, so that the client never exists without its
+ * secret.
+ * @throws Error if the clientId is not a uuid, or the secret is empty
  */
 export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner): KubeObject[] {
   if (!isUuid(clientId)) throw new Error(`The client id of the first owner must be a uuid in lower case: ${clientId}`)
@@ -38,7 +38,7 @@ export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner):
   ]
 }
 
-/** Owner of everything. */
+/** Returns the assignment of a principal as Owner of everything. */
 export function ownerAssignment(principalId: string, principalType: 'ServicePrincipal' | 'User'): KubeObject {
   return {
     apiVersion: RoleAssignment.apiVersion,

@@ -2,13 +2,13 @@ import { addressKey } from '../core/addressKey.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { isUuid, sha256 } from '../core/names.ts'
 
-/** The value of a right guess, nothing for a wrong one, or the seconds until the next guess is looked at. */
+/** The value of a correct guess, undefined for a wrong one, or the seconds until the next guess is accepted. */
 export type Judged<T> = { value: T | undefined } | { blockedFor: number }
 
-/** Judges guesses at the secret of `name` that come from `address`, within the limits of both. */
+/** Limits guesses at the secret of `name` from `address`. */
 export interface Guesses {
   /**
-   * @param check looks at the guess, undefined if it is wrong; what throws has judged nothing and does not count
+   * @param check returns undefined for a wrong guess; if it throws, the guess does not count
    * @throws whatever `check` throws
    */
   judge<T>(address: string, name: string, check: () => Promise<T | undefined>): Promise<Judged<T>>
@@ -17,21 +17,21 @@ export interface Guesses {
 export type GuessLimits = {
   /** Wrong passwords for one name from one address. */
   perNameAndAddress: number
-  /** Wrong passwords for one name from anywhere; higher, because whoever reaches it locks the person out. */
+  /** Wrong passwords for one name from all addresses; higher, because reaching it locks the person out. */
   perName: number
-  /** Wrong passwords from one address, for whatever names. */
+  /** Wrong passwords from one address for all names. */
   perAddress: number
 }
 export const DEFAULT_GUESS_LIMITS: GuessLimits = { perNameAndAddress: 5, perName: 50, perAddress: 50 }
 
-/** Passwords, in five minutes. A name that nobody has is counted like any other, or the lock would tell who exists. */
+/** Limits wrong passwords per five minutes. Unknown names count too, or the limit would reveal who exists. */
 export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock: Clock = systemClock): Guesses {
   const counters = new GuessCounters(5 * 60_000, clock)
   return {
     judge(address, name, check) {
       const [from, whom] = [addressKey(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
       const all = [
-        // Whoever knows the password had mistyped it before.
+        // A correct password shows that the wrong ones were typing mistakes, so the counter is reset.
         { key: `${from} ${whom}`, limit: limits.perNameAndAddress, endsWhenRight: true },
         { key: whom, limit: limits.perName },
         { key: from, limit: limits.perAddress },
@@ -41,19 +41,18 @@ export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock
   }
 }
 
-/** Wrong secrets of one service account from one address, in a minute. */
+/** Wrong secrets of one service account from one address per minute. */
 export const WRONG_SECRETS_PER_MINUTE = 10
 
 /**
- * Secrets of service accounts and the like, per address and id, so that one address cannot guess on.
- *
- * @param perMinute wrong ones that are looked at
+ * Limits wrong secrets of service accounts and the like, per address and id.
+ * @param perMinute how many wrong secrets are checked
  */
 export function limitSecrets(perMinute: number = WRONG_SECRETS_PER_MINUTE, clock: Clock = systemClock): Guesses {
   const counters = new GuessCounters(60_000, clock)
   return {
     judge(address, id, check) {
-      // Ids that cannot exist share one counter: callers must not choose how much is remembered.
+      // Invalid ids share one counter, so that callers cannot fill the memory.
       const key = `${addressKey(address)} ${isUuid(id) ? id : 'other'}`
       return counters.judge([{ key, limit: perMinute }], check)
     },
@@ -64,9 +63,9 @@ type Limit = { key: string; limit: number; endsWhenRight?: boolean }
 type Counter = { wrong: number; resetsAt: number; inFlight: number; change: PromiseWithResolvers<void> }
 
 /**
- * Counts wrong guesses per key in windows that begin with the first one. A guess takes a place in all its counters before
- * it is looked at, and gives it back if it was right: of those that come at once no more than the limit are looked at.
- * The others wait for a place, so that a program may be right as often at once as it likes. Each process counts for itself.
+ * Counts wrong guesses per key, in windows that start with the first one. A guess reserves a slot in all its counters
+ * before it is checked and releases it if correct, so concurrent guesses cannot exceed the limit. Others wait for a
+ * slot, so that a program may present correct secrets with any concurrency. Each process counts for itself.
  */
 class GuessCounters {
   readonly #window: number
@@ -131,7 +130,7 @@ class GuessCounters {
     return known
   }
 
-  /** Once in a window, forgets what counts nothing any more. */
+  /** Removes expired counters, once per window. */
   #sweep(): void {
     const now = this.#clock.monotonic()
     if (now - this.#sweptAt < this.#window) return

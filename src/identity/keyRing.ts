@@ -2,7 +2,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { parsedJson } from '../core/parsedJson.ts'
 
-/** RFC 7518 section 3.1: what every verifier of access tokens understands, the Kubernetes API server among them. */
+/** RFC 7518 section 3.1: every verifier of access tokens supports it, including the Kubernetes API server. */
 export const SIGNING_ALGORITHM = 'RS256'
 const MODULUS_BITS = 2048
 
@@ -12,43 +12,43 @@ const PrivateJwk = z.strictObject({
 })
 const StoredKey = z.strictObject({
   kid: z.string().min(1),
-  /** From when on tokens are signed with it. It is published earlier. */
+  /** When the key starts to sign. It is published earlier. */
   notBefore: z.iso.datetime(),
   jwk: PrivateJwk,
 })
 
-/** One key pair as a JSON Web Key (RFC 7517); `notBefore` in milliseconds since the epoch. */
+/** A key pair as a JSON Web Key (RFC 7517); `notBefore` in milliseconds since the epoch. */
 export type SigningKey = { readonly kid: string; readonly notBefore: number; readonly jwk: Readonly<JwkMembers> }
 type JwkMembers = { kty: 'RSA' } & Record<string, string>
 
-/** All keys that verifiers may still meet, by the time of their first use. */
+/** All keys that verifiers may still need, ordered by their first use. */
 export type KeyRing = readonly SigningKey[]
 
 /** Durations in milliseconds. */
 export type KeyTimes = {
   /** How long a key signs. */
   rotateAfter: number
-  /** How long a key is published before it signs: more than any verifier's cache lives and any replica's look takes. */
+  /** How long a key is published before it signs: longer than verifiers cache keys and replicas need to notice. */
   publishAhead: number
-  /** How long a key stays published after it signed last: the lifetime of its tokens and the skew of clocks. */
+  /** How long a key stays published after its last signature: the token lifetime plus clock skew. */
   keepAfter: number
 }
 
-/** The key that signs now. Before the first key's time it is that one: an issuer without a key serves nobody. */
+/** Returns the current signing key. Before the first key's time that key signs: an issuer needs one. */
 export function signingKeyAt(ring: KeyRing, now: number): SigningKey | undefined {
   return ring.findLast((key) => key.notBefore <= now) ?? ring[0]
 }
 
-/** When a further key must begin to sign, or undefined while none is due. */
+/** Returns when the next key must start to sign, or undefined if none is due. */
 export function dueKey(ring: KeyRing, now: number, times: KeyTimes): number | undefined {
   const latest = ring.at(-1)
   if (latest === undefined) return now
   const successorFrom = latest.notBefore + times.rotateAfter
-  // Late (nothing ran at that time): the successor is still published for the full while before it signs.
+  // If rotation is overdue (nothing was running), the new key is still published for the full time before it signs.
   return successorFrom - times.publishAhead <= now ? Math.max(successorFrom, now + times.publishAhead) : undefined
 }
 
-/** The ring without keys whose last tokens have expired. */
+/** Returns the ring without the keys whose last tokens have expired. */
 export function withoutExpired(ring: KeyRing, now: number, times: KeyTimes): KeyRing {
   return ring.filter((_, index) => {
     const successor = ring[index + 1]
@@ -60,20 +60,20 @@ export function withKey(ring: KeyRing, key: SigningKey): KeyRing {
   return [...ring, key].sort((first, second) => first.notBefore - second.notBefore)
 }
 
-/** Whether two rings hold the same keys. */
+/** Returns whether two rings contain the same keys. */
 export function sameRing(first: KeyRing, second: KeyRing): boolean {
   const text = (ring: KeyRing) => ring.map(({ kid, notBefore }) => `${kid}@${notBefore}`).join()
   return text(first) === text(second)
 }
 
-/** Its id is the RFC 7638 thumbprint, so that one id never names two keys. */
+/** The id is the RFC 7638 thumbprint, so no id ever refers to two keys. */
 export async function generateSigningKey(notBefore: number): Promise<SigningKey> {
   const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true, modulusLength: MODULUS_BITS })
   const jwk = (await exportJWK(privateKey)) as JwkMembers
   return { kid: await calculateJwkThumbprint(jwk), notBefore, jwk }
 }
 
-/** The text that is stored. Secret. */
+/** Returns the text to store, which is secret. */
 export function serializeRing(ring: KeyRing): string {
   const keys = ring.map(({ kid, notBefore, jwk }) => {
     const { kty, n, e, d, p, q, dp, dq, qi } = jwk
@@ -82,7 +82,7 @@ export function serializeRing(ring: KeyRing): string {
   return JSON.stringify(keys)
 }
 
-/** @throws Error for text that `serializeRing` did not write. The message names no content. */
+/** @throws Error for text that `serializeRing` did not write. The message does not quote it. */
 export function parseRing(text: string): KeyRing {
   const parsed = z.array(StoredKey).min(1).max(16).safeParse(parsedJson(text))
   if (!parsed.success) {

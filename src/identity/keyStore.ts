@@ -8,25 +8,25 @@ import type { KubeClient } from '../kube/client.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { type KeyRing, parseRing, serializeRing } from './keyRing.ts'
 
-/** A ring as it is stored; `version` guards the next write. */
+/** A stored ring; `version` is the precondition of the next write. */
 export type StoredRing = { ring: KeyRing; version: string }
 
-/** Where all replicas find the same signing keys. */
+/** Stores the signing keys that all replicas share. */
 export interface KeyStore {
-  /** @throws Error if the store does not answer or its content is not readable */
+  /** @throws Error if the store does not answer or its content is unreadable */
   read(): Promise<StoredRing | undefined>
-  /** Undefined if somebody else was faster: read again. */
+  /** Undefined if another replica created it first: read again. */
   create(ring: KeyRing): Promise<StoredRing | undefined>
   /** Undefined if the stored version has changed: read again. */
   replace(ring: KeyRing, version: string): Promise<StoredRing | undefined>
-  /** Tells of changes by anybody, deletion included; the answer ends it. */
+  /** Notifies of changes by anybody, including deletion; the returned function unsubscribes. */
   onChange?(listener: () => void): () => void
 }
 
-/** Marks the Secret for the one watch on it. */
+/** The labels by which the watch selects the Secret. */
 export const KEYS_LABELS = { 'app.kubernetes.io/component': 'identity-keys' }
 
-/** The watch that tells replicas of each other's keys: the only Secret that it shows. */
+/** Returns the watch by which replicas learn of each other's keys. It sees no other Secret. */
 export function watchKeys(client: ConstructorParameters<typeof WatchCache>[0]['client'], log: Log): WatchCache {
   const labelSelector = Object.entries(KEYS_LABELS)
     .map(([key, value]) => `${key}=${value}`)
@@ -37,7 +37,7 @@ export function watchKeys(client: ConstructorParameters<typeof WatchCache>[0]['c
 export const KEYS_SECRET = 'freehold-identity-keys'
 const ENTRY = 'keys.json'
 
-/** The ring in a Secret. The API server's own preconditions decide a race. */
+/** Stores the ring in a Secret. The preconditions of the API server resolve races. */
 export function secretKeyStore(
   client: Pick<KubeClient, 'get' | 'create' | 'update'>,
   watch?: Pick<WatchCache, 'subscribe'>,

@@ -17,7 +17,7 @@ type Kind = (typeof KINDS)[number]
 type Named = KubeObject & { status?: { missingSecrets?: string[] } }
 type Source = Pick<WatchCache<KubeObject>, 'get' | 'list' | 'subscribe'>
 
-/** The Secrets of the system namespace that an object says its secrets lie in. */
+/** Returns the Secrets of the system namespace that an object refers to. */
 function namesIn(kind: Kind, { spec }: KubeObject): string[] {
   const names =
     kind === PlatformClient
@@ -28,7 +28,7 @@ function namesIn(kind: Kind, { spec }: KubeObject): string[] {
 
 type SecretsOptions = { client: Pick<KubeClient, 'list' | 'watchStream'>; log: Log }
 
-/** Metadata of the Secrets of the system namespace, without those of sign-ins, which come and go all the time. */
+/** Watches the metadata of the Secrets in the system namespace, except those of sign-ins, which change constantly. */
 export function watchSecretMetadata({ client, log }: SecretsOptions): WatchCache<KubeObject> {
   const labelSelector = 'app.kubernetes.io/component!=identity-state'
   return new WatchCache({ client, resource: builtin.secretMetadata, namespace, labelSelector, log })
@@ -38,22 +38,22 @@ export type NamedSecretsOptions = {
   client: Pick<KubeClient, 'get' | 'mergePatch'>
   /** The objects of each kind, from a cache. */
   objects: (kind: Kind) => Source
-  /** As `watchSecretMetadata` sees them. */
+  /** The cache that `watchSecretMetadata` returns. */
   secrets: Pick<WatchCache<KubeObject>, 'get' | 'subscribe' | 'whenSynced'>
   log: Log
 }
 
 /**
- * Notes in the status of service accounts and of connections to identity providers which of their Secrets are missing or
- * hold no `client-secret`. The controllers may not read Secrets of the platform's own namespace, this part may: they make
- * conditions of what it notes. It watches metadata only, and reads a Secret when something about it changes.
+ * Records in the status of service accounts and of connections to identity providers which of their Secrets are missing
+ * or have no `client-secret`. The controllers, which derive conditions from it, may not read Secrets of the system
+ * namespace; this part may. It watches metadata only, and reads a Secret when its metadata changes.
  */
 export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Promise<void> } {
   const { objects, secrets, log } = options
   const handle = (key: string) => note(options, key)
   const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, partyOf: () => '' })
   const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
-  /** What was whole before a restart and has its Secrets still needs no further look. */
+  /** After a restart, an object that was complete and whose Secrets still exist needs no check. */
   const needsLook = (kind: Kind, object: Named) =>
     (object.status?.missingSecrets ?? []).length > 0 ||
     namesIn(kind, object).some((name) => secrets.get(namespace, name) === undefined)
@@ -75,7 +75,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
   }
 
   queue.start()
-  // Rejected if it is stopped before.
+  // Rejected if the cache is stopped before it has synced.
   void secrets.whenSynced().then(follow, () => {})
   return {
     async stop() {
@@ -98,12 +98,12 @@ async function note({ client, objects }: NamedSecretsOptions, key: string): Prom
     const { uid } = object.metadata
     await client.mergePatch(kind.resource, { namespace, name }, patch, { subresource: 'status', uid })
   } catch (error) {
-    // Whatever has the name by now is looked at for itself.
+    // The object was deleted or recreated; a new one is checked separately.
     if (!isKubeError(error, 'NotFound', 'Conflict')) throw error
   }
 }
 
-/** Asked of the API server: the watch may not have told yet of what was made a moment ago. */
+/** Reads from the API server, because the watch may not have seen a new Secret yet. */
 async function holdsSecret(client: Pick<KubeClient, 'get'>, name: string): Promise<boolean> {
   const found = await client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
   return (found?.data?.[CLIENT_SECRET_KEY] ?? '') !== ''

@@ -1,19 +1,19 @@
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { isKubeError } from '../kube/errors.ts'
 
-/** Seconds until a client may try again. */
+/** Seconds until a client should retry. */
 const RETRY_AFTER = 5
 
-/** Whether it failed because the API server is away: that passes, and is nobody's mistake. */
+/** Returns whether the error is a temporary outage of the API server. */
 export function isOutage(error: unknown): boolean {
   if (isKubeError(error, 'Unavailable', 'Throttled')) return true
   return error instanceof Error && error.cause !== undefined && isOutage(error.cause)
 }
 
-/** The causes of answers that oidc-provider could not give, until they are sent. */
+/** The errors behind failed responses of oidc-provider, by request context. */
 export type Causes = WeakMap<object, unknown>
 
-/** oidc-provider says `server_error` for whatever it does not know, and `invalid_request` where RFC 6749 has a code. */
+/** Corrects error codes of oidc-provider: `server_error` in outages, `invalid_request` where RFC 6749 has a code. */
 export function truthfulErrors(causes: Causes) {
   return async (context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     await next()

@@ -9,17 +9,17 @@ export type SignInWords = {
   login: string
   error?: string
   targets: readonly string[]
-  /** Whether people of some tenants sign in elsewhere. */
+  /** Whether some tenants have their own identity provider. */
   hasOrganizations?: boolean
 }
 
 export function signInPage({ action, token, clientName, login, error, targets, hasOrganizations }: SignInWords): Page {
-  // With the address alone: people who sign in elsewhere have no password here.
+  // Submits the address alone, because people with an external provider have no password here.
   const organization =
     hasOrganizations === true
       ? '\n<button class="quiet" type="submit" name="choice" value="organization" formnovalidate>Sign in through your organization</button>'
       : ''
-  // Focus where the next word goes: with a name known, that is the password.
+  // Focuses the first empty field: the password if the name is known.
   const focus = (here: boolean) => (here ? ' autofocus' : '')
   const described = error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
   return page(
@@ -42,8 +42,8 @@ export function signInPage({ action, token, clientName, login, error, targets, h
 }
 
 /**
- * Leads to the identity provider of a tenant. A page of its own: a browser follows the redirects of a form only to places
- * that the policy of the page with the form names, and where this one leads on is not ours to know.
+ * Leads to the identity provider of a tenant. A separate page, because a browser follows redirects of a form only to
+ * origins in the Content-Security-Policy of its page, and we do not know where that provider redirects next.
  */
 export function organizationPage({ url, displayName }: { url: string; displayName: string }): Page {
   return pageToward(url, 'Continue elsewhere', `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>`)
@@ -57,7 +57,7 @@ export type ConsentWords = {
   targets: readonly string[]
 }
 
-/** For who is signed in already: any program on the machine could have opened this address. */
+/** Asks people who are already signed in, because any program on the machine could have opened this URL. */
 export function consentPage({ action, token, clientName, name, targets }: ConsentWords): Page {
   return page(
     'Continue?',
@@ -134,15 +134,15 @@ export function errorPage(message: string, code: string): Page {
 const FORM_ACTION = /<form method="post" action="([^"]*)">/
 const HIDDEN_INPUT = /<input type="hidden" name="[A-Za-z0-9_.-]+" value="[^"]*"\/>/g
 
-/** What a form is about that oidc-provider would send by itself, by its route. */
+/** The title and text of forms that oidc-provider would submit automatically, by route. */
 const UNSENT: Readonly<Record<string, readonly [title: string, words: string]>> = {
   code_verification: ['Connect a device', 'A device wants to act in your name. Its code comes next: compare it.'],
   end_session: ['Sign out?', 'Nobody is signed in in this browser.'],
 }
 
 /**
- * A page of oidc-provider that would send its form by script, with a button instead. Its attributes are escaped by
- * oidc-provider and stay as they are.
+ * Replaces a page of oidc-provider that submits its form by script with one that has a button. Attributes are already
+ * escaped by oidc-provider and are copied as they are.
  */
 export function withoutScript(html: string, targets: readonly string[], route = ''): Page | undefined {
   const action = FORM_ACTION.exec(html)?.[1]

@@ -9,32 +9,32 @@ import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { absent } from '../kube/errors.ts'
 
-/** Tells whether a password is a user's. It works as long for users without a password, or who do not exist. */
+/** Verifies passwords. It takes equally long for users without a password and for unknown users. */
 export interface PasswordVerifier {
-  /** @throws Error if the store does not answer or holds what is not readable */
+  /** @throws Error if the store does not answer or its content is unreadable */
   verify(userId: string, password: string): Promise<boolean>
-  /** When it was set last: who signed in before that must do so again. */
+  /** When the password was last set: earlier sign-ins are void. */
   lastChange?(userId: string): Promise<PasswordChange | undefined>
 }
 
 export type PasswordChange = {
   /** Milliseconds since the epoch. */
   at: number
-  /** The session in which the person changed it, as the `sid` of its tokens: it goes on. */
+  /** The session in which the person changed it (the `sid` of its tokens), which remains valid. */
   keepSession: string | undefined
 }
 
-/** The entry of the Secret `user-<uuid>-password`. */
+/** The key in the Secret `user-<uuid>-password`. */
 export const PASSWORD_ENTRY = 'password.json'
 export const passwordSecretName = (userId: string) => `user-${userId}-password`
 
-/** 128 * cost * blockSize bytes are used at once: 32 MiB here. */
+/** One hash needs 128 * cost * blockSize bytes: 32 MiB here. */
 const COST = { cost: 2 ** 15, blockSize: 8, parallelization: 1 } as const
 const HASH_BYTES = 32
 
 const StoredPassword = z.object({
   algorithm: z.literal('scrypt'),
-  // A stored hash may ask for no more than four times the memory of ours.
+  // Bounds what a stored hash can demand: four times the memory of ours.
   cost: z
     .int()
     .min(2 ** 14)
@@ -46,12 +46,12 @@ const StoredPassword = z.object({
   changedAt: z.string().optional(),
   keepSession: z.string().max(64).optional(),
 })
-/** RFC 7914 with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
+/** scrypt (RFC 7914) with its parameters. `salt` and `hash` are base64, `changedAt` is RFC 3339. */
 export type StoredPassword = z.output<typeof StoredPassword>
 
 const hashOnce = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-/** Hashes at a time: half of the threads that Node has for such work, which reads of files and names need as well. */
+/** Concurrent hashes: half of Node's thread pool, which file and DNS operations need as well. */
 const LANES = 2
 const lanes = new Turns()
 let hashes = 0
@@ -61,10 +61,10 @@ function derive(...given: Parameters<typeof hashOnce>): Promise<Buffer> {
   return lanes.take(String(hashes), () => hashOnce(...given))
 }
 
-/** One spelling of each text: keyboards differ in which they send (RFC 8265 section 4.2). */
+/** Normalizes the spelling, because keyboards differ in what they send (RFC 8265 section 4.2). */
 const normal = (password: string) => password.normalize('NFC')
 
-/** @param change when it was set (RFC 3339), and the session that goes on */
+/** @param change when it was set (RFC 3339), and the session that remains valid */
 export async function hashPassword(
   password: string,
   change: { changedAt?: string; keepSession?: string | undefined } = {},
@@ -97,9 +97,9 @@ function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
 
 let decoys: Promise<StoredPassword> | undefined
 
-/** Passwords as they lie in Secrets of the system namespace. */
+/** Reads passwords from the Secrets in the system namespace. */
 export function secretPasswords(client: Pick<KubeClient, 'get'>): PasswordVerifier {
-  // Made before the first sign-in, once for the process: who has no password takes as long as who has one.
+  // A hash for users without a password, so that they take equally long. Computed once, before the first sign-in.
   decoys ??= hashPassword(randomBytes(16).toString('base64'))
   const decoy = decoys
   async function stored(userId: string): Promise<StoredPassword | undefined> {

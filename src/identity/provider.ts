@@ -33,19 +33,19 @@ import { userinfo } from './userinfo.ts'
 import type { UserStore } from './users.ts'
 
 export type IdentityLimits = {
-  /** Requests to the token endpoint per address. */
+  /** Requests per address to the token endpoint. */
   tokenRequestsPerMinute: number
   /** Refused secrets per address and client. */
   refusedSecretsPerMinute: number
-  /** Requests per address to what anybody may ask: sign-in pages, device codes. Each may store something. */
+  /** Requests per address to unauthenticated endpoints that may store something: sign-in pages, device codes. */
   signInRequestsPerMinute: number
-  /** Requests per address to all else: discovery, keys, userinfo. Behind one address many clients may be. */
+  /** Requests per address to all other endpoints: discovery, keys, userinfo. Many clients may share an address. */
   otherRequestsPerMinute: number
-  /** Codes of devices that an address may type. */
+  /** Device codes entered per address. */
   deviceCodesPerMinute: number
-  /** Wrong passwords, each in five minutes. */
+  /** Wrong passwords, each per five minutes. */
   passwords: GuessLimits
-  /** How long whoever is over one of these waits to hear of it, in milliseconds. Absent: a second. */
+  /** Milliseconds by which refusals over these limits are delayed. One second if absent. */
   refusalDelay?: number
 }
 
@@ -58,40 +58,39 @@ export type IdentityProviderOptions = {
   clients: ClientStore
   users: UserStore
   passwords: PasswordVerifier
-  /** The limit on guesses at them, where others judge passwords too; else one of its own, by `limits`. */
+  /** The password limiter, if shared with other verifiers; otherwise one is created from `limits`. */
   guesses?: Guesses
-  /** The same of the secrets of service accounts. */
+  /** The same for secrets of service accounts. */
   secretGuesses?: Guesses
-  /** Of the account page; absent if passwords are not changed there. */
+  /** For the account page; absent if passwords are not changed there. */
   changePassword?: ChangePassword
-  /** Of the account page too. */
+  /** For the account page. */
   invitations?: Invitations
-  /** Identity providers of tenants; nobody signs in elsewhere where it is absent. */
+  /** Identity providers of tenants; if absent, all people sign in here. */
   external?: ExternalSignInOptions
   /** Sign-ins, grants and codes, shared by all replicas. */
   state: StateStore
   keys: SigningKeys
   log: Log
-  /** Told of every token; nobody is where it is absent. */
+  /** Told of every issued token, if present. */
   lastSeen?: LastSeen
-  /** 900. */
+  /** Defaults to 900. */
   tokenLifetimeSeconds?: number
-  /** How long a person stays signed in; 12 hours. */
+  /** How long a person stays signed in; defaults to 12 hours. */
   sessionLifetimeSeconds?: number
-  /** How long verifiers may keep the published keys without asking; 31. */
+  /** How long verifiers may cache the published keys; defaults to 31. */
   keysMaxAgeSeconds?: number
   limits?: Partial<IdentityLimits>
-  /** Of refusals that come late; the system's. */
+  /** For delayed refusals; defaults to the system clock. */
   clock?: Clock
-  /** Addresses or networks whose X-Forwarded-For is believed; none. */
+  /** Addresses or networks whose X-Forwarded-For is trusted; none by default. */
   trustedProxies?: readonly string[]
 }
 
 export interface IdentityProvider {
-  /** Serves everything below `/realms/<realm>`, over TLS and plain http alike; other paths are 404. */
+  /** Serves everything below `/realms/<realm>`, over TLS and plain HTTP; other paths are 404. */
   handler: RequestListener
   isProxy(address: string): boolean
-  /** Seconds. */
   readonly tokenLifetimeSeconds: number
   stop(): void
 }
@@ -107,18 +106,17 @@ const DEFAULT_LIMITS: IdentityLimits = {
 const SESSION_LIFETIME_SECONDS = 12 * 60 * 60
 const SIGN_IN = '/sign-in'
 /**
- * The API server fetches keys for an unknown key id only when what it has is within 30 s of its max-age: so this lets
- * it ask once in a second, however many tokens name invented ids, and a key that had to be replaced at once is known
- * there within that time.
+ * The API server fetches keys for an unknown key id only if its copy is within 30 s of its max-age. With 31 it fetches
+ * at most once a second, however many tokens have invented key ids, and learns of an emergency key replacement within
+ * that time.
  */
 const KEYS_MAX_AGE_SECONDS = 31
 
 /**
- * The local identity provider at the paths of Keycloak (interface section 5): OAuth 2.0 client_credentials for service
- * accounts (RFC 6749 section 4.4), and for people the authorization code with PKCE (RFC 7636), the device flow
- * (RFC 8628), refresh tokens that rotate, userinfo and logout (OpenID Connect).
- *
- * @throws Error for an issuer that is not https or does not end in the realm's path
+ * The local identity provider, at the paths of Keycloak (interface section 5). OAuth 2.0 client_credentials for service
+ * accounts (RFC 6749 section 4.4); for people the authorization code with PKCE (RFC 7636), the device flow (RFC 8628),
+ * rotating refresh tokens, userinfo and logout (OpenID Connect).
+ * @throws Error if the issuer is not https or does not end in the realm's path
  */
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
   const mountPath = `/realms/${options.realm}`
@@ -138,7 +136,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     const provider = buildProvider(built, issuer, { secrets, refusals })
     return { provider, serve: provider.callback() }
   }
-  // oidc-provider reads its keys once, and keeps nothing that a new one would miss.
+  // oidc-provider reads its keys only when created, and holds no other state, so a new one replaces it.
   let current = build()
   const unsubscribe = options.keys.onChange(() => {
     current = build()
@@ -180,7 +178,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   }
 }
 
-/** A target with a host of its own (`GET http://elsewhere/...`) would be copied into the addresses of discovery. */
+/** Refuses absolute targets (`GET http://elsewhere/...`), whose host would be copied into the URLs of discovery. */
 function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   if (request.url?.startsWith('/') === true) {
     next()
@@ -190,7 +188,7 @@ function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () 
   response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
 }
 
-/** Limits by address. Each request counts at the limits of its path; `others` is the one of those that have none. */
+/** Rate limits by address. Each request counts against the limits of its path; `others` is for requests without one. */
 function addressLimits(refusals: LateRefusals) {
   const isCounted = new WeakSet<IncomingMessage>()
   const limit = (perMinute: number, skip: (request: IncomingMessage) => boolean) =>
@@ -200,7 +198,7 @@ function addressLimits(refusals: LateRefusals) {
       skip,
       standardHeaders: 'draft-8',
       legacyHeaders: false,
-      // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
+      // No warnings on the console: X-Forwarded-For counts behind `trustedProxies` only, and is ignored elsewhere.
       validate: { xForwardedForHeader: false, forwardedHeader: false },
       message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
       handler: async (request, response, _next, { statusCode, message }) => {
@@ -225,7 +223,7 @@ type BuildOptions = IdentityProviderOptions & {
   signInPath: string
 }
 
-/** What a client asks with its secret, as far as it is served. */
+/** The supported routes on which a client presents its secret. */
 const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
 
 type Patience = { secrets: Guesses; refusals: LateRefusals }
@@ -249,12 +247,12 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
       session: () => Provider.ctx?.oidc?.session as RequestSession | undefined,
     }),
   })
-  // Addresses in discovery are the issuer's, whatever host a caller claims and whether it came over TLS or loopback.
+  // URLs in discovery use the issuer's host and https, whatever Host the request has and however it arrived.
   Object.defineProperties(provider.request, {
     protocol: { get: () => 'https' },
     host: { get: () => issuer.host },
   })
-  // The id of what belongs to a grant says which, so that all of it is one stored object.
+  // Ids of codes and tokens contain the grant, because everything of one grant is stored in one object.
   for (const model of [provider.AuthorizationCode, provider.RefreshToken]) {
     Object.assign(model.prototype, {
       generateTokenId(this: { grantId: string }) {
@@ -262,7 +260,7 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
       },
     })
   }
-  // Whatever a client asks, its secret is compared here.
+  // All comparisons of client secrets go through the limiter.
   const { compareClientSecret } = provider.Client.prototype
   Object.assign(provider.Client.prototype, {
     compareClientSecret(this: Client, given: string) {
@@ -299,14 +297,14 @@ function listen(provider: Provider, log: Log, lastSeen: LastSeen | undefined): v
   provider.on('server_error', (context, error) => {
     log.error({ path: context.path, error: messageOf(error) }, 'The identity provider failed on a request.')
   })
-  // Koa prints to the console what nobody listens for.
+  // Without a listener, Koa prints errors to the console.
   const events: EventEmitter = provider
   events.on('error', (error) => {
     log.warn({ error: messageOf(error) }, 'The identity provider could not finish an answer.')
   })
 }
 
-/** A refresh shows that a program runs, not that a person signed in. */
+/** A refresh does not count as a sign-in, because it only shows that a program is running. */
 function noteSeen({ oidc }: KoaContextWithOIDC, lastSeen: LastSeen | undefined): void {
   const grant = oidc.params?.grant_type
   const userId = oidc.entities.Account?.accountId
@@ -320,7 +318,7 @@ function codeOf(error: Error): string {
   return (error as Partial<errors.OIDCProviderError>).error ?? 'server_error'
 }
 
-/** Of whoever is being answered; client ids are public, but a caller may send anything in their place. */
+/** Returns the client id for logs. Client ids are public, but callers may send anything instead, so it is truncated. */
 function clientIdOf(context: KoaContextWithOIDC): string {
   const claimed = context.oidc.client?.clientId ?? context.oidc.params?.client_id
   return typeof claimed === 'string' ? claimed.slice(0, 64) : ''

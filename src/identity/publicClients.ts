@@ -1,14 +1,14 @@
 import type { AdapterPayload } from 'oidc-provider'
 
-/** The command-line client: public (RFC 8252 section 8.5), so that PKCE and its loopback address are all it has. */
+/** The command-line client is public (RFC 8252 section 8.5): only PKCE and the loopback redirect protect it. */
 export const COMMAND_LINE_CLIENT = 'freehold-cli'
-/** The account page of the provider itself, which signs a person in and needs no token. */
+/** The provider's own account page, which signs a person in and needs no token. */
 export const ACCOUNT_CLIENT = 'freehold-account'
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 const LOOPBACK = ['http://127.0.0.1', 'http://localhost']
 
-/** Clients that come with the provider, in the words of RFC 7591 section 2. Any port of a loopback address is theirs. */
+/** Built-in clients, as RFC 7591 section 2 metadata. Any port of a loopback address is accepted. */
 export const PUBLIC_CLIENTS: ReadonlyMap<string, AdapterPayload> = new Map([
   [
     COMMAND_LINE_CLIENT,

@@ -9,16 +9,16 @@ import { inOriginForm } from '../core/requestTarget.ts'
 import { untilStill } from '../core/untilStill.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Requests here are one small form: who takes longer to send one only holds a connection. */
+/** All requests are small forms, so a slow one only occupies a connection. */
 const REQUESTS = { requestTimeout: 10_000 }
 
 export type IdentityServersOptions = {
   handler: RequestListener
-  /** For the API server, which refuses issuers without TLS. PEM texts; port 0 takes a free one. */
+  /** For the API server, which requires TLS of issuers. PEM texts; port 0 picks a free one. */
   tls: { port: number; host?: string; cert: string; key: string }
-  /** For tools on this machine that do not know our authority. Secrets pass in clear: loopback unless told otherwise. */
+  /** For local tools that do not trust our CA. Secrets are sent in clear text, so it defaults to loopback. */
   http?: { port: number; host?: string }
-  /** Of each of the two. */
+  /** For each of the two servers. */
   maxConnections?: number
   isProxy?: Sharing['isProxy']
 }
@@ -26,13 +26,13 @@ export type IdentityServersOptions = {
 export interface IdentityServers {
   readonly tlsPort: number
   readonly httpPort: number | undefined
-  /** Serves a renewed certificate to connections from now on. */
+  /** Uses a renewed certificate for new connections. */
   renewCertificate(pair: { cert: string; key: string }): void
-  /** Ends all connections. */
+  /** Closes all connections. */
   stop(): Promise<void>
 }
 
-/** @throws Error if a port is taken or the certificate does not fit its key; nothing is left listening then */
+/** @throws Error if a port is taken or the certificate does not match its key; then nothing is left listening */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
   const { maxConnections, isProxy } = options
@@ -61,7 +61,7 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
   }
 }
 
-/** Addresses of the provider are made from Host: who may be read in two ways is not read at all. */
+/** Refuses ambiguous requests, because the URLs of the provider are built from Host. */
 function plainly(handler: RequestListener): RequestListener {
   return (request, response) => {
     const ambiguity = ambiguityOf(request)

@@ -9,18 +9,17 @@ import type { SigningKeys } from './signingKeys.ts'
 import { sessionIdOf } from './state.ts'
 import type { UserStore } from './users.ts'
 
-/** The resource (RFC 8707) that every token is for. Callers need not name it. */
+/** The resource (RFC 8707) of every token. Callers need not name it. */
 export const RESOURCE = 'urn:freehold:platform'
 
 export type SettingsOptions = {
   audience: string
   tokenLifetimeSeconds: number
-  /** How long a person stays signed in, and how long what was signed in to may renew its tokens. */
+  /** How long a person stays signed in and may renew tokens. */
   sessionLifetimeSeconds: number
   keys: SigningKeys
   users: UserStore
   passwords: PasswordVerifier
-  /** Path of the page that a person signs in on. */
   signInPath: (uid: string) => string
 }
 
@@ -39,20 +38,20 @@ const ROUTES = {
 } satisfies Configuration['routes']
 
 /**
- * What oidc-provider is told beside its adapter: service accounts by client_credentials, people by authorization code
- * with PKCE and by device code, one audience, JWT access tokens (RFC 9068) with the claims that Keycloak would write, at
- * the paths of Keycloak.
+ * The configuration of oidc-provider except its adapter: client_credentials for service accounts, authorization code
+ * with PKCE and device code for people, one audience, and JWT access tokens (RFC 9068) with the claims and paths of
+ * Keycloak.
  */
 export function settings(options: SettingsOptions): Configuration {
   const { keys, users, passwords, signInPath } = options
   return {
     jwks: { keys: keys.ring().map(({ kid, jwk }) => ({ ...jwk, kid, alg: SIGNING_ALGORITHM, use: 'sig' })) },
     routes: ROUTES,
-    // Clients that may have refresh tokens get them without asking; those written for other providers ask for offline_access.
+    // Clients get refresh tokens without asking, but those written for other providers request offline_access.
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     claims: SCOPE_CLAIMS,
     extraClientMetadata: { properties: [PRINCIPAL_UID] },
-    // Programs read who signed in from the ID token; they need no second call.
+    // Programs read the person from the ID token and need no second request.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
@@ -65,18 +64,18 @@ export function settings(options: SettingsOptions): Configuration {
     },
     ttl: lifetimes(options),
     findAccount: accountFinder(users, passwords),
-    // With the session of the browser ends what was signed in to through it.
+    // Tokens end with the browser session through which they were issued.
     expiresWithSession: () => true,
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // RFC 7009: a program's own login ends, and not that of another machine that came of the same browser.
+    // RFC 7009: revocation ends only this login, not that of another machine that shares the grant.
     revokeGrantPolicy: ({ oidc }) => oidc.route !== 'revocation',
     interactions: {
       policy: signInPolicy(),
       url: (_context, interaction) => signInPath(interaction.uid),
     },
     renderError,
-    // No browser speaks to the token endpoint with a service account's secret.
+    // Browsers do not call the token endpoint with a service account's secret.
     clientBasedCORS: () => false,
     features: features(options),
     formats: {
@@ -103,7 +102,7 @@ function lifetimes({
     DeviceCode: 10 * MINUTE,
     Interaction: 15 * MINUTE,
     Session: sessionLifetimeSeconds,
-    // Longer: all programs that sign in through one browser share a grant, and the last may come late.
+    // Longer than a session: all sign-ins through one browser share a grant, and a late one must not outlive it.
     Grant: 2 * sessionLifetimeSeconds,
     RefreshToken: sessionLifetimeSeconds,
   }
@@ -117,10 +116,10 @@ function features({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): No
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
-    // A public client shows nothing but the token: it must be its own.
+    // A public client authenticates by the token alone, so it may only revoke its own.
     revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
     rpInitiatedLogout: logoutSettings,
-    // For discovery; the answer is ours, because oidc-provider answers only to tokens without an audience.
+    // Only for discovery. We answer userinfo ourselves, because oidc-provider refuses tokens with an audience.
     userinfo: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -133,7 +132,7 @@ function features({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): No
           audience,
           accessTokenTTL: tokenLifetimeSeconds,
           accessTokenFormat: 'jwt',
-          // By name: a key that is published ahead of its time must not sign yet.
+          // Selects the key explicitly, because a key that is published ahead must not sign yet.
           jwt: { sign: { alg: SIGNING_ALGORITHM, kid: keys.signing().kid } },
         }
       },
@@ -141,7 +140,7 @@ function features({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): No
   }
 }
 
-/** A session outlives what happens to its user: who was disabled or deleted is asked to sign in, like anybody. */
+/** Sessions outlive their user: a browser whose user was disabled or deleted must sign in again. */
 function signInPolicy() {
   const policy = interactionPolicy.base()
   const { Check } = interactionPolicy
@@ -156,7 +155,7 @@ function signInPolicy() {
   return policy
 }
 
-/** All replicas sign cookies alike, with what follows from the keys that they share. */
+/** Derived from the shared signing keys, so that all replicas sign cookies alike. */
 function cookieKeys(keys: SigningKeys): string[] {
   return keys
     .ring()
@@ -164,7 +163,7 @@ function cookieKeys(keys: SigningKeys): string[] {
     .reverse()
 }
 
-/** Ties the forms of sign-in pages to this installation. Changes with the keys: a page shown before is shown again. */
+/** Returns the key of form tokens. It changes with the signing keys; a form from before is then shown again. */
 export function formKey(keys: SigningKeys): string {
   return derived(keys.signing(), 'freehold identity forms')
 }
@@ -173,7 +172,7 @@ function derived({ jwk }: SigningKey, purpose: string): string {
   return Buffer.from(hkdfSync('sha256', jwk.d ?? '', '', purpose, 32)).toString('base64')
 }
 
-/** `typ` tells access tokens from ID tokens, which say `ID`; the rest is what Keycloak writes for a service account. */
+/** `typ` distinguishes access tokens from ID tokens (`ID`); the rest is what Keycloak writes for a service account. */
 function serviceAccountClaims(clientId: string, client: { clientName?: string | undefined } | undefined) {
   const displayName = client?.clientName
   const uid = (client as Record<string, unknown> | undefined)?.[PRINCIPAL_UID]
@@ -195,7 +194,7 @@ async function personOf(
   return {
     ...personClaims(user),
     ...(user.uid === undefined ? {} : { [PRINCIPAL_UID]: user.uid }),
-    // A person is told from a service account by having one.
+    // Only tokens of people have a `sid`, which distinguishes them from service accounts.
     sid: sessionIdOf(token.grantId ?? ''),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
   }

@@ -11,7 +11,6 @@ import {
   withoutScript,
 } from './pages.ts'
 
-/** Headers of everything that a browser shows. */
 export const PAGE_HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
@@ -26,13 +25,13 @@ function show(context: KoaContextWithOIDC, { html, policy }: Page): void {
   context.set('content-security-policy', policy)
 }
 
-/** The secret that oidc-provider compares with the form's field `xsrf`. */
+/** The secret that oidc-provider compares with the form field `xsrf`. */
 function xsrfOf(context: KoaContextWithOIDC): string {
   const secret = context.oidc.session?.state?.secret
   return typeof secret === 'string' ? secret : ''
 }
 
-/** Where redirects after a form may lead: loopback addresses and https origins that the request itself named. */
+/** Returns the origins to which redirects after a form may lead, from the addresses in the request. */
 export function targetsOf(...addresses: unknown[]): string[] {
   return addresses.flatMap((address) => {
     const url = typeof address === 'string' ? URL.parse(address) : null
@@ -40,7 +39,7 @@ export function targetsOf(...addresses: unknown[]): string[] {
   })
 }
 
-/** The cause of an error is ours to know: a person gets a sentence, and the code for whoever helps them. */
+/** Shows a sentence and the error code. The cause of a server error is not shown. */
 export function renderError(context: KoaContextWithOIDC, { error, error_description: detail }: ErrorOut): void {
   const isOurs = error === 'server_error'
   const sentence = isOurs
@@ -49,7 +48,7 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
   show(context, errorPage(SENTENCES[error] ?? sentence, error))
 }
 
-/** What a person sees where a program gets an error of OAuth. Links of anybody name errors, so that only ours are shown. */
+/** Shows an OAuth error to a person. Anybody can create such a link, so only known codes are shown. */
 export function refusalPage(error: string): Page {
   const isOurs = Object.hasOwn(SENTENCES, error)
   return errorPage((isOurs && SENTENCES[error]) || 'The request is not valid.', isOurs ? error : 'invalid_request')
@@ -69,7 +68,7 @@ const CODE_PROBLEMS: Record<string, string> = {
   AbortedError: 'The device was refused. There is nothing else to do.',
 }
 
-/** Device flow (RFC 8628): eight letters without vowels, so that no word appears; a code is typed once. */
+/** Device flow (RFC 8628): eight letters without vowels, so that no words appear. A code can be used once. */
 export const deviceSettings = {
   enabled: true,
   charset: 'base-20' as const,
@@ -98,7 +97,7 @@ export const deviceSettings = {
   },
 }
 
-/** RP-initiated logout: asked first, or any page could sign a person out. */
+/** RP-initiated logout with confirmation: otherwise any page could sign a person out. */
 export const logoutSettings = {
   enabled: true,
   logoutSource(context: KoaContextWithOIDC): void {
@@ -110,12 +109,12 @@ export const logoutSettings = {
   },
 }
 
-/** Every page leaves with our headers and without script, also those that oidc-provider writes itself. */
+/** Sends every page, including those of oidc-provider, with our headers and without script. */
 export async function guardPages(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
   try {
     await next()
   } catch (error) {
-    // oidc-provider shows the form of a device again only to a browser whose session it has stored.
+    // For a browser without a stored session, oidc-provider throws instead of showing the device form again.
     const { route, session } = context.oidc ?? {}
     const isNew = (session as { new?: boolean } | undefined)?.new === true
     if (route !== 'code_verification' || !isNew || context.method !== 'POST') throw error
@@ -123,7 +122,7 @@ export async function guardPages(context: KoaContextWithOIDC, next: () => Promis
   }
   if (context.response.is('html') === false || typeof context.body !== 'string') return
   for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
-  // Koa says undefined of a header that is absent, although its types promise a text.
+  // Koa returns undefined for an absent header, although its types say string.
   if (context.response.get('content-security-policy')) return
   const { route, params } = context.oidc ?? {}
   const plain = withoutScript(context.body, targetsOf(params?.post_logout_redirect_uri), route)

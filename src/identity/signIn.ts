@@ -14,27 +14,27 @@ import { PAGE_HEADERS, sendPage, targetsOf } from './shownPages.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 export type SignInOptions = {
-  /** The provider of this moment: it is built anew when keys change. */
+  /** Returns the current provider, which is recreated when keys change. */
   provider: () => Provider
   users: UserStore
   passwords: PasswordVerifier
-  /** Identity providers of tenants; undefined if nobody signs in elsewhere. */
+  /** Identity providers of tenants; undefined if all people sign in here. */
   external: ExternalSignIn | undefined
   guesses: Guesses
-  /** Where this router is mounted. */
+  /** The path at which this router is mounted. */
   path: string
-  /** What forms are tied to their sign-in with; alike on all replicas. */
+  /** The key of the form tokens, which bind a form to its sign-in; the same on all replicas. */
   formKey: () => string
   sessionLifetimeSeconds: number
   log: Log
 }
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
-/** An id that nobody has: the verifier works on it as on any other. */
+/** An id that nobody has, for a verification that takes equally long. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 const WRONG = 'Incorrect user name or password.'
 
-/** The pages on which a person signs in, and says whether a program may act for them. */
+/** The pages on which a person signs in and gives consent to a program. */
 export function signInRouter(options: SignInOptions): Router {
   const router = express.Router()
   router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
@@ -46,7 +46,7 @@ export function signInRouter(options: SignInOptions): Router {
 
 type Step = (options: SignInOptions, interaction: Interaction, request: Request, response: Response) => Promise<void>
 
-/** Finds the sign-in that this browser began; the cookie decides, and the address must agree. */
+/** Finds the sign-in of this browser by its cookie. The URL must name the same one. */
 function guarded(options: SignInOptions, step: Step) {
   return async (request: Request, response: Response): Promise<void> => {
     try {
@@ -87,7 +87,7 @@ const showForm: Step = async (options, interaction, request, response) => {
     await deny(options, request, response, 'the user is disabled')
     return
   }
-  // A person who typed and confirmed the code of a device has already been asked.
+  // The person has already confirmed by entering and accepting the code of the device.
   if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
   else sendPage(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
 }
@@ -118,7 +118,7 @@ const answerForm: Step = async (options, interaction, request, response) => {
   }
 }
 
-/** Whether the address is one of a tenant whose people sign in elsewhere; a password that was typed is not looked at. */
+/** Redirects people of a tenant with its own provider, ignoring any password. Returns whether it answered. */
 async function sendElsewhere(
   options: SignInOptions,
   interaction: Interaction,
@@ -145,7 +145,7 @@ async function sendElsewhere(
   return true
 }
 
-/** Somebody comes back from the identity provider of a tenant. */
+/** Handles the return from a tenant's identity provider. */
 const comeBack: Step = async (options, interaction, request, response) => {
   const { external, users, log } = options
   const query = new URLSearchParams(request.url.split('?')[1] ?? '')
@@ -168,8 +168,8 @@ const comeBack: Step = async (options, interaction, request, response) => {
 }
 
 /**
- * Where identity providers of tenants send browsers. The cookie of the sign-in belongs to another path, so the answer is
- * taken there: with it only the browser that began a sign-in can end it.
+ * The redirect URI for identity providers of tenants. The sign-in cookie is bound to another path, so this redirects
+ * there: only the browser that started a sign-in can finish it.
  */
 export function returnRouter({ path }: { path: string }): Router {
   const router = express.Router()
@@ -187,7 +187,7 @@ export function returnRouter({ path }: { path: string }): Router {
 
 type Refused = { status: number; problem: string; retryAfter?: number }
 
-/** One answer, and one amount of work, for a wrong password and for a name that nobody has. */
+/** Gives the same answer, after the same amount of work, for a wrong password and an unknown name. */
 async function check(
   { users, passwords, guesses, log }: SignInOptions,
   address: string,
@@ -196,7 +196,7 @@ async function check(
   let whose = {}
   const judged = await guesses.judge(address, login, async () => {
     const found = login.length > 254 ? undefined : await users.findByLogin(login)
-    // People who sign in elsewhere have no password here, whatever is stored.
+    // People with an external identity provider cannot use a password here, whatever is stored.
     const user = found?.isExternal === true ? undefined : found
     const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
     whose = user === undefined ? {} : { userId: user.id }
@@ -239,8 +239,8 @@ async function allow(
 }
 
 /**
- * The grant that this browser's session has for the program, or a new one. Two machines that sign in through one browser
- * share it: a session knows one grant for each program, and tokens of any other would end.
+ * Returns the session's grant for the program, or a new one. Two machines that sign in through one browser share it: a
+ * session has only one grant per program, and replacing it would end the other machine's tokens.
  */
 async function grantFor(options: SignInOptions, interaction: Interaction, user: IdentityUser) {
   const { Grant } = options.provider()
@@ -277,12 +277,12 @@ async function words(options: SignInOptions, interaction: Interaction) {
     action: `${options.path}/${interaction.uid}`,
     token: formToken(options, interaction),
     clientName: client?.clientName ?? String(clientId),
-    // A browser follows the form's redirects only to where its page may send forms.
+    // The Content-Security-Policy must allow the origins that the form redirects to.
     targets: targetsOf(redirectUri),
   }
 }
 
-/** What only the page of this sign-in knows. Its uid stands in a cookie that no other site can set or read. */
+/** Returns a token that only this page knows. Its uid is in a cookie that no other site can set or read. */
 function formToken({ formKey }: SignInOptions, { uid, cid }: Interaction): string {
   return createHmac('sha256', formKey()).update(`${uid} ${cid}`).digest('base64url')
 }

@@ -9,10 +9,9 @@ const valuesOf = ({ entries }: StateRecord) => Object.values(entries) as Value[]
 const grantNames = ({ entries }: StateRecord) => grantsOf(entries.value).map((id) => `${GRANT}${sessionIdOf(id)}`)
 
 /**
- * Where a person is signed in: browsers with the programs that they were used for, and programs on their own, such as
- * those of a device.
- *
- * @param here the uid of the session of the browser that asks
+ * Returns where a person is signed in: browsers with the programs that used them, and programs on their own, such as
+ * those of the device flow.
+ * @param here the uid of the current browser's session
  */
 export function signInsOf(records: readonly StateRecord[], here: string): SignedIn[] {
   const browsers = records.filter(({ name }) => name.startsWith(SESSION))
@@ -39,14 +38,14 @@ function signInOf(record: StateRecord, here: string): SignedIn {
   }
 }
 
-/** Ends one, with the grants that came of it; nothing if it is not the person's. */
+/** Ends a sign-in and the grants issued through it; does nothing if it is not the person's. */
 export async function endSignIn(state: StateStore, userId: string, id: string): Promise<void> {
   const record = (await state.listOf(userId)).find(({ name }) => name === id)
   if (record === undefined) return
   for (const name of [...grantNames(record), record.name]) await state.remove(name)
 }
 
-/** Ends all but that of the browser that asks. */
+/** Ends all sign-ins except the current browser's. */
 export async function endOtherSignIns(state: StateStore, userId: string, here: string): Promise<void> {
   for (const { id, isHere } of signInsOf(await state.listOf(userId), here)) {
     if (!isHere) await endSignIn(state, userId, id)

@@ -14,22 +14,22 @@ import {
 } from './keyRing.ts'
 import type { KeyStore, StoredRing } from './keyStore.ts'
 
-/** The signing keys of a running provider: always there, and changing without a restart. */
+/** The signing keys of a running provider. They change without a restart. */
 export interface SigningKeys {
-  /** What is published. */
+  /** The published keys. */
   ring(): KeyRing
-  /** What signs at this moment. */
+  /** The key that signs now. */
   signing(): SigningKey
-  /** Looks at the store now, as it does by itself when the store changes or a key is due. */
+  /** Checks the store now; this also happens when the store changes or a key is due. */
   look(): Promise<void>
-  /** Tells of every change of the published keys; the answer ends it. */
+  /** Notifies of every change of the published keys; the returned function unsubscribes. */
   onChange(listener: () => void): () => void
   stop(): void
 }
 
 export type SigningKeysOptions = {
   store: KeyStore
-  /** Longest lifetime of a token, seconds. */
+  /** The longest lifetime of a token, in seconds. */
   tokenLifetimeSeconds: number
   clock?: Clock
   log: Log
@@ -37,17 +37,17 @@ export type SigningKeysOptions = {
 }
 
 const MINUTE = 60_000
-/** Milliseconds that a key signs, and that it is published before. */
+/** Milliseconds for which a key signs, and for which it is published before that. */
 const ROTATE_AFTER = 30 * 24 * 60 * MINUTE
 const PUBLISH_AHEAD = 60 * MINUTE
 const CLOCK_SKEW = 2 * MINUTE
-/** Each lost race means that another replica wrote, so a handful is already strange. */
+/** Another replica wrote at each lost race, so ten are already suspicious. */
 const MAX_RACES = 10
 
 /**
- * Opens the stored keys, or makes the first one; replicas that start at once end up with the same.
- *
- * @throws Error if the store does not answer at the start; later failures are logged and the last keys kept
+ * Opens the stored keys, or generates the first one. Replicas that start at once end up with the same keys.
+ * @throws Error if the store does not answer at the start; later failures are logged and the last known keys stay in
+ * use
  */
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
   const { clock = systemClock, log } = options
@@ -69,7 +69,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     log.info({ keys: ring.map(({ kid }) => kid) }, 'The published signing keys changed.')
     for (const listener of listeners) listener()
   }
-  // A look that failed is made up for at the next turn of the timer.
+  // A failed check is repeated at the next timer tick.
   let missed = false
   const lookSafely = () =>
     look().then(
@@ -81,7 +81,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
         log.warn({ error: messageOf(error) }, 'Cannot read the signing keys; the last known ones stay in use.')
       },
     )
-  // Time alone makes keys due; only then is the store asked, so that a provider at rest makes no request.
+  // Only the time makes keys due, so an idle provider does not query the store.
   const isDue = () =>
     missed ||
     dueKey(ring, clock.now(), times) !== undefined ||
@@ -111,7 +111,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   }
 }
 
-/** Reads the ring and brings it to what this time asks for, however many others do the same. */
+/** Reads the ring and updates it if keys are due or expired, while other replicas may do the same. */
 async function settledRing(
   store: KeyStore,
   times: KeyTimes,

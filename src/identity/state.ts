@@ -6,39 +6,39 @@ import type { KubeClient } from '../kube/client.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
-/** What oidc-provider keeps of one thing, without its id: an id is what its bearer shows, and is stored nowhere. */
+/** A stored model of oidc-provider, without its id: ids are bearer secrets and are never stored. */
 export type StateEntry = Record<string, unknown> & { exp?: number; consumed?: number }
 
-/** One sign-in, one grant, one pending code of a device: a Secret. `expiresAt` in seconds since the epoch. */
+/** A Secret with one sign-in, grant or pending device code. `expiresAt` in seconds since the epoch. */
 export type StateRecord = {
   name: string
   entries: Record<string, StateEntry>
   expiresAt: number
-  /** A second name to find it by, as a label can hold it. */
+  /** A secondary key, short enough for a label value. */
   index?: string
   /** The owner, once known. */
   userId?: string
 }
 
-/** Where all replicas find who is signed in. Every call throws if the store does not answer. */
+/** Stores sign-ins, shared by all replicas. Every method throws if the store does not answer. */
 export interface StateStore {
   read(name: string): Promise<StateRecord | undefined>
   findByIndex(index: string): Promise<StateRecord | undefined>
-  /** Whatever stood there before. */
+  /** Overwrites unconditionally. */
   write(record: StateRecord): Promise<void>
   /**
-   * Changes what is stored, and nothing that somebody else wrote meanwhile: `change` is asked again after a lost race.
-   * False if there is nothing.
+   * Changes the stored record without overwriting concurrent changes: `change` is called again after a conflict.
+   * Returns false if there is no record.
    */
   change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
   remove(name: string): Promise<void>
-  /** Removes what was there, and hands it over: of two who ask at once, one gets it. */
+  /** Removes and returns the record: of concurrent calls, only one gets it. */
   take(name: string): Promise<StateRecord | undefined>
-  /** What is kept of a user: browser sessions and grants. */
+  /** Returns the browser sessions and grants of a user. */
   listOf(userId: string): Promise<readonly StateRecord[]>
-  /** Ends every sign-in and grant of a user, but for one grant, named by its `sid`, and the sign-in that it came of. */
+  /** Ends all sign-ins and grants of a user, except one grant, given by its `sid`, and the sign-in it came from. */
   removeOf(userId: string, keepSession?: string): Promise<void>
-  /** Removes what expired before `now` (seconds); tells when the next does. */
+  /** Removes what expired before `now` (seconds); returns when the next one expires. */
   sweep(now: number): Promise<number | undefined>
 }
 
@@ -49,7 +49,7 @@ const EXPIRES_ANNOTATION = `${PREFIX}expires-at`
 const ENTRY = 'state.json'
 const MAX_RACES = 10
 
-/** Ids are secrets of their bearers, and names are not: a name is what a hash leaves of an id. */
+/** Ids are bearer secrets but names are not, so a name contains only a hash of the id. */
 export function stateName(model: string, id: string): string {
   return `identity-${model.toLowerCase()}-${digest(id)}`
 }
@@ -58,7 +58,7 @@ export function digest(id: string): string {
   return sha256(id).slice(0, 40)
 }
 
-/** @param onWrite hears the expiry of everything that is written, so that somebody removes it then */
+/** @param onWrite is told the expiry of every written record, so that it is removed then */
 export function secretStateStore(
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'update' | 'remove'>,
   onWrite: (expiresAt: number) => void = () => {},
@@ -130,7 +130,7 @@ export function secretStateStore(
     },
   }
 
-  /** What was renewed meanwhile stays. */
+  /** A record that was renewed in the meantime stays. */
   async function removeUnchanged({ name, resourceVersion }: KubeObject['metadata']): Promise<void> {
     try {
       await client.remove(builtin.secret, refOf(name), resourceVersion === undefined ? {} : { resourceVersion })
@@ -163,23 +163,23 @@ function objectOf(record: StateRecord, resourceVersion?: string): SecretObject {
   }
 }
 
-/** The `sid` in the tokens of a grant: what a hash leaves of its id. */
+/** Returns the `sid` in the tokens of a grant: a hash of its id. */
 export function sessionIdOf(grantId: string): string {
   return digest(grantId)
 }
 
-/** Whether it is the grant of that `sid`, or the browser's sign-in from which that grant came. */
+/** Whether the record is the grant with that `sid`, or the browser sign-in from which that grant came. */
 function belongsTo({ name, entries }: StateRecord, sessionId: string): boolean {
   return name === `identity-grant-${sessionId}` || grantsOf(entries.value).some((id) => sessionIdOf(id) === sessionId)
 }
 
-/** The grants that a browser's sign-in was used for, one for each program. */
+/** Returns the grants of a browser session, one for each program. */
 export function grantsOf(session: object | undefined): string[] {
   const { authorizations = {} } = (session ?? {}) as { authorizations?: Record<string, { grantId?: unknown }> }
   return Object.values(authorizations).flatMap(({ grantId }) => (typeof grantId === 'string' ? [grantId] : []))
 }
 
-/** @throws Error for a Secret that is not ours; the message names no content */
+/** @throws Error for a Secret that is not ours; the message does not quote it */
 function recordOf({ metadata, data }: SecretObject): StateRecord {
   const index = metadata.labels?.[INDEX_LABEL]
   const userId = metadata.labels?.[STATE_USER_LABEL]
@@ -196,11 +196,11 @@ function entriesOf(name: string, text: string): Record<string, StateEntry> {
   try {
     return JSON.parse(text) as Record<string, StateEntry>
   } catch {
-    throw new Error(`The stored sign-in ${name} is not readable.`) // The parser's own message would quote what it read.
+    throw new Error(`The stored sign-in ${name} is not readable.`) // The parser's message would quote the content.
   }
 }
 
-/** What nobody can read has expired. */
+/** An unreadable expiry counts as expired. */
 function secondsOf(text: string | undefined): number {
   const time = Date.parse(text ?? '')
   return Number.isNaN(time) ? 0 : Math.floor(time / 1000)

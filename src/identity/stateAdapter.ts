@@ -2,30 +2,30 @@ import { randomBytes } from 'node:crypto'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import { digest, type StateEntry, type StateRecord, type StateStore, stateName } from './state.ts'
 
-/** What stands alone, and what lies in the Secret of its grant. */
+/** Models stored in their own Secret, and models stored in the Secret of their grant. */
 const ALONE = new Set(['Session', 'Interaction', 'DeviceCode'])
 const OF_A_GRANT = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
-/** Used refresh tokens of a grant that are remembered, to notice that one is shown again. */
+/** How many used refresh tokens of a grant are remembered, to detect reuse. */
 const MAX_USED = 20
-/** oidc-provider names a lifetime for everything that it stores here; what had none would stay for ever. */
+/** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
 const DEFAULT_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
 
-/** The id of a code or refresh token: its grant's Secret, then 256 random bits. */
+/** Returns an id for a code or refresh token: the hash of its grant id, then 256 random bits. */
 export function tokenIdOf(grantId: string): string {
   return `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
 }
 
 export type StateAdapterOptions = {
   state: StateStore
-  /** Whether the request that is being answered revokes one token, and so leaves its grant to the others. */
+  /** Whether the current request revokes a single token, which must not end the whole grant. */
   revokesOne: () => boolean
-  /** The browser's session in that request; `iat` if it was stored before, `oldId` where it is to have another id. */
+  /** The browser's session in the current request; `iat` is set if it was stored before, `oldId` if its id changes. */
   session: () => RequestSession | undefined
 }
 export type RequestSession = { readonly iat?: unknown; readonly oldId?: unknown }
 
-/** oidc-provider's storage of that model, or undefined for models that are not stored. */
+/** Returns the storage of a model, or undefined for models that are not stored. */
 export function stateAdapter(model: string, { state, revokesOne, session }: StateAdapterOptions): Adapter | undefined {
   if (model === 'Session') return sessionAdapter(state, session)
   if (ALONE.has(model)) return aloneAdapter(model, state)
@@ -35,7 +35,7 @@ export function stateAdapter(model: string, { state, revokesOne, session }: Stat
 const now = () => Math.floor(Date.now() / 1000)
 const grantName = (grantId: string) => stateName('Grant', grantId)
 
-/** Ids are secrets: what is stored does not hold its own. */
+/** Ids are secrets and must not be stored. */
 function entryOf({ jti: _, ...payload }: AdapterPayload): StateEntry {
   return payload as StateEntry
 }
@@ -44,15 +44,15 @@ function payloadOf(entry: StateEntry | undefined, id?: string): AdapterPayload |
   return entry === undefined ? undefined : ({ ...entry, ...(id === undefined ? {} : { jti: id }) } as AdapterPayload)
 }
 
-/** Once only, on all replicas together: the API server's precondition decides a race, and the loser sees the mark. */
+/** Marks as used, once across all replicas: a precondition decides races, and the loser sees the mark. */
 function used(entry: StateEntry): StateEntry {
   if (entry.consumed !== undefined) throw new errors.InvalidGrant('it was used before')
   return { ...entry, consumed: now() }
 }
 
 /**
- * Sessions. One that ended while a request with it was under way stays so: what that request writes goes nowhere, under the
- * same id or another.
+ * Stores sessions. A session that ends during a request stays ended: writes by that request are dropped, whether under
+ * the same id or a new one.
  */
 function sessionAdapter(store: StateStore, current: StateAdapterOptions['session']): Adapter {
   const stood = new WeakMap<RequestSession, boolean>()
@@ -66,7 +66,7 @@ function sessionAdapter(store: StateStore, current: StateAdapterOptions['session
     async upsert(id, payload, expiresIn) {
       const session = current()
       if (session?.iat === undefined) return anyhow.upsert(id, payload, expiresIn)
-      // Under a new id it is stored for the first time, right after the former was destroyed.
+      // A session whose id changes is written under the new id right after the old one was destroyed.
       const didStand = stood.get(session)
       if (session.oldId === undefined || didStand === undefined) return ifStored.upsert(id, payload, expiresIn)
       if (didStand) return anyhow.upsert(id, payload, expiresIn)
@@ -88,7 +88,7 @@ function aloneAdapter(model: string, store: StateStore): Adapter {
       const second = model === 'Session' ? payload.uid : payload.userCode
       await store.write({
         name: nameOf(id),
-        // A device code is found by what a person types, then saved by its id; so its Secret keeps that id.
+        // A device code is found by its user code and then saved by its id, so its Secret contains the id.
         entries: { value: entryOf(payload), ...(model === 'DeviceCode' ? { id: { jti: id } } : {}) },
         expiresAt: now() + expiresIn,
         ...(second === undefined ? {} : { index: indexOf(model, second) }),
@@ -99,7 +99,7 @@ function aloneAdapter(model: string, store: StateStore): Adapter {
     findByUid: byIndex,
     async findByUserCode(userCode) {
       const found = await store.findByIndex(indexOf(model, userCode))
-      // The person approves what was found; it is saved under its id then.
+      // The id is needed to save the person's approval.
       return payloadOf(found?.entries.value, found?.entries.id?.jti as string | undefined)
     },
     async consume(id) {
@@ -109,7 +109,7 @@ function aloneAdapter(model: string, store: StateStore): Adapter {
       }))
     },
     destroy: (id) => store.remove(nameOf(id)),
-    // Codes of devices are good for nothing without their grant.
+    // Device codes are useless without their grant.
     revokeByGrantId: async () => {},
   }
 }
@@ -122,7 +122,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
   const placeOf = (id: string): { name: string; key: string } | undefined => {
     if (model === 'Grant') return { name: grantName(id), key: 'grant' }
     const [family = ''] = id.split('.')
-    // What a caller sends becomes part of a name only if it has the form of ours.
+    // Caller input may become part of a name only if it looks like one of our ids.
     return FAMILY.test(family) ? { name: `identity-grant-${family}`, key: `${model}-${digest(id)}` } : undefined
   }
   return {
@@ -136,7 +136,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
         expiresAt: Math.max(record.expiresAt, expiresAt),
       })
       if (await store.change(place.name, put)) return
-      // Revoked meanwhile, by a sign-out or because a code was shown twice.
+      // Revoked in the meantime, by a sign-out or because a code was reused.
       if (model !== 'Grant') throw new errors.InvalidGrant('the grant was revoked')
       const { accountId: userId } = payload
       await store.write(put({ name: place.name, entries: {}, expiresAt, ...(userId === undefined ? {} : { userId }) }))
@@ -156,7 +156,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
           entries: { ...record.entries, [place.key]: used(record.entries[place.key] ?? {}) },
         }))
       } catch (error) {
-        // Two who show the same token at once: one of them stole it.
+        // The token was used twice, so one of the two callers stole it: revoke the grant.
         if (error instanceof errors.InvalidGrant) await store.remove(place.name)
         throw error
       }
@@ -176,7 +176,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
   }
 }
 
-/** A grant lives long and its tokens do not: what expired goes, and of the used ones the oldest. */
+/** A grant outlives its tokens, so drop the expired ones and the oldest used ones. */
 function pruned(entries: Record<string, StateEntry>): Record<string, StateEntry> {
   const alive = Object.entries(entries).filter(([, { exp }]) => exp === undefined || exp > now())
   const usedOnes = alive.filter(([, { consumed }]) => consumed !== undefined)

@@ -3,16 +3,16 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { StateStore } from './state.ts'
 
-/** Removes sign-ins when they have expired. At rest, with nobody signed in, it asks for nothing. */
+/** Removes expired sign-ins. If nobody is signed in, it makes no requests. */
 export interface Sweeper {
-  /** Something expires then, seconds since the epoch. */
+  /** Schedules a sweep at that time, in seconds since the epoch. */
   expects(expiresAt: number): void
   stop(): void
 }
 
 export type SweeperOptions = { clock?: Clock; log: Log; store: () => Pick<StateStore, 'sweep'> }
 
-/** Replicas differ in their clocks, and what expired a moment ago harms nobody. */
+/** Allows for clock differences between replicas. A late removal does no harm. */
 const GRACE = 60_000
 const RETRY = 60_000
 

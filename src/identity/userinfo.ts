@@ -12,8 +12,8 @@ import type { UserStore } from './users.ts'
 export type UserinfoOptions = { issuer: string; audience: string; keys: SigningKeys; users: UserStore; log: Log }
 
 /**
- * OIDC Core section 5.3 over the platform's own access tokens, as Keycloak does it. oidc-provider would answer only to
- * tokens that are good for nothing else.
+ * OIDC Core section 5.3 for the platform's own access tokens, as in Keycloak. oidc-provider accepts only tokens that
+ * have no other audience.
  */
 export function userinfo({ issuer, audience, keys, users, log }: UserinfoOptions): RequestHandler {
   async function claimsOf(token: string): Promise<JWTPayload | undefined> {
@@ -31,7 +31,7 @@ export function userinfo({ issuer, audience, keys, users, log }: UserinfoOptions
     const claims = token === undefined ? undefined : await claimsOf(token)
     const found = claims?.sub === undefined ? undefined : await users.find(claims.sub)
     const uid = claims?.[PRINCIPAL_UID]
-    // The id may meanwhile be another person's.
+    // The id may belong to a different person by now.
     const user = uid === undefined || found?.uid === uid ? found : undefined
     response.set('cache-control', 'no-store')
     if (user?.isEnabled === true) {

@@ -4,10 +4,10 @@ import type { KubeClient } from '../kube/client.ts'
 import { absent } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
-/** A person, as tokens describe them. */
+/** A person as tokens describe them. */
 export type IdentityUser = {
   id: string
-  /** Tells this account from one that had the id before. */
+  /** Distinguishes the account from an earlier one with the same id. */
   uid?: string | undefined
   /** Milliseconds since the epoch. */
   createdAt?: number | undefined
@@ -18,27 +18,27 @@ export type IdentityUser = {
   firstName: string | undefined
   lastName: string | undefined
   isEnabled: boolean
-  /** Signs in at the identity provider of a tenant, and by no password. */
+  /** Signs in at a tenant's identity provider, never with a password. */
   isExternal?: boolean
 }
 
-/** Where the provider finds people. Both throw if the store does not answer. */
+/** The people of the provider. Both methods throw if the store does not answer. */
 export interface UserStore {
-  /** Asked for every token, so that disabling counts at once. */
+  /** Called for every token, so that disabling takes effect at once. */
   find(userId: string): Promise<IdentityUser | undefined>
-  /** By user name, else by an address that is one user's only; without regard to case. */
+  /** By user name, or else by an e-mail address that only one user has; case-insensitive. */
   findByLogin(login: string): Promise<IdentityUser | undefined>
 }
 
 type UserObject = PlatformUser & KubeObject
 
-/** @param list everybody, from a cache if there is one */
+/** @param list returns all users, from a cache if available */
 export function kubeUserStore(
   client: Pick<KubeClient, 'get'>,
   list: () => Promise<readonly UserObject[]> | readonly UserObject[],
 ): UserStore {
   async function find(userId: string): Promise<IdentityUser | undefined> {
-    // Only a uuid can name a principal or become part of a path.
+    // User ids are uuids. Nothing else may become part of a path.
     if (!isUuid(userId)) return undefined
     const found = await client
       .get<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE, name: userId })
@@ -52,7 +52,7 @@ export function kubeUserStore(
       if (wanted === '') return undefined
       const everybody = (await list()).filter(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE)
       const named = everybody.filter(({ spec }) => folded(spec.userName) === wanted)
-      // Names that kubectl gave twice are nobody's: either would let one sign in as the other.
+      // kubectl can create duplicate names. They match nobody, so that no one signs in as somebody else.
       const candidates = named.length > 0 ? named : everybody.filter(({ spec }) => folded(spec.email ?? '') === wanted)
       const [only, ...others] = candidates
       return only === undefined || others.length > 0 ? undefined : find(only.metadata.name)
@@ -74,7 +74,7 @@ function userOf({ metadata, spec }: UserObject): IdentityUser {
     emailVerified: spec.emailVerified,
     firstName: spec.firstName,
     lastName: spec.lastName,
-    // Without the identity that a sign-in elsewhere writes, nobody can be an external person.
+    // `isExternal` without the identity that an external sign-in stores is inconsistent: treat it as disabled.
     isEnabled: spec.isEnabled && (!spec.isExternal || spec.externalIdentity !== undefined),
     isExternal: spec.isExternal,
   }
