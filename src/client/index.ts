@@ -23,7 +23,7 @@ export type QueryValue = string | number | boolean | readonly string[] | undefin
 type PathPart<Path extends string> = [ParametersOf<Path>] extends [never]
   ? { path?: Record<string, never> }
   : { path: { [Parameter in ParametersOf<Path>]: string } }
-/** What one operation is called with. `path` is there exactly where the path has parameters. */
+/** The input of an operation. `path` is required exactly if the path has parameters. */
 export type InputOf<Name extends OperationName> = PathPart<Table[Name]['path']> & {
   query?: { [Query in QueryNameOf<Name>]?: QueryValue }
   body?: BodyOf<Name>
@@ -40,7 +40,7 @@ export type Operations = {
 
 export type RawRequest = {
   method: string
-  /** Below the base address, with its query. */
+  /** Relative to the base URL, including the query. */
   path: string
   body?: unknown
   headers?: Record<string, string>
@@ -50,16 +50,16 @@ export type RawAnswer = {
   status: number
   headers: Headers
   text: string
-  /** The same as it came: an archive is no text. */
+  /** The unchanged body, for binary content such as archives. */
   bytes: Uint8Array
 }
 
-/** What a paged list is: awaited its first page, iterated all items, page after page. */
+/** A paged list: await it for the first page, or iterate it for all items. */
 export type Paged<Reply, Item> = PromiseLike<Reply> & AsyncIterable<Item>
 type Named<Name extends OperationName> = (
   ...input: Record<string, never> extends InputOf<Name> ? [input?: InputOf<Name>] : [input: InputOf<Name>]
 ) => Name extends PagedName ? Paged<ReplyOf<Name>, ItemOf<ReplyOf<Name>>> : Promise<ReplyOf<Name>>
-/** The operations by the names that people call them by: `client.vectorClusters.create({path, body})`. */
+/** The operations by noun and verb: `client.vectorClusters.create({path, body})`. */
 export type Api = {
   readonly [Noun in Table[OperationName]['name'] extends `${infer Noun}.${string}` ? Noun : never]: {
     readonly [Name in OperationName as Table[Name]['name'] extends `${Noun}.${infer Verb}` ? Verb : never]: Named<Name>
@@ -68,13 +68,13 @@ export type Api = {
 
 export interface Client extends Api {
   readonly operations: Operations
-  /** All items of a list, page after page, fetched while they are read. */
+  /** Iterates all items of a list, fetching pages as needed. */
   pages<Name extends PagedName>(name: Name, input: InputOf<Name>): AsyncGenerator<ItemOf<ReplyOf<Name>>>
   /**
-   * Any request. @throws PlatformApiError for every status of 400 and above, NetworkError where no answer came
+   * Sends any request. @throws PlatformApiError for every status of 400 and above, NetworkError if there is no response
    */
   request(request: RawRequest): Promise<RawAnswer>
-  /** The same for an answer that may go on, such as a log that is followed: its text, piece by piece. */
+  /** Streams a response that may not end, such as a followed log, as chunks of text. */
   stream(request: RawRequest): AsyncGenerator<string>
 }
 
@@ -82,28 +82,28 @@ export type ClientOptions = {
   /** Address of the facade. */
   baseUrl: string
   /**
-   * Asked before each request. `rejected` is a token that was just refused with 401: another is asked for, once. Without
-   * it, calls are anonymous.
+   * Called before each request. `rejected` is a token that was just refused with 401; a new one is requested once. If
+   * absent, requests are anonymous.
    */
   token?: (rejected?: string) => Promise<string>
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** How often a request that may be repeated is sent again after 429 or 503; 4. */
+  /** How often an idempotent request is retried after 429 or 503; defaults to 4. */
   retries?: number
-  /** The same where no answer came; 2. */
+  /** How often it is retried after a connection failure; defaults to 2. */
   connectionRetries?: number
-  /** Milliseconds. For tests. */
+  /** Waits for so many milliseconds. For tests. */
   wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
 }
 
-/** The platform refused (interface section 7, both forms of bodies). */
+/** An error response of the platform (interface section 7, both forms of bodies). */
 export class PlatformApiError extends Error {
   readonly status: number
-  /** Stable; `HTTP_<status>` where something between us and the platform answered. */
+  /** Stable; `HTTP_<status>` if the response came from an intermediary. */
   readonly code: string
-  /** As it came, parsed where it was JSON. */
+  /** The body, parsed if it is JSON. */
   readonly body: unknown
   readonly correlationId: string | undefined
-  /** Seconds until the same request may succeed; undefined if waiting does not help, or nobody knows how long. */
+  /** Seconds until a retry may succeed; undefined if retrying does not help or the time is unknown. */
   readonly retryAfter: number | undefined
 
   constructor(status: number, headers: Headers, text: string) {
@@ -121,11 +121,11 @@ export class PlatformApiError extends Error {
   }
 }
 
-/** No answer came: name not found, connection refused or broken, certificate not trusted. */
+/** There was no response: name not found, connection refused or reset, or certificate not trusted. */
 export class NetworkError extends Error {
   constructor(url: string, cause: unknown) {
     const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-    // Several addresses that fail are one error without a text.
+    // If several addresses fail, the error has an empty message.
     const { message, code } = Object(inner) as { message?: string; code?: string }
     super(`No answer from ${new URL(url).origin}: ${message || code || String(inner)}`, { cause })
     this.name = 'NetworkError'
@@ -134,16 +134,16 @@ export class NetworkError extends Error {
 
 const RETRIES = 4
 const CONNECTION_RETRIES = 2
-/** Milliseconds; each further one is twice as long. */
+/** Milliseconds, doubled for each further attempt. */
 const FIRST_PAUSE = 250
-/** Longer than this is not waited for: the caller learns of the 429 instead. */
+/** Longer waits are left to the caller, who gets the 429 instead. */
 const LONGEST_WAIT_SECONDS = 60
-/** RFC 9110 section 9.2.2: those that may be sent twice. */
+/** Idempotent methods (RFC 9110 section 9.2.2), which may be retried. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 type Open = (request: RawRequest, token: string | undefined) => Promise<Response>
 
-/** Sends one request, whatever its answer. */
+/** Sends one request and returns any response. */
 function opener({ baseUrl, fetch: given }: ClientOptions): Open {
   const base = baseUrl.replace(/\/+$/, '')
   const send = given ?? ((url: string, init: RequestInit) => fetch(url, init))
@@ -169,7 +169,7 @@ function opener({ baseUrl, fetch: given }: ClientOptions): Open {
   }
 }
 
-/** Sends a request until it is answered for good: anew with another token, and later where that may help. */
+/** Sends a request and retries it: once with a new token, and after temporary failures. */
 function requester(options: ClientOptions, open: Open): Client['request'] {
   const base = options.baseUrl.replace(/\/+$/, '')
   const retries = options.retries ?? RETRIES
@@ -221,7 +221,7 @@ function requester(options: ClientOptions, open: Open): Client['request'] {
 
 type Run = (name: OperationName, input: AnyInput) => Promise<unknown>
 
-/** The operations under their names. */
+/** Returns the operations under their names. */
 function apiOf(run: Run): Api {
   const call =
     (name: OperationName) =>
@@ -240,9 +240,8 @@ function apiOf(run: Run): Api {
 }
 
 /**
- * A client of the platform's REST interface: `createClient({baseUrl, token}).boundaries.get({path})`.
- *
- * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
+ * Creates a client of the platform's REST interface: `createClient({baseUrl, token}).boundaries.get({path})`.
+ * Idempotent requests are retried after 429 and 503, honouring Retry-After.
  */
 export function createClient(options: ClientOptions): Client {
   const open = opener(options)
@@ -268,7 +267,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Asked for only where somebody waits for it: whoever iterates wants no first page besides. */
+/** A thenable that sends the request when awaited, because iterating must not fetch the first page twice. */
 function lazily<T>(ask: () => Promise<T>): PromiseLike<T> {
   // biome-ignore lint/suspicious/noThenProperty: that is what makes it a promise to `await`.
   return { then: (done, failed) => ask().then(done, failed) }
@@ -276,7 +275,7 @@ function lazily<T>(ask: () => Promise<T>): PromiseLike<T> {
 
 type TokenSource = ClientOptions['token']
 
-/** Another token than the one that was refused; undefined if there is none. */
+/** Returns a new token; undefined if the source only has the one that was refused. */
 async function renewed(source: TokenSource, rejected: string | undefined): Promise<string | undefined> {
   const other = await source?.(rejected)
   return other === rejected ? undefined : other
@@ -289,7 +288,7 @@ async function* streamed(given: RawRequest, open: Open, source: TokenSource): As
   if (other !== undefined) answer = await open(given, other)
   if (answer.status >= 400) throw new PlatformApiError(answer.status, answer.headers, await answer.text())
   const decoder = new TextDecoder()
-  // Not every browser iterates a body.
+  // Not every browser supports iterating over a body.
   const reader = answer.body?.getReader()
   try {
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
@@ -305,7 +304,7 @@ type AnyInput = Omit<RawRequest, 'method' | 'path'> & {
   query?: Record<string, QueryValue>
 }
 
-/** Items of a paged list, or of a list that comes whole, or as a bare array. */
+/** Yields the items of a paged list, an unpaged list or a bare array. */
 export async function* pagesOf(
   fetchPage: (query: Record<string, QueryValue>) => Promise<unknown>,
   query: Record<string, QueryValue>,
@@ -322,9 +321,7 @@ export async function* pagesOf(
   }
 }
 
-/**
- * Fills a path template. @throws TypeError for a parameter that is missing or empty, or that would climb up the path
- */
+/** Fills in a path template. @throws TypeError for a parameter that is missing, empty or a dot segment */
 export function pathOf(
   template: string,
   parameters: Readonly<Record<string, string>>,
@@ -334,7 +331,7 @@ export function pathOf(
     const value = parameters[name]
     if (value === undefined || value === '') throw new TypeError(`The path ${template} needs a value for ${name}.`)
     const segments = name === 'path' ? value.split('/') : [value]
-    // The URL parser would take these away, and with them the segment before.
+    // The URL parser would resolve dot segments, removing the segment before.
     if (segments.some((segment) => segment === '.' || segment === '..')) {
       throw new TypeError(`"${value}" cannot be the ${name} of ${template}.`)
     }
@@ -348,7 +345,7 @@ export function pathOf(
   return search.size === 0 ? path : `${path}?${search}`
 }
 
-/** Milliseconds until a refused request may be sent again; undefined where it must not be. */
+/** Returns the milliseconds to wait before a retry; undefined if the request must not be retried. */
 function pauseOf(method: string, { status, headers }: RawAnswer, attempt: number): number | undefined {
   if (!IDEMPOTENT.has(method) || (status !== 429 && status !== 503)) return undefined
   const seconds = retryAfterSeconds(headers.get('retry-after'))

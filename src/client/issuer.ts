@@ -1,10 +1,10 @@
 import type { ProtectedResourceDto } from './generated.ts'
 
 /**
- * Who issues the tokens of a platform, for OpenID Connect discovery: `issuerOf(await client.oauthProtectedResource.get(), baseUrl)`.
- *
- * @throws Error if it says that it is at another address: whoever answers here could otherwise send people to sign in
- *   anywhere, for tokens of a platform that it is not (RFC 9728 section 3.3)
+ * Returns the token issuer of a platform, for OpenID Connect discovery: `issuerOf(await
+ * client.oauthProtectedResource.get(), baseUrl)`.
+ * @throws Error if the platform claims a different address: an impostor could otherwise send people to any issuer to
+ * obtain tokens for another platform (RFC 9728 section 3.3)
  */
 export function issuerOf({ resource, authorization_servers }: ProtectedResourceDto, baseUrl: string): string {
   const [issuer] = authorization_servers
@@ -14,5 +14,5 @@ export function issuerOf({ resource, authorization_servers }: ProtectedResourceD
   return issuer
 }
 
-/** The one spelling of an address, without a closing slash. */
+/** Normalizes a URL, without a trailing slash. */
 const plain = (url: string) => new URL(url).href.replace(/\/+$/, '')

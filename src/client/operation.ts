@@ -1,27 +1,27 @@
-/** What the table says of one operation. */
+/** The table's description of one operation. */
 export type Operation = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With parameters in braces. */
   readonly path: string
-  /** Names of the parameters of its query. */
+  /** Names of its query parameters. */
   readonly query?: readonly string[]
   readonly paged?: true
-  /** Shows or changes data and secrets, not only what is wanted. */
+  /** Reads or changes data or secrets, rather than desired state. */
   readonly isData?: true
-  /** Refused without one: something in the body has no default. */
+  /** Requires a body, because it has fields without a default. */
   readonly needsBody?: true
-  /** Its body is bytes or a form. */
+  /** The body is binary or a form. */
   readonly isRaw?: true
-  /** Of its answers, where they are not JSON: logs, files, archives. */
+  /** The media type of responses that are not JSON: logs, files, archives. */
   readonly media?: string
-  /** Those that the record of one thing may have. */
+  /** The possible statuses of a single record. */
   readonly statuses?: readonly string[]
 }
 
-/** What people call it by, and what is done with it: `vectorClusters.create`. */
+/** Noun and verb: `vectorClusters.create`. */
 type Named = { readonly name: string }
 
-/** A row of the table, with what only the compiler knows of it. */
+/** Returns a row of the table, with the types of body and reply, which exist at compile time only. */
 export const of =
   <Body = unknown, Reply = unknown>() =>
   <const Row extends Operation & Named>(row: Row): Row & { readonly types?: { body: Body; reply: Reply } } =>

@@ -1,4 +1,4 @@
-/** What a waiter reads: any record of the platform that has come to rest or not. */
+/** The fields of any record from which waiting decides whether it has settled. */
 export type Waited = {
   readonly status?: unknown
   readonly state?: unknown
@@ -7,22 +7,22 @@ export type Waited = {
 }
 
 export type WaitOptions = {
-  /** When it is what you want; by default when it is Running, Stopped or Succeeded. */
+  /** Whether the wanted state is reached; by default Running, Stopped, Succeeded or Ready. */
   isDone?: (record: Waited) => boolean
-  /** Milliseconds; ten minutes. */
+  /** Milliseconds; defaults to ten minutes. */
   timeout?: number
-  /** Milliseconds between two looks; one second. */
+  /** Milliseconds between polls; defaults to one second. */
   interval?: number
   signal?: AbortSignal
 }
 
 const AT_REST = new Set<unknown>(['Running', 'Stopped', 'Succeeded', 'Ready'])
-/** Ends after which nothing else comes. */
+/** Final states in which waiting is useless. */
 const FAILED = new Set<unknown>(['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled', 'Superseded'])
 const TIMEOUT = 600_000
 const INTERVAL = 1_000
 
-/** It has failed, or the time is up. `record` is what was seen last. */
+/** The record has failed, or the timeout has passed. `record` is the last one seen. */
 export class WaitError extends Error {
   readonly record: Waited | undefined
   readonly reason: 'Failed' | 'Timeout'
@@ -37,10 +37,8 @@ export class WaitError extends Error {
 }
 
 /**
- * Reads again and again until what was asked for is there:
- * `await waitUntil(() => client.vectorClusters.get({ path }))`.
- *
- * @throws WaitError where it has failed, or was not there in time; whatever `read` throws
+ * Polls until the record is in the wanted state: `await waitUntil(() => client.vectorClusters.get({ path }))`.
+ * @throws WaitError if it has failed or the timeout has passed; whatever `read` throws
  */
 export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOptions = {}): Promise<R> {
   const { isDone = isAtRest, timeout = TIMEOUT, interval = INTERVAL, signal } = options
@@ -56,9 +54,8 @@ export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOpti
 }
 
 /**
- * Reads again and again until what was deleted is gone: `await waitUntilGone(() => client.vectorClusters.get({ path }))`.
- *
- * @throws WaitError where it was still there in time; whatever `read` throws, but for 404
+ * Polls until the record is gone: `await waitUntilGone(() => client.vectorClusters.get({ path }))`.
+ * @throws WaitError if it still exists at the timeout; whatever `read` throws except 404
  */
 export async function waitUntilGone(
   read: () => PromiseLike<unknown>,
@@ -77,11 +74,11 @@ export async function waitUntilGone(
   }
 }
 
-/** What most records call their status, rollouts their state and deployments their phase. */
+/** Most records have a `status`, rollouts a `state` and deployments a `phase`. */
 const stageOf = ({ status, state, phase }: Waited) => status ?? state ?? phase
 const isAtRest = (record: Waited) => AT_REST.has(stageOf(record))
 
-/** Milliseconds. @throws the reason of the signal */
+/** Waits for so many milliseconds. @throws the reason of the signal */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((done, failed) => {
     if (signal?.aborted) return failed(signal.reason)

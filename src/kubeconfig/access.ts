@@ -10,22 +10,22 @@ export type TlsMaterial = {
   rejectUnauthorized?: boolean
 }
 
-/** How to reach one API server, with credentials that may change while we run. */
+/** How to reach an API server, with credentials that may change at run time. */
 export interface ClusterAccess {
-  /** Origin and optional path prefix, without a slash at the end. */
+  /** Origin and optional path prefix, without a trailing slash. */
   readonly server: string
-  /** Namespace of the context, or of the pod in a cluster; `default` if none is named. */
+  /** The namespace of the context, or of the pod in a cluster; `default` if none is set. */
   readonly namespace: string
   readonly proxyUrl: string | undefined
-  /** The same object as long as nothing changed: a new one asks for new connections. */
+  /** Returns the same object until something changes; a new object requires new connections. */
   tls(): Promise<TlsMaterial>
-  /** Value of the Authorization header, or undefined if a certificate is all there is. */
+  /** Returns the Authorization header, or undefined if only a certificate is used. */
   authorization(): Promise<string | undefined>
-  /** The API server answered 401: read files and ask plugins again before the next request. */
+  /** Called after a 401: credential files are read again before the next request. */
   refresh(): void
 }
 
-/** The same API server for somebody else, who is known by a header alone. */
+/** Returns access to the same API server as another identity, which the header alone authenticates. */
 export function accessAs(access: ClusterAccess, authorization: string): ClusterAccess {
   return {
     ...access,
@@ -38,10 +38,10 @@ export function accessAs(access: ClusterAccess, authorization: string): ClusterA
   }
 }
 
-/** How long a file's text is cached. Kubelets rotate tokens minutes ahead, so ten seconds of an old one do no harm. */
+/** How long a file is cached. Kubelets rotate tokens minutes ahead, so a ten-second-old one still works. */
 const RECHECK_MILLISECONDS = 10_000
 
-/** The text of a file that others replace, such as a projected token: read again when it changed. */
+/** A file that others replace, such as a projected token. It is read again when it changes. */
 export class WatchedFile {
   readonly #path: string
   readonly #clock: Clock
@@ -54,7 +54,7 @@ export class WatchedFile {
     this.#clock = clock
   }
 
-  /** @throws Error of the file system if the file could never be read */
+  /** @throws the file system's error if the file has never been readable */
   async text(): Promise<string> {
     const now = this.#clock.monotonic()
     if (this.#text !== undefined && now - this.#checkedAt < RECHECK_MILLISECONDS) return this.#text
@@ -66,7 +66,7 @@ export class WatchedFile {
         this.#stamp = stamp
       }
     } catch (error) {
-      // The file may be missing for a moment during a rotation: the old text is better than none.
+      // The file may be missing briefly during a rotation: keep the old text.
       if (this.#text === undefined) throw error
     }
     this.#checkedAt = now

@@ -39,15 +39,14 @@ type Kubeconfig = {
   contexts?: { name: string; context: Context }[]
 }
 
-/** Credentials that only a program can supply (exec plugins, auth providers). */
+/** Credentials that only an exec plugin or auth provider can supply. */
 export type PluginCredentials = { authorization: string | undefined; cert: string | undefined; key: string | undefined }
 export type LoadPlugin = (kubeconfig: string, context: string) => () => Promise<PluginCredentials>
 
 /**
- * Reads how to reach an API server.
- *
- * @param path a kubeconfig; left out: `~/.kube/config` if there is one, else the service account of the pod
- * @param context a context of that file; left out: its current one
+ * Loads how to reach an API server.
+ * @param path a kubeconfig; by default `~/.kube/config` if it exists, otherwise the service account of the pod
+ * @param context a context of that file; by default its current one
  * @throws Error naming the file and what is missing in it
  */
 export function loadKubeconfig(
@@ -64,7 +63,7 @@ export function loadKubeconfig(
   )
 }
 
-/** Access with the service account that Kubernetes mounts into every pod. */
+/** Returns access with the service account that Kubernetes mounts into every pod. */
 export function inClusterAccess(directory: string, clock: Clock = systemClock): ClusterAccess {
   const namespace = join(directory, 'namespace')
   return accessOf({
@@ -78,7 +77,7 @@ export function inClusterAccess(directory: string, clock: Clock = systemClock): 
   })
 }
 
-/** Reads the text of a kubeconfig; `path` is for messages and for the relative paths in it. */
+/** Parses a kubeconfig; `path` is used in messages and to resolve relative paths. */
 export function parseKubeconfig(
   text: string,
   path: string,
@@ -107,7 +106,7 @@ export function parseKubeconfig(
   })
 }
 
-/** To leave it out would be to act with the rights of who impersonates, which are more. */
+/** Ignoring impersonation would use the rights of the impersonating user, which are usually broader. */
 function refuseImpersonation(user: User, path: string): void {
   const field = (['as', 'as-uid', 'as-groups', 'as-user-extra'] as const).find((name) => user[name] !== undefined)
   if (field !== undefined)
@@ -116,7 +115,7 @@ function refuseImpersonation(user: User, path: string): void {
     )
 }
 
-/** The parser's own message would quote the place of the mistake, and with it perhaps a credential. */
+/** The parser's message would quote the faulty line, which may contain a credential. */
 function readYaml(text: string, path: string): Kubeconfig {
   if (text.trim() === '') return {}
   try {
@@ -190,8 +189,8 @@ function withoutUndefined(material: { [K in keyof TlsMaterial]: TlsMaterial[K] |
 }
 
 /**
- * Exec plugins and auth providers through client-node, which is imported only now: it costs a third of a second and
- * 130 MB. It keeps what the plugin answered until that expires.
+ * Runs exec plugins and auth providers through client-node, which is imported lazily: it costs a third of a second and
+ * 130 MB. It caches the credentials of a plugin until they expire.
  */
 function clientNodePlugin(kubeconfig: string, context: string): () => Promise<PluginCredentials> {
   let loaded: Promise<() => Promise<PluginCredentials>> | undefined
