@@ -5,11 +5,11 @@ import { maskedSql } from './history.ts'
 
 export type ReadBatch = {
   classification: Classification
-  /** Without any literal, for the history. */
+  /** With all literals masked, for the history. */
   masked: string
 }
 
-/** Everything that the editor has to know of a batch before it runs: up to a second of reading. */
+/** Analyses a batch before it runs. Parsing may take up to a second. */
 export async function readBatch(dialect: Dialect, sql: string, parameters: ReadonlySet<string>): Promise<ReadBatch> {
   return { classification: await classify(dialect, sql, parameters), masked: maskedSql(dialect, sql) }
 }

@@ -3,11 +3,11 @@ import type { Encoding } from './values.ts'
 
 export type Column = {
   name: string
-  /** From 1. */
+  /** Starts at 1. */
   ordinal: number
-  /** The engine's word: `varchar`, `int8`. */
+  /** The engine's type name: `varchar`, `int8`. */
   dataType: string
-  /** The engine's whole type, as a cast wants it: `decimal(30,4)`, `bigint unsigned`. */
+  /** The engine's full type, as a cast needs it: `decimal(30,4)`, `bigint unsigned`. */
   fullType: string
   encoding: Encoding
   isNullable: boolean
@@ -34,7 +34,7 @@ export type Table = {
   type: 'Table' | 'View'
   rowEstimate: number | null
   columns: readonly Column[]
-  /** Names of its columns in the order of the key. */
+  /** Column names in the order of the key. */
   primaryKey: readonly string[]
   foreignKeys: readonly ForeignKey[]
   isEditable: boolean
@@ -43,8 +43,8 @@ export type Table = {
 export type Catalogue = { database: string; schemas: readonly { name: string; tables: Table[]; views: Table[] }[] }
 
 /**
- * The table of a path, by its exact name. Every identifier that goes into a statement is taken from what this answers.
- *
+ * Returns the table with exactly this name. All identifiers in statements are taken from its result, never from
+ * callers.
  * @throws SqlFault TableNotFound
  */
 export function findTable(catalogue: Catalogue, schema: string, name: string): Table {
@@ -72,7 +72,7 @@ export function keyColumns(table: Table): Column[] {
   return table.primaryKey.map((name) => findColumn(table, name))
 }
 
-/** The key of a table whose rows one value names. @throws SqlFault NoPrimaryKey, CompositeKey */
+/** Returns the key of a table with a single key column. @throws SqlFault NoPrimaryKey, CompositeKey */
 export function singleKey(table: Table): Column {
   const [column, ...more] = keyColumns(table)
   if (column === undefined || more.length > 0)

@@ -1,32 +1,32 @@
-/** What a statement does, weakest first: a batch is as strong as its strongest statement. */
+/** What a statement does, from weakest to strongest. A batch has the kind of its strongest statement. */
 export const STATEMENT_KINDS = ['Read', 'Write', 'Ddl', 'Transaction', 'Admin', 'Unknown'] as const
 export type StatementKind = (typeof STATEMENT_KINDS)[number]
 
 export type Statement = {
   index: number
   kind: StatementKind
-  /** As it is sent to the engine: without comments, parameters in the engine's own form. */
+  /** As sent to the engine: without comments, with parameters in the engine's syntax. */
   text: string
-  /** Names of the parameters in the order of their places; a name may come twice where places are not numbered. */
+  /** Parameter names by position; a name is repeated if the engine's parameters are not numbered. */
   parameters: readonly string[]
   tables: readonly string[]
   /** Drops something, or changes every row of a table. */
   isDestructive: boolean
   /**
-   * Shows or compares what is stored, whatever else it does: who may not read rows must not by it. So does each change of
-   * schema but a removal and a plain new table: as the owner, the engine converts, checks and computes with stored values, and its error quotes them.
+   * Reveals or compares stored values, so callers without read access must not run it. Includes schema changes other
+   * than a drop or plain CREATE TABLE: the engine uses stored values as the owner, and its errors quote them.
    */
   reads: boolean
-  /** Why it will not be run; undefined if it may. */
+  /** Why it is refused; undefined if it may run. */
   refusal?: string
 }
 
 export type Classification = { statements: readonly Statement[]; kind: StatementKind }
 
-/** The rights of the editor, each including the weaker ones at the engine: which login a batch is run under. */
+/** The rights in the editor, each including the weaker ones in the engine. They decide the login of a batch. */
 export type SqlLevel = 'reader' | 'writer' | 'owner'
 
-/** What a kind of statement needs; undefined for kinds that are never run. */
+/** Returns the level that a kind of statement needs; undefined for kinds that never run. */
 export function levelOf(kind: StatementKind): SqlLevel | undefined {
   if (kind === 'Read') return 'reader'
   if (kind === 'Write') return 'writer'
@@ -39,12 +39,12 @@ export function strongest(kinds: Iterable<StatementKind>): StatementKind {
   return STATEMENT_KINDS[found] ?? 'Unknown'
 }
 
-/** Whether somebody must say that they mean it: a change of schema, a drop, a write to every row. */
+/** Returns whether the caller must confirm: a schema change, a drop, or a write to every row. */
 export function needsConfirmation({ statements }: Classification): boolean {
   return statements.some(({ kind, isDestructive }) => kind === 'Ddl' || isDestructive)
 }
 
-/** What one dialect's parser says about one statement. */
+/** The verdict of a dialect's parser on one statement. */
 export type Judgement = {
   kind: StatementKind
   tables: string[]
@@ -57,7 +57,7 @@ export function refused(kind: 'Admin' | 'Transaction' | 'Unknown', refusal: stri
   return { kind, tables, isDestructive: false, reads: false, refusal }
 }
 
-/** Of a batch whose statements could not be told apart. */
+/** Classifies a batch that could not be split into statements. */
 export function unread(text: string, judgement: Judgement): Classification {
   return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
 }

@@ -10,18 +10,17 @@ import {
 import { DIALECTS, type Dialect } from './dialect.ts'
 import { statementsOf, type Token, tokensOf } from './lexer.ts'
 
-/** Statements of a batch; more is a script, which is not what an editor is for. */
+/** The most statements in a batch. Longer scripts do not belong in an editor. */
 const STATEMENTS_MAX = 200
-/** Words and signs of a batch: parsers take time and memory with their number, and a batch of an editor is far below. */
+/** The most tokens in a batch, far above real ones, to bound the time and memory of the parsers. */
 const TOKENS_MAX = 20_000
-/** Deeper nesting is an attack on a parser. */
+/** Deeper nesting is an attack on the parser. */
 const DEPTH_MAX = 100
 
 /**
- * Says of each statement of a batch what it does, by the engine's grammar. What cannot be read, or could be read in two
- * ways, is `Unknown` and never run. Says nothing of whether anybody may.
- *
- * @param parameters names that `@name` in the batch may mean; other uses stay as they are
+ * Determines what each statement of a batch does, by the grammar of the engine. An unreadable or ambiguous statement is
+ * `Unknown` and never runs. Does not check permissions.
+ * @param parameters names that `@name` in the batch may refer to; other uses stay as they are
  */
 export async function classify(
   dialect: Dialect,
@@ -44,7 +43,7 @@ export async function classify(
   return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
 }
 
-/** MariaDB ends the transaction at each change of schema: what stood before it could not be undone any more. */
+/** MariaDB commits implicitly at each schema change, so the statements before it could not be rolled back. */
 function alone(dialect: Dialect, judgement: Judgement, count: number): Judgement {
   if (dialect !== 'mariadb' || judgement.kind !== 'Ddl' || count === 1) return judgement
   return {
@@ -68,7 +67,7 @@ function obstacleIn(tokens: readonly Token[]): string | undefined {
 type Judge = (text: string, piece: readonly Token[]) => Judgement
 const judges = new Map<Dialect, Promise<Judge>>()
 
-/** Parsers are large: each is loaded once, when the first batch of its dialect comes. */
+/** Parsers are large, so each is loaded only when the first batch of its dialect arrives. */
 function judgeOf(dialect: Dialect): Promise<Judge> {
   const known = judges.get(dialect)
   if (known !== undefined) return known
@@ -83,12 +82,12 @@ async function loadJudge(dialect: Dialect): Promise<Judge> {
   return (await import('./parsed.ts')).loadJudge(dialect)
 }
 
-/** Before the first batch comes. A parser's first statement takes as long as its loading. */
+/** Loads and warms up the parsers, because the first statement takes as long as loading does. */
 export async function loadParsers(): Promise<void> {
   for (const dialect of DIALECTS) await classify(dialect, 'select 1')
 }
 
-/** Puts the engine's own form of a parameter where `@name` stands. SQL Server has that form already. */
+/** Replaces `@name` by the engine's parameter syntax. SQL Server uses `@name` itself. */
 function bind(
   dialect: Dialect,
   piece: readonly Token[],

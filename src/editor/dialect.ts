@@ -1,3 +1,3 @@
-/** The engines whose SQL the editor speaks. */
+/** The engines whose SQL the editor supports. */
 export const DIALECTS = ['postgresql', 'mariadb', 'mssql'] as const
 export type Dialect = (typeof DIALECTS)[number]

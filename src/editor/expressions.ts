@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 import { quoted } from './names.ts'
 import type { BoundValue } from './values.ts'
 
-/** How a column is read, so that its text is the one that the encoding promises. */
+/** Returns the expression that selects a column in the text form that its encoding promises. */
 export function shownExpression(dialect: Dialect, column: Column): string {
   const name = quoted(dialect, column.name)
   if (dialect === 'postgresql') return postgresqlShown(name, column)
@@ -19,7 +19,7 @@ function postgresqlShown(name: string, { dataType, encoding }: Column): string {
   return name
 }
 
-/** The driver reads exact numbers and times as inexact ones, so the engine writes them out itself. */
+/** The driver loses precision of exact numbers and times, so the engine converts them to text. */
 function mssqlShown(name: string, { dataType, encoding }: Column): string {
   if (encoding === 'wkt') return `CONCAT('SRID=', ${name}.STSrid, ';', ${name}.STAsText())`
   if (dataType === 'hierarchyid') return `${name}.ToString()`
@@ -31,13 +31,13 @@ function mssqlShown(name: string, { dataType, encoding }: Column): string {
   return name
 }
 
-/** The place of the n-th parameter, from 1. */
+/** Returns the placeholder of the n-th parameter, starting at 1. */
 export function place(dialect: Dialect, number: number): string {
   if (dialect === 'postgresql') return `$${number}`
   return dialect === 'mariadb' ? '?' : `@p${number}`
 }
 
-/** A parameter that is stored into a column. */
+/** Returns the expression that stores a parameter into a column. */
 export function storedExpression(dialect: Dialect, column: Column, value: BoundValue, number: number): string {
   const at = place(dialect, number)
   if (value === null) return at
@@ -48,8 +48,8 @@ export function storedExpression(dialect: Dialect, column: Column, value: BoundV
 }
 
 /**
- * A parameter that is compared with a column, as a value of the column's own type. MariaDB compares a number with a text
- * as two inexact numbers, and would find more rows than one.
+ * Returns the expression that compares a parameter with a column, cast to the column's type. MariaDB compares a number
+ * with a string as floating-point numbers, which could match several rows.
  */
 export function comparedExpression(dialect: Dialect, column: Column, value: BoundValue, number: number): string {
   if (dialect !== 'mariadb' || value === null) return storedExpression(dialect, column, value, number)
@@ -89,12 +89,12 @@ function mssqlConverted(column: Column, value: BoundValue, at: string): string {
   return `CONVERT(${column.fullType}, ${at}${isTime ? ', 126' : ''})`
 }
 
-/** Digits only: the form of the value was checked. */
+/** Returns digits only: the value has already been validated. */
 function sridOf(value: BoundValue): number {
   return Number(/^SRID=(\d{1,6});/.exec(String(value))?.[1] ?? 0)
 }
 
-/** What is sent for a value: of well-known text only what follows the reference system, for MariaDB truth as a number. */
+/** Returns the value to send: well-known text without its SRID, and booleans as numbers for MariaDB. */
 export function sentValue(dialect: Dialect, column: Column, value: BoundValue): BoundValue {
   if (typeof value !== 'string') return value
   if (column.encoding === 'wkt' && dialect !== 'postgresql') return value.slice(value.indexOf(';') + 1)

@@ -1,13 +1,13 @@
 export type SqlFaultReason =
-  /** No answer: the engine is starting, gone, or the network is cut. */
+  /** No response: the engine is starting or gone, or the network is down. */
   | 'Unreachable'
-  /** The login was not accepted. */
+  /** The engine rejected the login. */
   | 'Unauthorized'
-  /** The engine answers, and has no database of this name, or none for this login: it does not always say which. */
+  /** The engine has no such database, or none that this login may see; engines do not always distinguish the two. */
   | 'DatabaseNotFound'
   | 'TableNotFound'
   | 'RowNotFound'
-  /** A value of a wrong form, or one that the engine's type does not take. */
+  /** A malformed value, or one that the column type does not accept. */
   | 'InvalidValue'
   | 'UnknownColumn'
   | 'ColumnNotWritable'
@@ -18,28 +18,28 @@ export type SqlFaultReason =
   | 'ConstraintViolation'
   | 'Timeout'
   | 'Deadlock'
-  /** The answer is longer than is kept in memory for one. */
+  /** The response exceeds the memory limit for one. */
   | 'TooLarge'
   /** The client disconnected. */
   | 'Cancelled'
-  /** The engine understood and said no; `engineCode` says why. */
+  /** The engine refused the statement; `engineCode` says why. */
   | 'Failed'
 
 export type FaultDetails = {
   column?: string | undefined
   constraint?: string | undefined
-  /** Which of many rows or statements. */
+  /** The index among several rows or statements. */
   index?: number | undefined
-  /** The engine's own code: SQLSTATE or number. */
+  /** The engine's error code: SQLSTATE or number. */
   engineCode?: string | undefined
-  /** Where in the statement, from 1. */
+  /** The position in the statement, starting at 1. */
   position?: number | undefined
-  /** Of `RowChanged`: the row as it is now. */
+  /** For `RowChanged`: the current row. */
   current?: unknown
   cause?: unknown
 }
 
-/** Something an engine, or the check of what is sent to it, refused. The message never holds values or credentials. */
+/** A refusal by an engine or by our own checks. The message never contains values or credentials. */
 export class SqlFault extends Error {
   readonly reason: SqlFaultReason
   readonly details: Readonly<FaultDetails>
@@ -51,7 +51,7 @@ export class SqlFault extends Error {
     this.details = details
   }
 
-  /** The same about one of many. */
+  /** Returns the same fault for one of several rows or statements. */
   at(index: number): SqlFault {
     return new SqlFault(this.reason, this.message, { ...this.details, index })
   }

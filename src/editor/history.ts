@@ -6,7 +6,7 @@ import { tokensOf } from './lexer.ts'
 
 export const OUTCOMES = ['Succeeded', 'Failed', 'Refused'] as const
 
-/** One run of the editor: who ran what, when, and how it ended (records: EditorHistoryEntry). */
+/** One run in the editor: who ran what, when, and the outcome (records: EditorHistoryEntry). */
 export type HistoryEntry = {
   id: string
   /** RFC 3339. */
@@ -14,7 +14,7 @@ export type HistoryEntry = {
   executedBy: string
   principalId: string
   database: string
-  /** Without any literal. */
+  /** With all literals masked. */
   sql: string
   kind: StatementKind
   outcome: (typeof OUTCOMES)[number]
@@ -29,8 +29,8 @@ const DAYS_MAX = 30
 const STATEMENT_MAX_BYTES = 4096
 
 /**
- * A statement as it may be kept: every text and number is a question mark, because any of them may be a password; what
- * cannot be read is left out whole. Cut at 4 KiB.
+ * Masks a statement for the history: every string and number becomes a question mark, because it may be a password;
+ * unreadable text is left out. Truncated to 4 KiB.
  */
 export function maskedSql(dialect: Dialect, sql: string): string {
   const masked = tokensOf(dialect, sql)
@@ -48,18 +48,18 @@ export function maskedSql(dialect: Dialect, sql: string): string {
     .replace(/\ufffd+$/, '')}…`
 }
 
-/** What is not too old yet. */
+/** Returns the entries that are not too old. */
 export function keptAt(history: readonly HistoryEntry[], now: number): HistoryEntry[] {
   const oldest = new Date(now - DAYS_MAX * 86_400_000).toISOString()
   return history.filter(({ executedAt }) => executedAt >= oldest)
 }
 
-/** The newest first, without what is too old or too much. */
+/** Adds an entry at the front and drops what is too old or too much. */
 export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
   return [entry, ...keptAt(history, Date.parse(entry.executedAt))].slice(0, ENTRIES_MAX)
 }
 
-/** As it is stored; where it is too long, the oldest go. */
+/** Compresses the history for storage, dropping the oldest entries if it is too large. */
 export async function packHistory(history: readonly HistoryEntry[], maxBytes: number): Promise<Uint8Array> {
   for (let count = history.length; ; count = Math.floor(count * 0.8)) {
     const packed = await promisify(gzip)(JSON.stringify(history.slice(0, count)))
@@ -67,7 +67,7 @@ export async function packHistory(history: readonly HistoryEntry[], maxBytes: nu
   }
 }
 
-/** The inverse. Unreadable content counts as no history: it must not keep anybody from working. */
+/** Reverses `packHistory`. Unreadable content counts as empty, so that it does not block the editor. */
 export async function unpackHistory(bytes: Uint8Array): Promise<HistoryEntry[]> {
   try {
     const found = JSON.parse((await promisify(gunzip)(bytes)).toString('utf8')) as unknown

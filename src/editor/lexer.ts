@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * Tokens of a batch, whose texts joined are the batch. `trap` is a text that one reader takes for a comment and another
- * for code (MariaDB runs what stands in `/*! *\/`); `broken` runs to the end from where a quote or comment is not closed.
+ * Tokens of a batch; their joined texts are the batch. `trap` is text that one reader takes for a comment and another
+ * for code (MariaDB executes `/*! *\/`); `broken` is the rest of the batch after an unclosed quote or comment.
  */
 export type TokenKind =
   | 'word'
@@ -26,7 +26,7 @@ const WORD: Rule = { kind: 'word', pattern: /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\
 const NAMED: Rule = { kind: 'parameter', pattern: /@[A-Za-z_][A-Za-z0-9_]*/y }
 const DOUBLED = (quote: string): RegExp => new RegExp(`${quote}(?:[^${quote}]|${quote}${quote})*${quote}`, 'y')
 
-/** In the order in which they are tried. Nested comments and dollar quotes are read by hand. */
+/** In the order in which they are tried. Nested comments and dollar quotes are scanned by hand. */
 const RULES: Record<Dialect, readonly Rule[]> = {
   postgresql: [
     SPACE,
@@ -63,12 +63,12 @@ const RULES: Record<Dialect, readonly Rule[]> = {
   ],
 }
 
-/** What begins a quote or comment: where no rule took it, it is not closed. */
+/** Openers of quotes. If no rule matched here, the quote is not closed. */
 const OPENERS: Record<Dialect, RegExp> = { postgresql: /['"]/, mariadb: /['"`]/, mssql: /['"[]/ }
 
 /**
- * Reads a batch as the engine's own lexer does. Never throws: what cannot be read is one `broken` token. Undefined for
- * more than `max` tokens.
+ * Splits a batch into tokens like the engine's lexer. Never throws: unreadable text becomes one `broken` token. Returns
+ * undefined if there are more than `max` tokens.
  */
 export function tokensOf(dialect: Dialect, sql: string): Token[]
 export function tokensOf(dialect: Dialect, sql: string, max: number): Token[] | undefined
@@ -86,7 +86,7 @@ export function tokensOf(dialect: Dialect, sql: string, max = Number.POSITIVE_IN
 
 function tokenAt(dialect: Dialect, sql: string, at: number, before: Token | undefined): Token {
   const broken: Token = { kind: 'broken', text: sql.slice(at) }
-  // Engines disagree whether NUL ends a statement; no honest batch has one.
+  // Engines disagree on whether NUL ends a statement; no legitimate batch contains one.
   if (sql[at] === '\0') return broken
   if (sql.startsWith('/*', at)) return blockComment(dialect, sql, at) ?? broken
   if (dialect === 'postgresql' && sql[at] === '$' && before?.kind !== 'word') {
@@ -128,8 +128,8 @@ function blockComment(dialect: Dialect, sql: string, at: number): Token | undefi
 }
 
 /**
- * The statements of a batch: pieces between semicolons outside parentheses, empty ones left out. Comments become a
- * space, and MariaDB's two minus signs come apart, so that no other reader finds a comment where the engine sees none.
+ * Returns the statements of a batch, split at semicolons outside parentheses, without empty ones. Comments become a
+ * space, and in MariaDB `--` is split, so that another parser does not see a comment where the engine sees none.
  */
 export function statementsOf(dialect: Dialect, tokens: readonly Token[]): Token[][] {
   const pieces: Token[][] = [[]]

@@ -1,7 +1,7 @@
 import type { Table } from './catalogue.ts'
 import type { Dialect } from './dialect.ts'
 
-/** An identifier as the engine reads it, whatever it holds. Only names of the catalogue are ever quoted. */
+/** Quotes an identifier for the engine. Only names from the catalogue are ever quoted. */
 export function quoted(dialect: Dialect, name: string): string {
   if (dialect === 'postgresql') return `"${name.replaceAll('"', '""')}"`
   if (dialect === 'mariadb') return `\`${name.replaceAll('`', '``')}\``

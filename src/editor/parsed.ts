@@ -4,7 +4,7 @@ import { type Judgement, refused, type StatementKind } from './classification.ts
 import type { Token } from './lexer.ts'
 import { mayRead } from './plainFunctions.ts'
 
-/** `node-sql-parser` is built once for each dialect, in CommonJS. */
+/** `node-sql-parser` has a separate CommonJS build for each dialect. */
 type Parser = { astify(sql: string, options: object): unknown; tableList(sql: string, options: object): string[] }
 type Node = Record<string, unknown>
 
@@ -14,7 +14,7 @@ const BUILDS = {
 } as const
 type Parsed = keyof typeof BUILDS
 
-/** Statements that are never run, by their first words: the parsers do not read all of them. */
+/** First words of statements that never run. Needed because the parsers do not know all of these statements. */
 const ADMINISTERS: Readonly<Record<Parsed, RegExp>> = {
   mariadb:
     /^(shutdown|kill|flush|purge|reset|install|uninstall|backup|change master|(start|stop) (all )?(slave|replica)\w*|show (grants|create user)|(create|alter|drop|rename) (or replace )?(user|role|server))\b/,
@@ -37,30 +37,30 @@ const KINDS = inverted<StatementKind>({
   Unknown: 'declare',
 })
 
-/** What a statement of a kind begins with. A parser that sees another kind than the reader is not believed. */
+/** First words by kind. If the parser sees another kind of statement than these suggest, the statement is refused. */
 const FIRST_WORDS: Readonly<Record<'Read' | 'Write' | 'Ddl', RegExp>> = {
   Read: /^(select|with|show|desc|describe|explain|\()$/i,
   Write: /^(insert|replace|update|delete|with)$/i,
   Ddl: /^(create|alter|drop|rename|truncate|select|with)$/i,
 }
 
-/** What may be made, altered and dropped: things without a body of code, which the parser reads to the end. */
+/** What may be created, altered and dropped: objects without a code body, which the parsers understand completely. */
 const MADE = /^(table|index|view|sequence|unique|unique index|fulltext index|temporary table)$/i
 
-/** Functions and sources that reach the server's files or other servers. */
+/** Functions and sources that access the server's files or other servers. */
 const SERVER_WORDS =
   /^(load_file|sys_exec|sys_eval|sys_get|sys_set|benchmark|openrowset|openquery|opendatasource|openxml|xp_\w+|sp_\w+|fn_my_permissions|fn_xe_file_\w+|fn_get_audit_file|fn_trace_\w+|dm_os_(file|enumerate)_?\w+|outfile|dumpfile)$/i
 
 /**
- * T-SQL needs no semicolon between statements. All of these are reserved words there, so none can be a bare name in a
- * statement, whatever it does.
+ * T-SQL needs no semicolon between statements, so these could start another statement. They are all reserved words, so
+ * none is a legitimate bare name.
  */
 const NEVER_BARE =
   /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
-/** In a statement that only reads, none of the verbs of those that write either. */
+/** In a statement that only reads, the verbs of writes are refused as well. */
 const WRITING_WORDS = /^(insert|update|delete|set)$/i
 
-/** Tables of MariaDB that are elsewhere, in files of one's choice, or made in the name of somebody else. */
+/** MariaDB objects that are remote, in files of the caller's choice, in system schemas, or defined as another user. */
 const ELSEWHERE =
   /\bengine\s*=?\s*[`'"]?(federated|federatedx|spider|connect|s3)\b|\b(data|index)\s+directory\b|\bdefiner\s*=|\b(?:to|table|view|from)\s+`?(mysql|sys|performance_schema|information_schema)`?\s*\./i
 
@@ -117,18 +117,18 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
   return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece, tables) }
 }
 
-/** What a change of schema is about. Of these statements the parsers name none where it is a table. */
+/** Returns what a schema change is about. For tables, the parsers do not name it in some of these statements. */
 function subjectOf({ type, keyword, table }: Node): string {
   const isTable = type === 'truncate' || type === 'rename' || (type === 'alter' && Array.isArray(table))
   return String(keyword ?? (isTable ? 'table' : ''))
 }
 
-/** Without comments and texts, which may say anything. */
+/** Returns the text without comments and strings, whose content is arbitrary. */
 function textOf(piece: readonly Token[]): string {
   return piece.map(({ kind, text }) => (kind === 'comment' ? ' ' : kind === 'string' ? "''" : text)).join('')
 }
 
-/** Whether a reader of words sees another kind of statement than the parser does. */
+/** Whether the words suggest another kind of statement than the parser found. */
 function isTwofold(dialect: Parsed, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
   if (!FIRST_WORDS[kind].test(piece[0]?.text ?? '')) return true
   if (dialect !== 'mssql' || kind === 'Ddl') return false
@@ -148,10 +148,10 @@ function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
   return found
 }
 
-/** Words of a write that looks at stored values, as far as the parser may drop them. */
+/** Words that make a write depend on stored values, and that the parsers may drop. */
 const READING_WORDS = /^(select|table|with|where|returning|output|using|join|order|limit|top|duplicate)$/i
 
-/** What lets a new table show what others hold: expressions, which may call anything, rows of a query, keys of another table. */
+/** Through these, a new table can reveal other data: expressions (which may call anything), queries, keys. */
 const BRINGING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
 
 function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
@@ -159,15 +159,15 @@ function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
   return tree.type === 'create' && subjectOf(tree) === 'table' && !brings
 }
 
-/** Whether a statement shows or compares what is stored. */
+/** Whether a statement reveals or compares stored values. */
 function reads(tree: Node, kind: StatementKind, piece: readonly Token[], tables: readonly string[]): boolean {
   if (kind === 'Read') return true
   if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '') && !makesPlainTable(tree, piece)
-  // Which rows of one table change follows from what is in the other.
+  // With several tables, which rows change depends on the content of another table.
   let found = tables.length > 1 || piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
   walk(tree, ({ type, column, name }) => {
     if (type === 'function' && isForeign(name as Node)) found = true
-    // SQL Server's parser takes a parameter for a column.
+    // SQL Server's parser reports parameters as columns.
     if (type === 'column_ref' && !(typeof column === 'string' && column.startsWith('@'))) found = true
   })
   return found
@@ -186,9 +186,9 @@ function locks(tree: Node): boolean {
   return found
 }
 
-/** Hints of SQL Server whose locks outlast the reading of a row. */
+/** SQL Server hints whose locks are held longer than the read of a row. */
 const HOLDING_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repeatableread)$/i
-/** Functions of MariaDB that hold others up, or change what others see. */
+/** MariaDB functions that block other sessions or change what they see. */
 const HOLDING_FUNCTIONS =
   /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval|master_pos_wait|master_gtid_wait)$/i
 
@@ -200,8 +200,8 @@ function holds(dialect: Parsed, piece: readonly Token[]): boolean {
 }
 
 /**
- * The bare words, and the quoted names that are called: quotes do not make another function of one. `next` is what comes
- * behind, but for spaces and comments.
+ * Returns the bare words and the quoted names that are called, because quotes do not change which function is called.
+ * `next` is the following token, ignoring spaces and comments.
  */
 function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[] {
   const shown = piece.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
@@ -212,7 +212,7 @@ function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[
   })
 }
 
-/** The first words of a statement, in lower case. */
+/** Returns the first words of a statement, in lower case. */
 function wordsOf(piece: readonly Token[]): string {
   const words = piece.filter(({ kind }) => kind === 'word').slice(0, 4)
   return words.map(({ text }) => text.toLowerCase()).join(' ')

@@ -1,4 +1,4 @@
-/** Functions of the engines that see nothing but what they are given, the clock, chance and sequences. */
+/** Built-in functions that depend only on their arguments, the clock, randomness and sequences. */
 const PLAIN = new Set(
   `abs ceil ceiling floor greatest least mod pow power rand random round sign sqrt trunc truncate
   char_length character_length concat concat_ws format initcap lcase left len length lower lpad ltrim octet_length
@@ -18,7 +18,7 @@ const PLAIN = new Set(
     .split(/\s+/),
 )
 
-/** Whether a function may look at what is stored: one that somebody wrote may do anything, also under a name of the engine's. */
+/** Whether a function may read stored data. User-defined functions may, even under the name of a built-in one. */
 export function mayRead(name: string, schema?: string): boolean {
   return (schema !== undefined && schema.toLowerCase() !== 'pg_catalog') || !PLAIN.has(name.toLowerCase())
 }

@@ -3,7 +3,7 @@ import { inverted } from '../core/inverted.ts'
 import { type Judgement, refused, type StatementKind } from './classification.ts'
 import { mayRead } from './plainFunctions.ts'
 
-/** Statements by the name of their node in PostgreSQL's own grammar (parsenodes.h). What is not listed is Unknown. */
+/** Statement kinds by node name in PostgreSQL's grammar (parsenodes.h). Unlisted nodes are Unknown. */
 const KINDS = inverted<StatementKind>({
   Read: 'SelectStmt VariableShowStmt',
   Write: 'InsertStmt UpdateStmt DeleteStmt MergeStmt',
@@ -20,7 +20,7 @@ const KINDS = inverted<StatementKind>({
     VacuumStmt ClusterStmt ReindexStmt CheckPointStmt LockStmt ListenStmt NotifyStmt UnlistenStmt`,
 })
 
-/** What is in a statement that looks at stored values: the engine itself wants SELECT for these. */
+/** Nodes that read stored values: the engine itself requires SELECT for them. */
 const READING_NODES = new Set([
   'ColumnRef',
   'fromClause',
@@ -31,16 +31,16 @@ const READING_NODES = new Set([
   'CurrentOfExpr',
 ])
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
-/** Functions that reach the server itself, other sessions or other servers; the logins lack most of the rights anyhow. */
+/** Functions that access the server, other sessions or other servers. The logins lack most of these rights anyway. */
 const SERVER_FUNCTIONS =
   /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml|ts_stat$|ts_rewrite$|crosstab|connectby$|xpath_table$|pg_file_|pg_log_backend|pg_stat_reset|pg_backup_|pg_start_backup|pg_stop_backup|pg_wal_replay|pg_import_|gin_clean|lo(read|write|open|create?|unlink|lseek|tell)$)/i
 
-/** Functions of a query that hold others up while it runs and after, or change what others see. */
+/** Functions that block other sessions, even after the query, or change what they see. */
 const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
 
 type Node = Record<string, unknown>
 
-/** PostgreSQL's own parser, as a library. */
+/** Loads PostgreSQL's own parser. */
 export async function loadJudge(): Promise<(text: string) => Judgement> {
   await loadModule()
   return judge
@@ -74,7 +74,7 @@ function judgeNode(statement: Node): Judgement {
   return { ...weigh(name, kind, found), tables }
 }
 
-/** Objects that statements of many kinds rename, drop and comment on, and that are of the server or reach others. */
+/** Objects of the server or with access to others, as named by statements such as rename, drop and comment. */
 const SERVER_OBJECTS =
   /^OBJECT_(ROLE|DATABASE|TABLESPACE|FDW|FOREIGN_SERVER|USER_MAPPING|EVENT_TRIGGER|PUBLICATION|SUBSCRIPTION|LANGUAGE|EXTENSION|ACCESS_METHOD|PARAMETER_ACL|LARGEOBJECT)$/
 
@@ -88,7 +88,7 @@ function judgeExplain({ query, options }: Node): Judgement {
   return runs || inner.refusal !== undefined ? inner : { ...inner, kind: 'Read', isDestructive: false }
 }
 
-/** What lets a new table show what others hold: an expression (it may call anything), rows of a partition, keys of another table. */
+/** Through these, a new table can reveal other data: expressions (which may call anything), partitions, keys. */
 const BRINGING_NODES = new Set([
   'raw_expr',
   'raw_default',
@@ -128,7 +128,7 @@ function weigh(name: string, kind: StatementKind, found: Survey): Omit<Judgement
   }
 }
 
-/** Walks over the whole tree: a write may stand in any WITH, a function anywhere. */
+/** Walks the whole tree, because any WITH may contain a write, and function calls may be anywhere. */
 function survey(root: Node): Survey {
   const found: Survey = {
     tables: new Set(),

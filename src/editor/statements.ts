@@ -4,7 +4,7 @@ import { comparedExpression, place, sentValue, shownExpression, storedExpression
 import { quoted, quotedTable } from './names.ts'
 import type { BoundValue } from './values.ts'
 
-/** A statement with its parameters. Names in it are quoted names of the catalogue, and nothing else is from outside. */
+/** A statement and its parameters. Identifiers are quoted catalogue names; other input is in parameters. */
 export type Command = { text: string; values: BoundValue[] }
 export type Bound = ReadonlyMap<Column, BoundValue>
 export type Filter = { column: Column; operator: string; values: readonly BoundValue[] }
@@ -17,7 +17,7 @@ export type Page = {
 
 const COMPARISONS: Readonly<Record<string, string>> = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' }
 
-/** Gathers values while expressions are written, so that places and values cannot come apart. */
+/** Collects values while expressions are written, so that placeholders and values always match. */
 class Writer {
   readonly values: BoundValue[] = []
   readonly dialect: Dialect
@@ -50,7 +50,7 @@ function shownList(dialect: Dialect, table: Table): string {
   return table.columns.map((column) => shownExpression(dialect, column)).join(', ')
 }
 
-/** One row more than asked for, which tells whether there are more. */
+/** Selects one row more than the page, which tells whether there is a next page. */
 export function selectPage(dialect: Dialect, table: Table, page: Page): Command {
   const writer = new Writer(dialect)
   const where = whereFilters(writer, page.filters)
@@ -68,7 +68,7 @@ export function countRows(dialect: Dialect, table: Table, filters: readonly Filt
   return writer.command(`SELECT COUNT(*) FROM ${quotedTable(dialect, table)}${whereFilters(writer, filters)}`)
 }
 
-/** The key ends every order, so that pages neither overlap nor leave gaps; without a key all columns do. */
+/** Every order ends with the key, or else with all columns, so that pages neither overlap nor have gaps. */
 function orderOf(dialect: Dialect, table: Table, sort: Page['sort']): string {
   const rest =
     table.primaryKey.length > 0 ? keyColumns(table) : table.columns.filter(({ encoding }) => encoding !== 'wkt')
@@ -77,7 +77,7 @@ function orderOf(dialect: Dialect, table: Table, sort: Page['sort']): string {
   return order.length > 0 ? order.join(', ') : '1'
 }
 
-/** Types without an order of their own are ordered by their text. */
+/** Types without an ordering are ordered by their text. */
 function ordered(dialect: Dialect, column: Column): string {
   const { encoding, dataType, name } = column
   const isOrderless = encoding === 'json' || (encoding === 'text' && !/char|text$/.test(dataType))
@@ -86,7 +86,7 @@ function ordered(dialect: Dialect, column: Column): string {
     : quoted(dialect, name)
 }
 
-/** MariaDB takes every value for its text. */
+/** MariaDB converts to text implicitly. */
 function textOf(dialect: Dialect, column: Column): string {
   const name = quoted(dialect, column.name)
   if (dialect === 'postgresql') return `${name}::text`
@@ -98,7 +98,7 @@ function whereFilters(writer: Writer, filters: readonly Filter[]): string {
   return terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`
 }
 
-/** Types of which the engine compares no two values: their texts are compared. */
+/** Types whose values the engine cannot compare, so their texts are compared. */
 const INCOMPARABLE: Readonly<Partial<Record<Dialect, RegExp>>> = {
   postgresql: /^(json|xml|point|line|path|polygon|box)$/,
   mssql: /^(xml|n?text)$/,
@@ -139,7 +139,7 @@ export function selectByKey(dialect: Dialect, table: Table, key: Bound, isLockin
   )
 }
 
-/** Answers the row as it is stored, with what the engine filled in. */
+/** Returns the stored row, including values that the engine filled in. */
 export function insertRow(dialect: Dialect, table: Table, values: Bound): Command {
   const writer = new Writer(dialect)
   const names = [...values.keys()].map(({ name }) => quoted(dialect, name)).join(', ')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { SqlFault } from './fault.ts'
 
-/** How values of a column are written in JSON (records: SqlValue encoding). */
+/** The JSON representations of column values (records: SqlValue encoding). */
 export const ENCODINGS = [
   'boolean',
   'integer',
@@ -20,11 +20,11 @@ export const ENCODINGS = [
 ] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/** What stands for a value that is too long to be shown. */
+/** Replaces a value that is too long to be shown. */
 export type TruncatedValue = { truncated: true; sizeBytes: number }
 export type SqlValue = null | boolean | number | string | TruncatedValue
 
-/** What tells two values apart that are too long to be shown. Beside them, because nobody is shown it. */
+/** Digests of long values, to distinguish them. Kept separately, so that they are never sent to clients. */
 const DIGESTS = new WeakMap<TruncatedValue, string>()
 
 export function digestOf(value: TruncatedValue): string | undefined {
@@ -37,10 +37,10 @@ function truncated(text: string, sizeBytes: number): TruncatedValue {
   return value
 }
 
-/** What goes to the engine for a parameter: text that the engine reads as the column's type, or bytes. */
+/** The value of a parameter: text that the engine parses as the column type, or bytes. */
 export type BoundValue = null | string | Uint8Array
 
-/** Longer values are shown as their size, and refused in a write. */
+/** Longer values are shown as their size and refused in writes. */
 export const VALUE_MAX_BYTES = 1024 * 1024
 
 const DATE = String.raw`\d{4,6}-\d{2}-\d{2}`
@@ -60,9 +60,8 @@ const FORMS: Readonly<Partial<Record<Encoding, RegExp>>> = {
 const NOT_A_NUMBER = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /**
- * A JSON value as the engine is to read it. The engine checks bounds and lengths; this checks the form, because a lenient
- * engine would make something of anything (`'1 or 1=1'` is 1 to MariaDB).
- *
+ * Converts a JSON value for the engine. The engine checks ranges and lengths; this checks the format, because a lenient
+ * engine converts anything (`'1 or 1=1'` is 1 in MariaDB).
  * @throws SqlFault InvalidValue
  */
 export function bindValue(
@@ -83,14 +82,14 @@ export function bindValue(
 
 type Form = string | Uint8Array | undefined
 
-/** Where a pattern is not enough. Undefined: not of this form. */
+/** Parsers where a pattern is not enough. They return undefined for an invalid value. */
 const READERS: Readonly<Partial<Record<Encoding, (value: unknown) => Form>>> = {
   boolean: (value) => (value === true || value === 1 ? 'true' : value === false || value === 0 ? 'false' : undefined),
   integer: (value) => (typeof value === 'boolean' ? String(Number(value)) : wholeNumber(value)),
   bigint: (value) => wholeNumber(value) ?? matching('bigint', value),
   float: (value) =>
     typeof value === 'number' ? String(value) : NOT_A_NUMBER.has(value as string) ? (value as string) : undefined,
-  // PostgreSQL has no NUL character, and others end a text at it.
+  // PostgreSQL does not support NUL, and other engines end the text there.
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
   json: (value) => (typeof value === 'string' && isJson(value) ? value : undefined),
   binary: (value) => (matching('binary', value) === undefined ? undefined : Buffer.from(value as string, 'base64')),
@@ -119,7 +118,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The text of a path as the value of a key column. @throws SqlFault InvalidValue */
+/** Converts a path segment into the value of a key column. @throws SqlFault InvalidValue */
 export function bindKeyText(column: { name: string; encoding: Encoding }, text: string): BoundValue {
   const { encoding } = column
   if (encoding === 'integer' || encoding === 'float') {
@@ -130,7 +129,7 @@ export function bindKeyText(column: { name: string; encoding: Encoding }, text: 
   return bindValue(column, text)
 }
 
-/** What an engine's text of a value is in JSON. */
+/** Converts the engine's text of a value to JSON. */
 export function shownValue(encoding: Encoding, text: string | null): SqlValue {
   if (text === null) return null
   if (text.length > VALUE_MAX_BYTES / 4) {
@@ -155,7 +154,7 @@ export function shownValue(encoding: Encoding, text: string | null): SqlValue {
   }
 }
 
-/** `+01` becomes `+01:00`, as RFC 3339 wants it. */
+/** Completes `+01` to `+01:00`, as RFC 3339 requires. */
 function withOffset(text: string): string {
   return text.replace(/([+-]\d{2})( BC)?$/, '$1:00$2')
 }
