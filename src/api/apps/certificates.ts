@@ -27,7 +27,7 @@ const CertificateStatusDto = namedRecord('CertificateStatusDto', {
   checkedAt: DateTime,
 })
 
-/** The certificates of an app's own domains. That of the platform covers the host that it gives. */
+/** Reports the certificates of an app's custom domains. The platform's own certificate covers its generated host. */
 export const certificateRoute: RouteDraft = route('GET', '{RG}/apps/{appName}/certificate-status', {
   auth: action('apps/read'),
   summary: 'Certificates of its custom domains',

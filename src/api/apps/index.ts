@@ -87,7 +87,7 @@ export const appRoutes: readonly RouteDraft[] = [
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
 ]
 
-/** What deploys the code as it is now: that of its repository, or a source that its owner sends. */
+/** Routes that deploy the current code: from the repository, or from an uploaded source. */
 export const additionalAppRoutes: readonly RouteDraft[] = [
   deployRoute(PlatformApp, BASE, {
     collection: 'apps',
@@ -111,7 +111,7 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
   }),
 ]
 
-/** Where the files of an app lie: its Persistent volumes. */
+/** Returns where the files of an app are: in its Persistent volumes. */
 async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
   const { object, ref } = await findApp(context)
   const names = containerNames(ref.name, 'PlatformApp')

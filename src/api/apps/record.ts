@@ -44,11 +44,11 @@ export const shownRevision = (revision: AppRevision, serving: number | undefined
     canServe: revision.image !== undefined,
   })
 
-/** How many copies run is then not asked for, but seen: what a body says of it is ignored. */
+/** The replica count is then observed rather than requested, so the one in a body is ignored. */
 const isScaledByLoad = ({ minReplicas, maxReplicas }: Partial<Spec>) =>
   minReplicas !== undefined && maxReplicas !== undefined
 
-/** Before the load was ever looked at, the fewest run. */
+/** Until the load has been observed, the minimum runs. */
 function scaledReplicas({ running, minReplicas = 0 }: Spec, seen: number): number {
   return running ? Math.max(seen, minReplicas) : seen
 }
@@ -83,7 +83,7 @@ const record = recordOf(PlatformApp, {
   },
   refine: (given, view) => {
     const body = view.context.body as { healthPath?: unknown } | undefined
-    // Null stands for a check of the connection alone, which is stored as an empty path.
+    // Null means a check of the connection only, which is stored as an empty path.
     const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
     const replicas = isScaledByLoad(given) ? view.previous?.spec.replicas : given.replicas
     const draft = withDefaults(PlatformApp.spec, withoutAbsent({ ...given, healthPath, replicas }))
@@ -113,9 +113,8 @@ const contentOf = (spec: Spec) => APP_CONTENT.map((field) => spec[field])
 type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>
 
 /**
- * References were checked when they were written: who changes nothing that could show their values needs no right to read
+ * References are checked when they are written, so a change that cannot reveal their values needs no right to read
  * them.
- *
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(draft: Spec, view: Asking): void {
@@ -153,13 +152,13 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
   )
 }
 
-/** Its volumes as those of a container instance of one component. */
+/** Returns the volumes in the form of a container instance with one component. */
 function mounted({ clusterId, volumes, replicas, maxReplicas }: Spec) {
   const mounts = volumes.map(({ name }) => ({ volume: name }))
   return { clusterId, volumes, components: [{ name: APP_COMPONENT, replicas: maxReplicas ?? replicas, mounts }] }
 }
 
-/** What is deployed sees the values that the app refers to. @throws PlatformError FORBIDDEN */
+/** Deployed code can read the values that the app refers to. @throws PlatformError FORBIDDEN */
 export function refuseCode(spec: Spec, place: { boundaryId: string; resourceGroup: string }, context: Context): void {
   refuseForeignReferences(referringOfApp(spec), { ...place, services: context.services, context })
 }

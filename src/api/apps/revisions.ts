@@ -22,7 +22,7 @@ const CONTENT = z.object({
   ...Object.fromEntries(REVISED.map((name) => [name, PlatformApp.spec.shape[name] as z.ZodType])),
 })
 
-/** Its record shows the newest revisions only. */
+/** Lists all revisions; the app's record shows the newest only. */
 export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof PlatformApp, AppContent>(
   PlatformApp,
   '{RG}/apps/{appName}',
@@ -42,10 +42,10 @@ export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof Pl
   },
 )
 
-/** What of the content is not a field of the spec, or never goes back. */
+/** Revision content that is not a spec field, or is never rolled back. */
 const NOT_BACK = ['image', 'commit', 'deploymentId', 'volumes']
 
-/** The configuration and the image of the revision. Volumes are never shrunk or taken away by it. */
+/** Restores configuration and image of a revision. Volumes are not rolled back: they must not shrink or be removed. */
 function rollback(stored: Stored, content: AppContent, context: Context, place: Place): object {
   const fields = Object.entries(content).filter(([name]) => !NOT_BACK.includes(name))
   const {

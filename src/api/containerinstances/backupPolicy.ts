@@ -45,7 +45,7 @@ const BackupRunDto = namedRecord('BackupRunDto', {
 type BackupRunDto = z.output<typeof BackupRunDto>
 
 const policyFields = BackupPolicyField.shape
-/** Fields that answers compute and bodies may repeat, so that what was read can be sent back. */
+/** Computed fields, which bodies may repeat so that a policy can be sent back as read. */
 const computed = {
   status: z.enum(['Active', 'Paused', 'Failing']),
   lastBackup: BackupRunDto.nullable().describe('The newest one that is over'),
@@ -83,7 +83,7 @@ const BackupPolicySpecDto = strictRecord('BackupPolicySpecDto', {
 
 const MOST_SHOWN = 20
 
-/** `.../backup-policy`: how the volumes of an instance are backed up, and what was. */
+/** `.../backup-policy`: the backup policy of an instance and its backups. */
 export function backupPolicyRoutes(base: string): RouteDraft[] {
   const path: string = `${base}/backup-policy`
   const write = action('containerinstance/write')
@@ -144,7 +144,7 @@ async function put(context: Context<string, unknown, z.output<typeof BackupPolic
   const backupPolicy = BackupPolicyField.parse(withoutAbsent(Object.fromEntries(given)))
   const { object } = await changeResource(ContainerInstance, located, context, async (stored) => {
     const spec = { ...stored.spec, backupPolicy }
-    // What the rules refuse is refused first: no target would help.
+    // Check the rules first: their violations do not depend on the backup target.
     checkSpec(ContainerInstance, spec, stored.spec)
     await refuse(stored, backupPolicy, context, located.place)
     return spec
@@ -157,7 +157,7 @@ async function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: C
   const { services } = context
   const draft = { ...completeSpec(stored.spec), backupPolicy }
   refuseForeign(draft, { ...place, services, context, previous: stored })
-  // Whoever pauses needs no place to write to.
+  // A paused policy needs no target.
   if (!backupPolicy.enabled) return
   const clusterId = otherClusterOf(services, draft.clusterId)
   const obstacle = targetObstacle(await services.backups.target(clusterId))
@@ -187,7 +187,7 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
   }
 }
 
-/** Whatever became of the policy: they stay until they expire. The newest first. */
+/** Returns all backups, newest first. They remain until they expire, whatever happens to the policy. */
 function backupsOf({ metadata, spec }: Stored, services: Services): Promise<Backup[]> {
   const clusterId = otherClusterOf(services, spec.clusterId)
   return services.backups.of(metadata.annotations?.[INCARNATION_ANNOTATION] ?? '', clusterId)

@@ -49,7 +49,7 @@ function processOf(container: NonNullable<NonNullable<Pod['status']>['containerS
   return { ...containerState(container), startedAt: (running ?? terminated)?.startedAt ?? null }
 }
 
-/** One running copy of a component. */
+/** Returns the record of one running copy of a component. */
 export function crateOf(pod: Pod, usage: PodUsage | undefined): Crate {
   const { metadata, status: { containerStatuses: containers = [] } = {} } = pod
   const { name: id, phase, revision, containers: _, ...shown } = shownPod(pod)
@@ -79,7 +79,7 @@ async function podOf(context: Context): Promise<{ pod: Pod; place: Awaited<Retur
   return { pod: pod as Pod, place }
 }
 
-/** Running copies, what they say of themselves and what they write. */
+/** Running copies, their events and their logs. */
 export function crateRoutes(base: string): RouteDraft[] {
   const path = `${base}/crates`
   return [

@@ -33,7 +33,7 @@ const BASE = '{RG}/containerinstances/{name}'
 
 const PlanDto = namedRecord('ContainerInstancePlanDto', planFields)
 
-/** What a single revision shows: the fields that a rollback brings back. */
+/** The content of a single revision: the fields that a rollback restores. */
 const Content = z.object(
   Object.fromEntries(
     Object.entries({
@@ -66,7 +66,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
       image: text('Image', {
         of: ({ object }) => object.spec.components[0]?.image,
         isSorted: false,
-        // Its components have one each.
+        // Each component has its own image.
         isColumn: false,
       }),
       isPublic: flag('Public'),
@@ -107,7 +107,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
   urlPreviewRoute(ContainerInstance, '{B}/resources/containerinstances/url', 'containerinstance/write'),
 ]
 
-/** Where the files of a component lie: its Persistent volumes. */
+/** Returns where the files of a component are: in its Persistent volumes. */
 async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
   const { object, ref } = await findResource(ContainerInstance, context)
   const { spec } = completeInstance(object)
@@ -122,7 +122,7 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   return filesOf(context, object, component, { volumes, user: runAsUser, hasVolumes })
 }
 
-/** Volumes are never shrunk or taken away by it. */
+/** Volumes are not rolled back, because they must not shrink or be removed. */
 function rollback(
   stored: RecordOf<typeof ContainerInstance>,
   content: InstanceContent,
@@ -152,7 +152,7 @@ async function redeploy(context: Context) {
     refuseStopped(stored)
     if (spec.components.some(({ name, replicas }) => name === component && replicas === 0))
       throw invalidState(stored, `Component "${component}" of "${metadata.name}" has no copies; scale it up instead.`)
-    // Those of former components would fill the map, and no caller of REST could take them out.
+    // Drop removed components: they would accumulate in the map, and no REST caller could remove them.
     const known = Object.entries(spec.redeployedAt).filter(([name]) => isThere(name))
     return { ...spec, redeployedAt: { ...Object.fromEntries(known), [component]: now } }
   })

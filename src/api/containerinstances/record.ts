@@ -96,13 +96,13 @@ const mountersOf = ({ components }: Pick<SpecOfContainerInstance, 'components'>,
 
 type Target = Pick<Draft, 'publicComponent' | 'publicPort'>
 
-/** What was asked for stays to be seen where it leads to no port, as it may while nothing is public. */
+/** If the stored target matches no port, which is possible while nothing is public, it is shown as stored. */
 const shownTarget = (spec: Pick<Draft, 'components'> & Target): Target => {
   const { component, port } = publicTarget(spec) ?? {}
   return { publicComponent: component?.name ?? spec.publicComponent, publicPort: port?.port ?? spec.publicPort }
 }
 
-/** What would be public anyway is stored as absent, and what was read and is put back as it was stored. */
+/** Stores the default target as absent, and a target that is sent back as read in its stored form. */
 function chosenTarget({ components, publicComponent, publicPort }: Draft, { previous }: InstanceWrite): Target {
   const given = { publicComponent, publicPort }
   const before = previous && completeInstance(previous).spec
@@ -117,7 +117,7 @@ const sizedAs = (component: SizedSpec, computePlan: string | undefined): SizedSp
   computePlan: component.computePlan ?? computePlan,
 })
 
-/** With the sizes that each component really gets. */
+/** Returns the components with their effective sizes. */
 function shownComponents({ services, object: { spec } }: InstanceView) {
   return spec.components.map((component) => {
     const sized = sizedAs(component, spec.computePlan)
@@ -147,9 +147,8 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
 const contentOf = (spec: Draft) => CONTENT_FIELDS.map((field) => spec[field])
 
 /**
- * References were checked when they were written: who changes nothing that could show their values needs no right to
- * read them.
- *
+ * References are checked when they are written, so a change that cannot reveal their values needs no right to read
+ * them.
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(

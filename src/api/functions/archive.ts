@@ -4,10 +4,10 @@ import { ZipFile } from 'yazl'
 import type { SourceFile } from '../../contracts/functionSources.ts'
 import { pausing } from '../../core/slices.ts'
 
-/** One time for all files: the same files are the same archive, and its hash says so. */
+/** A fixed modification time, so that the same files give the same archive and hash. */
 const TIME = new Date('2000-01-01T00:00:00Z')
 
-/** The files as a zip, in the order of their paths. Compressed beside the main thread; the sum of each file is made on it. */
+/** Returns the files as a zip, ordered by path. Compression runs on other threads, CRC on this one. */
 export async function archiveOf(files: readonly SourceFile[]): Promise<{ bytes: Buffer; hash: string }> {
   const zip = new ZipFile()
   const pause = pausing()

@@ -10,7 +10,7 @@ import { refuseForeignCode } from './record.ts'
 
 const SOURCE = /^functions\/(.+)$/
 
-/** The function that a deployment says that it is of: `functions/<functionName>` in `source`. @throws PlatformError BAD_REQUEST */
+/** Returns the function in `source` (`functions/<functionName>`) of a deployment. @throws PlatformError BAD_REQUEST */
 export async function deployedFunction(
   namespaceName: string,
   { source }: DeploymentBody,
@@ -26,7 +26,7 @@ export async function deployedFunction(
   throw refusedFields([{ field: 'source', message }])
 }
 
-/** An image is code too. @throws PlatformError FORBIDDEN */
+/** Images are checked like uploaded code. @throws PlatformError FORBIDDEN */
 export async function refuseForeignDeployment({ source }: DeploymentBody, context: Context): Promise<void> {
   const place = placeOf(context, 'namespaceName')
   const { services, parameters } = context

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { unreadableFields } from '../../core/errors.ts'
 
-/** How bytes stand in JSON. */
+/** How JSON represents bytes. */
 export const Encoding = z.enum(['Utf8', 'Base64'])
 type Encoding = z.output<typeof Encoding>
 
@@ -14,9 +14,8 @@ export function bytesOf(content: string, encoding: Encoding | null | undefined, 
 }
 
 /**
- * As text where it is text.
- *
- * @param isBeginning whether more follows: then the last character may be a part, which is left out
+ * Returns the bytes as text if they are valid UTF-8.
+ * @param isBeginning whether more bytes follow: then an incomplete last character is dropped
  */
 export function encoded(bytes: Buffer, isBeginning: boolean): { text: string; encoding: Encoding } {
   try {

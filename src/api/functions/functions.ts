@@ -72,11 +72,11 @@ export type FoundFunction = {
   owner: RecordOf<typeof FunctionNamespace>
   ref: { namespace: string; name: string }
   at: Place & { namespaceName: string }
-  /** Where its copies are: its namespace says so. */
+  /** Where its copies run, which its namespace determines. */
   live: LivePlace
 }
 
-/** What the path names, whether or not there is such a function. @throws PlatformError NOT_FOUND */
+/** Returns what the path names, whether or not the function exists. @throws PlatformError NOT_FOUND */
 async function locateFunction(context: Context) {
   const { object: owner, ref, place } = await findResource(FunctionNamespace, context, 'namespaceName')
   const { functionName = '' } = context.parameters

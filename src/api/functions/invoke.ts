@@ -19,11 +19,11 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { bytesOf, Encoding, encoded } from './encoding.ts'
 import { type FoundFunction, FUNCTION, findFunction } from './functions.ts'
 
-/** Bytes of a request: it is held as a whole, and an upload is no test. */
+/** Bytes of a request, which is held in memory. A test call is not meant for uploads. */
 const MOST_REQUEST_BYTES = 256 * 1024
 const MOST_HEADERS = 32
 
-/** To HTTP, names that differ in case are one, and only one of the values would arrive. */
+/** HTTP header names are case-insensitive, so only one of the values would arrive. */
 function isEachNamedOnce(headers: object): boolean {
   const names = Object.keys(headers)
   return new Set(names.map((name) => name.toLowerCase())).size === names.length
@@ -63,8 +63,8 @@ const InvokeFunctionResult = namedRecord('InvokeFunctionResult', {
 })
 
 /**
- * A test call. Whoever may write the function could open it to everybody, and so may call it, whatever its triggers ask of
- * callers; whoever may only read it may not.
+ * A test call. It bypasses the authentication of triggers, so it needs the right to write the function: whoever has
+ * that could open the function to everybody. The right to read is not enough.
  */
 export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
   auth: action('functions/write'),
@@ -112,7 +112,7 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
   }
 }
 
-/** What no call could change is said at once, and not when the time of a call is up. @throws PlatformError INVALID_STATE */
+/** Refuses calls that cannot succeed at once, instead of after the timeout. @throws PlatformError INVALID_STATE */
 function refuseUncallable({ object, owner, at }: FoundFunction): void {
   refuseWhileDeleting(object)
   if (owner.spec.running === false)
@@ -131,7 +131,7 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
   throw invalidState(object, `Function "${at.name}" ${why}.`)
 }
 
-/** @throws PlatformError INVALID_STATE where no copy serves, and none comes before somebody changes what its status names */
+/** @throws PlatformError INVALID_STATE if there is no copy, and none can start before somebody fixes the cause */
 function refuseUnstartable(object: FoundFunction['object'], name: string): void {
   const { phase, statusMessage } = summaryOf(object)
   if (object.status?.image === undefined || whyNeverReady(object) === undefined) return

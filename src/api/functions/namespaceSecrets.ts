@@ -13,7 +13,7 @@ type Asking = {
   readonly namespaceName: string
 }
 
-/** Of these secrets those that the caller may read, one of the group or all of a collection. */
+/** Returns which of these secrets, each a single resource or a whole collection, the caller may read. */
 export function readableOf(
   secrets: readonly string[],
   { services, context, boundaryId, resourceGroup }: Asking,
@@ -26,12 +26,12 @@ export function readableOf(
     const { access } = services
     if (secret.includes('/')) return access.isAllowed(principalId, action, `${group}/resources/${secret}`)
     if (!access.isAllowed(principalId, action, group)) return false
-    // A deny at one of them makes them no longer all.
+    // With a deny at one resource, the caller may not read the whole collection.
     return !access.scopesWith(principalId, action).denied.some((scope) => scope.startsWith(`${group}/`))
   })
 }
 
-/** What new code of the caller may be given: every collection that they may read all of, and of the others what the namespace has. */
+/** Returns what new code of the caller may be given: collections readable as a whole, and the namespace's secrets. */
 export function readableHere(asking: Asking): string[] {
   const { services, boundaryId, resourceGroup, namespaceName } = asking
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: namespaceName }
@@ -39,8 +39,8 @@ export function readableHere(asking: Asking): string[] {
 }
 
 /**
- * What new variables of a namespace may come beside: the same, and of the others what its functions have.
- *
+ * Returns the secrets that new variables of a namespace may be combined with: collections that the caller may read
+ * entirely, and secrets of its functions.
  * @throws PlatformError BAD_REQUEST
  */
 export function readableBeside(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {

@@ -41,13 +41,13 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
   },
 })
 
-/** What decides what functions are given: a variable can lead a runtime to other code. */
+/** Fields that affect what functions are given. Variables can make a runtime load other code. */
 const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, managedIdentity })
 
 /**
- * What the variables may come beside as the caller writes them: never more than before, unless there were none.
- *
- * @throws PlatformError FORBIDDEN where they are changed beside what the caller may not read
+ * Returns the secrets that the variables may be combined with. The set never grows, unless there were no variables
+ * before.
+ * @throws PlatformError FORBIDDEN if the variables change and the caller may not read secrets of the functions
  */
 function secretsBeside(env: Environment, view: Write): string[] {
   const { env: former = [], functionSecrets = [] } = view.previous?.spec ?? {}
@@ -62,7 +62,7 @@ function secretsBeside(env: Environment, view: Write): string[] {
   return former.length === 0 ? readableBeside(functions, asking) : readableOf(functionSecrets, asking)
 }
 
-/** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
+/** The newest version is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
   if (runtime === undefined || runtimeVersion === undefined) return undefined
   const before = previous?.spec.runtimeVersion

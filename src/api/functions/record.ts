@@ -63,20 +63,20 @@ const record = recordOf(ServerlessFunction, {
   filled: { triggers: ({ object }) => triggersOf(object.spec) },
   refine: (draft, view) => {
     const { name, namespaceName } = view as Write & { namespaceName: string }
-    // What was read is sent back with the trigger that stands for none.
+    // The default trigger is not stored if a record is sent back as read.
     const standing = triggersOf({ functionName: name })
     const isStanding =
       draft.triggers !== undefined && isDeepStrictEqual(triggersOf({ functionName: name, ...draft }), standing)
     const triggers = isStanding && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
     refuse({ ...draft, triggers }, view)
-    // Without one it runs by the plan of its namespace, and no default is stored in its place.
+    // Without a plan the function uses that of its namespace, so no default is stored.
     const computePlan = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
     const namespaceSecrets = secretsFor(draft, { ...view, namespaceName })
     return { namespaceName, functionName: name, triggers, computePlan, namespaceSecrets, clusterId: undefined } as Draft
   },
 })
 
-/** Its own objects have no cluster: that of their namespace counts. */
+/** A function has no cluster of its own, but that of its namespace. */
 export const functionRecord = {
   ...record,
   toDto: (view: FunctionView): Record<string, unknown> => {
@@ -102,7 +102,7 @@ const contentOf = ({ env = [], handler }: Draft) => ({ env, handler })
 const bringsCode = (draft: Draft, before: Draft | undefined) =>
   before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before))
 
-/** What it may be given as the caller writes it: never more than before. */
+/** Returns what the function may be given after this write: never more than before. */
 function secretsFor(draft: Draft, view: Write & { namespaceName: string }): string[] {
   const before = view.previous?.spec
   if (before === undefined) return readableHere(view)
@@ -137,8 +137,8 @@ function refuse(draft: Draft, view: Write): void {
 type Asking = Place & { services: Write['services']; context: Context; namespaceName?: string }
 
 /**
- * Code sees all that its function and its namespace refer to, and their identity: who brings code may read all of it.
- *
+ * Code can read everything that its function and its namespace refer to, and has their identity, so whoever brings code
+ * must be allowed to read all of it.
  * @throws PlatformError FORBIDDEN
  */
 export function refuseForeignCode({ env = [] }: Draft, view: Omit<Asking, 'name'>): void {

@@ -59,9 +59,9 @@ const Query = z.strictObject({
     .describe('Only if this is the stored one'),
 })
 
-/** Bytes of a request: Base64 and JSON take more than the files. */
+/** Bytes of a request. Base64 and JSON take more space than the files. */
 const MOST_REQUEST_BYTES = 64 * 1024 * 1024
-/** Bytes of all sources of a boundary: they lie where objects lie. */
+/** Bytes of all sources of a boundary, because they are stored in etcd. */
 const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
 
 const writing = asking('the action `functions/write` at the namespace of functions')
@@ -123,15 +123,15 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
       ifMatch,
       change: (stored) => {
         refuseWhileDeleting(stored)
-        // Packing and keeping take a while, in which others may have given it a secret.
+        // Packing and storing take time, in which a secret may have been added to the function.
         judge(stored.spec)
-        // What is built of it already is built of it once.
+        // A source that is unchanged has been built already.
         if (!isKept || stored.spec.source?.hash === hash) return stored.spec
         const asking = { ...found.at, services, context: context as Context }
         return { ...stored.spec, source, namespaceSecrets: readableOf(stored.spec.namespaceSecrets, asking) }
       },
     })
-  // Changes nothing: who saw another version is told before anything is kept.
+  // Writes nothing, but refuses a stale If-Match before anything is stored.
   await write(false)
   const { apiVersion, kind, metadata } = found.object
   const labels = ownerSelector(kind, found.ref.name)
@@ -186,7 +186,7 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
   return files
 }
 
-/** Uploads at once into one boundary are counted one after the other. @throws PlatformError QUOTA_EXCEEDED */
+/** Serializes uploads into one boundary, so that each is counted. @throws PlatformError QUOTA_EXCEEDED */
 function counted<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
   const { boundaryId } = found.at
   const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
@@ -209,8 +209,7 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
 }
 
 /**
- * For whoever may write the function. A caller who may not learns nothing of it.
- *
+ * Finds the function if the caller may write it; others learn nothing about it.
  * @throws PlatformError NOT_FOUND
  */
 async function writable(context: Context): Promise<FoundFunction> {
@@ -238,13 +237,13 @@ async function download(context: Context): Promise<Answer<never>> {
   return { status: 200, headers, stream: Readable.from(pieces), held: source.sizeBytes }
 }
 
-/** Of the stored files: the same ones have the same tag. */
+/** An ETag of the stored files: equal files have equal tags. */
 const tagOfFiles = ({ hash }: { hash: string }) => `"${hash}"`
 
 async function forget(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
   const { ref } = await writable(context as Context)
   const { services, caller, query, ifMatch } = context
-  // If-Match names the files, as their tag does, or the function that they were uploaded to.
+  // If-Match may name the version of the files or that of the function.
   const isMeant = (stored: FoundFunction['object'], source: { hash: string }) =>
     (query.hash ?? source.hash) === source.hash &&
     (ifMatch === undefined || isAmong(ifMatch, stored) || namesTag(context.header('if-match'), tagOfFiles(source)))

@@ -29,7 +29,7 @@ export const jobRoutes: readonly RouteDraft[] = [
     actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,
-    // The garbage collector takes what belongs to it; its controller holds those that run on another cluster.
+    // Garbage collection deletes its dependents; for jobs on another cluster, the controller adds a finalizer.
     hasFinalizer: false,
     example: { image: 'docker.io/library/hello-world', tag: 'linux', computePlan: 'job-small' },
     fields: jobFields,
@@ -38,7 +38,7 @@ export const jobRoutes: readonly RouteDraft[] = [
   logRoute(BASE, dataAction('jobs/readLogs'), findLog),
 ]
 
-/** `<base>/cancel`: ends the job, which goes no further and keeps what it wrote. Repeating it changes nothing. */
+/** `<base>/cancel`: stops the job and keeps its output. Repeating it changes nothing. */
 export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
   route('POST', `${BASE}/cancel`, {
     auth: action('jobs/write'),
@@ -63,7 +63,7 @@ function endedAs(name: string, state: JobState | undefined) {
   return new PlatformError('INVALID_STATE', message, { status: state, phase: state })
 }
 
-/** The log of the newest pod; once the pod is gone, what was kept of it. */
+/** Returns the log of the newest pod, or the stored log if the pod is gone. */
 async function findLog(context: Context, { process = JOB_CONTAINER, previous }: LogRequest): Promise<FoundLog> {
   const { blobs } = context.services.jobs
   const { object } = await findResource(PlatformJob, context, 'jobName', { segment: 'jobs' })

@@ -34,7 +34,7 @@ export const jobRecord = recordOf(PlatformJob, {
   },
 })
 
-/** How the list can be sorted and filtered, if unlike that of other resources. */
+/** List columns that differ from those of other resources. */
 export const jobFields = {
   clusterId: text('Cluster id', { isFiltered: false, isSorted: false, isShown: false }),
   computePlan: text('Plan', { of: planInView, isSorted: false }),

@@ -29,7 +29,7 @@ const StaticWebAppDeploymentDto = namedRecord('StaticWebAppDeploymentDto', {
   finishedAt: DateTime.nullable(),
 })
 
-/** Those that have a number, the newest first. */
+/** Returns the numbered deployments, newest first. */
 export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
   const place = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
   return deploymentsOf({ services }, place)
@@ -44,7 +44,7 @@ function shownDeployment({ number, record: { status } }: { number: number; recor
     number,
     revision: status?.commitSha,
     message: status?.lastMessage,
-    // What a newer one took the place of came to nothing, as one that was cancelled.
+    // A superseded deployment is shown as cancelled.
     result: stage === 'Superseded' ? 'Cancelled' : RESULTS.find((result) => result === stage),
   })
 }
@@ -92,7 +92,7 @@ function siteSpec({ resourcePlanId, ...body }: Record<string, unknown>, view: Wr
   }
 }
 
-/** StaticWebAppDto (records: static web apps). Its plan has one name only, and a default of its own. */
+/** StaticWebAppDto (records: static web apps). Its plan has a single field name and its own default. */
 export const siteRecord = {
   ...record,
   dto: record.dto.extend(planField).meta({ id: 'StaticWebAppDto' }),

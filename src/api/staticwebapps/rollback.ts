@@ -20,7 +20,7 @@ const RollbackRequest = strictRecord('StaticWebAppRollbackRequest', {
 })
 type Request = z.output<typeof RollbackRequest>
 
-/** `<base>/rollback`: serves an image of before again, without a build. */
+/** `<base>/rollback`: serves an earlier image again, without a build. */
 export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name}/rollback', {
   auth: dataAction('staticwebapp/deploy'),
   isHeld: true,
