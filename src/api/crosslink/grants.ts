@@ -28,14 +28,14 @@ import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 
 const admin = action('crosslink/admin')
 const HIDDEN = { headers: { 'cache-control': 'no-store' } }
-/** Milliseconds that the hub may take for a grant. */
+/** How long the hub may take to issue a grant, in milliseconds. */
 const ISSUED_WITHIN = 10_000
 
 async function entriesOf({ services }: Here, namespace: string): Promise<GrantEntries> {
   return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
 }
 
-/** Changes entries of the Secret of grants while nobody else of the facade does. */
+/** Changes entries of the grants Secret under a lock shared by all facade replicas. */
 function changing<T>(
   context: Here,
   { apiVersion, kind, metadata }: CrosslinkRecord,
@@ -53,7 +53,7 @@ function changing<T>(
   })
 }
 
-/** A grant that the agent of the hub made, or one that is to be made now. */
+/** Stores a grant that the hub's agent reports; without a body, requests one. */
 async function grant(context: Here<unknown, Grant | undefined>) {
   const found = await findEnabled(context)
   const { body, services, parameters } = context
@@ -77,7 +77,7 @@ async function issue(context: Here, found: CrosslinkRecord) {
   if (status?.phase === 'EngineMissing')
     throw new PlatformError('ENGINE_MISSING', 'The hub has no Skupper that makes grants.', { engine: 'skupper' })
   if (status?.hub?.status !== SITE_STATUS.active) throw late('The hub is not active')
-  // The hub answers the newest request only, and a grant is for one spoke.
+  // The hub answers only the newest request, and a grant is for one spoke.
   return services.records.exclusively(`crosslink-request/${namespace}`, () => askHub(context, namespace))
 }
 
@@ -100,7 +100,7 @@ function late(what: string): PlatformError {
   return new PlatformError('SERVICE_UNAVAILABLE', `${what}: try again.`, { retryAfterSeconds: 10 })
 }
 
-/** The same grant for a spoke as long as it is good, and none that another one was given. */
+/** Returns the same grant to a spoke while it is valid, and never one that another spoke got. */
 async function open(context: Here<{ clusterId: string }>) {
   const { clusterId } = context.query
   const none = () => notFound(`An open grant for cluster "${clusterId}"`)

@@ -41,7 +41,7 @@ function shown({ services, parameters }: Here, found: CrosslinkRecord | undefine
   return ok(crosslinkDto(found, name), tagOf(found))
 }
 
-/** Whether the boundary is on a cluster. */
+/** Returns whether the boundary is projected on a cluster. */
 function isOn(services: Services, boundaryId: string, clusterId: string): boolean {
   const ref = { namespace: boundaryNamespace(boundaryId), name: clusterId }
   return clusterId === defaultCluster(services).id || services.records.peek(BoundaryProjection, ref) !== undefined
@@ -52,7 +52,7 @@ function notProjected(field: string, value: string): PlatformError {
   return new PlatformError('CLUSTER_NOT_PROJECTED', message, { field, value })
 }
 
-/** There is one of each boundary, so a PUT makes it. @throws PlatformError CLUSTER_NOT_PROJECTED, INVALID_STATE */
+/** A boundary has one crosslink, so PUT also creates it. @throws PlatformError CLUSTER_NOT_PROJECTED, INVALID_STATE */
 async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequest>>) {
   const { services, caller, ifMatch, body, parameters } = context
   const { enabled, hubClusterId = null } = body
@@ -66,7 +66,7 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
     await requireMatch(BoundaryCrosslink, ref, context as Context)
     const request = { ...ref, spec: wanted, caller, isSame: () => true }
     const { object, isNew } = await services.records.create(BoundaryCrosslink, request)
-    // Else somebody else has made it at the same moment, and it is changed like any other.
+    // Otherwise another caller has just created it, and it is updated like any other.
     if (isNew) return shown(context, object)
   }
   const { object } = await services.records.update(BoundaryCrosslink, ref, {
@@ -83,7 +83,7 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
   return shown(context, object)
 }
 
-/** Milliseconds that a new authority may take. */
+/** How long a new CA may take, in milliseconds. */
 const MADE_WITHIN = 10_000
 
 /** @throws PlatformError CROSSLINK_DISABLED, ROTATION_RUNNING, SERVICE_UNAVAILABLE */
@@ -128,7 +128,7 @@ async function report(context: Here<unknown, z.output<typeof CrosslinkStatusRepo
   return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
 }
 
-/** What counts of a report: its authority and its conflicts are for the platform to say. */
+/** Returns the fields of a report that count: CA and conflicts are determined by the platform. */
 function wordsOf({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkStatusReport>): CrosslinkReport {
   const known = (row: object) =>
     Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined))
@@ -139,7 +139,7 @@ function wordsOf({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkS
   }
 }
 
-/** Three of the interface (section 4.13). */
+/** Three routes of the interface (section 4.13). */
 export const crosslinkRoutes: readonly RouteDraft[] = [
   grantRoute,
   route('POST', '{B}/crosslink/pki/rotate', {
@@ -157,7 +157,7 @@ export const crosslinkRoutes: readonly RouteDraft[] = [
   }),
 ]
 
-/** What reads back and changes what the three routes of the interface are about. */
+/** Additional routes that read and change the crosslink. */
 export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
   route('GET', '{B}/crosslink', {
     auth: read,

@@ -93,7 +93,7 @@ export const CrosslinkUpdateRequest = strictRecord('CrosslinkUpdateRequest', {
   ...ignoredFields(Object.keys(CrosslinkDto.shape).filter((name) => !Object.hasOwn(WRITABLE, name))),
 })
 
-/** Every site, that of a hub on the platform's own cluster with them, which no agent tells of. */
+/** Returns all sites, including a hub on the platform's own cluster, which no agent reports. */
 function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
   const { spec, status } = record ?? {}
   const sites = told.sites ?? []
@@ -105,7 +105,7 @@ function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
   return [{ ...hub, linkStatus: LINK_STATUS.notApplicable, observedAtUtc: undefined }, ...sites]
 }
 
-/** @param now stands for the time of the last report where there was none */
+/** @param now the observation time if there is no report yet */
 export function statusReport(
   record: CrosslinkRecord | undefined,
   now: string,

@@ -5,15 +5,15 @@ import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { createStatusWriter } from '../records/statusWriter.ts'
 
-/** Where reports of agents are written down, in the status of the links. */
+/** Stores reports of agents in the status of the crosslink. */
 export interface CrosslinkReports {
-  /** What is known then. @throws PlatformError SERVICE_UNAVAILABLE, CROSSLINK_DISABLED */
+  /** Returns the merged report. @throws PlatformError SERVICE_UNAVAILABLE, CROSSLINK_DISABLED */
   record(ref: { namespace: string; name: string }, report: CrosslinkReport, now: number): Promise<KnownReport>
 }
 
 type Stored = KubeObject & { status?: StoredReport }
 
-/** No report of another agent is lost. */
+/** Concurrent reports of several agents are all kept. */
 export function createCrosslinkReports(client: Pick<KubeClient, 'get' | 'mergePatch'>): CrosslinkReports {
   const write = createStatusWriter<Stored>(client, BoundaryCrosslink.resource, {
     gone: disabled,

@@ -4,7 +4,7 @@ import type { Context } from '../http/context.ts'
 import { dataAction, type RouteDraft, route } from '../http/route.ts'
 import { type ConnectionString, ConnectionStringDto } from './databaseAccess.ts'
 
-/** The two routes by which clients of a database learn how to connect. */
+/** Returns the two routes that tell clients how to connect to a database. */
 export function connectionRoutes({
   base,
   may,

@@ -6,7 +6,7 @@ import { namedRecord } from '../http/named.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 
-/** How clients reach a database: what the kinds answer alike. */
+/** How clients reach a database, for all kinds. */
 
 export const ConnectionStringDto = namedRecord('ConnectionStringDto', {
   connectionString: z.string().describe('As a URI'),
@@ -24,17 +24,17 @@ export const ConnectionStringDto = namedRecord('ConnectionStringDto', {
 })
 export type ConnectionString = z.output<typeof ConnectionStringDto>
 
-/** Secrets must not stay in caches on the way. */
+/** Prevents caches on the way from storing secrets. */
 export const NO_STORE = { 'cache-control': 'no-store' }
 
-/** A database as far as its addresses go. */
+/** The fields of a database that determine its addresses. */
 type Reachable = {
   metadata: ObjectMeta
   spec: { enableLoadBalancer: boolean }
   status?: (Parameters<typeof summarize>[0] & { externalAddresses?: readonly string[] | undefined }) | undefined
 }
 
-/** What is made of a resource in moments, and was asked for before. */
+/** Returns the refusal for something that is being created and does not exist yet. */
 export function notYet(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
   return invalidState(object, `${what} of "${object.metadata.name}" does not exist yet.`)
 }
@@ -49,12 +49,12 @@ export function publicHost(object: Reachable): string {
   return address
 }
 
-/** Clouds give a load balancer an address or a name. */
+/** Cloud providers assign a load balancer an IP address or a host name. */
 export function isHostName(address: string): boolean {
   return /[a-z]/i.test(address) && !address.includes(':')
 }
 
-/** The address of the load balancer, on the one port of the engine. */
+/** Returns the address of the load balancer, with the only port of the engine. */
 export function loadBalancerAddress(object: Reachable, port: { name: string; port: number }): ExternalAddressDto {
   const isEnabled = object.spec.enableLoadBalancer
   const summary = summaryOf(object)

@@ -22,14 +22,14 @@ import type { ExternalAddressDto } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { RelationalObject } from './record.ts'
 
-/** The database that the connection Services lead to: another one where that has taken the name over. */
+/** Returns the database that the connection Services lead to: a restored one if it has taken over the name. */
 function servedBy(object: RelationalObject, { records }: Services): RelationalObject {
   const { connectTo } = object.spec
   if (connectTo === undefined) return object
   return records.peek(RelationalCluster, { namespace: object.metadata.namespace, name: connectTo }) ?? object
 }
 
-/** Name and password out of a Secret of a login; undefined if one is missing. */
+/** Returns user name and password in the Secret of a login; undefined if either is missing. */
 export function loginOf(
   data: Readonly<Record<string, string>> | undefined,
 ): { username: string; password: string } | undefined {
@@ -40,7 +40,7 @@ export function loginOf(
   return username === undefined || password === undefined ? undefined : { username, password }
 }
 
-/** How to connect from inside the cluster, or through the load balancer. */
+/** Returns how to connect from inside the cluster, or through the load balancer. */
 export async function readConnectionString(
   context: Context,
   from: 'inside' | 'outside',

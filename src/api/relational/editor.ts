@@ -13,8 +13,8 @@ import { loginOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 
 /**
- * Rows and schemas are those of SQL databases, whichever area keeps them: the interface has these rights once. What
- * changes the schema changes the database, and needs the right to do that.
+ * The interface defines actions for rows and schemas only once, for SQL databases of all areas. Changing the schema
+ * changes the database, so it needs the right to do that.
  */
 const ACTIONS = {
   reader: 'sqlcluster/dataRead',
@@ -22,7 +22,7 @@ const ACTIONS = {
   owner: 'relationalcluster/write',
 } as const
 
-/** The editor of relational databases. The interface has only its history. */
+/** The editor of relational databases. The interface has its history only. */
 export const additionalEditorRoutes: readonly RouteDraft[] = editorRoutes({
   base: '{RG}/relationalclusters/{name}',
   actions: {
@@ -42,7 +42,7 @@ export function historyOf(object: RelationalObject, { relational }: Services): E
   })
 }
 
-/** The very database of that name as the editor knows it, also where its connection Services lead to another. */
+/** Returns the database with exactly this name for the editor, even if its connection Services lead to another. */
 export function editorDatabase(object: RelationalObject, { services }: Pick<Context, 'services'>): EditorDatabase {
   return {
     dialect: 'postgresql',

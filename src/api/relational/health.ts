@@ -15,8 +15,8 @@ export const RelationalHealthDto = namedRecord('RelationalHealthReport', {
 })
 
 /**
- * What the engine last said of itself; it is told over a watch, so only the size is asked for. How far replicas are
- * behind is told to monitors only, and the editor's login must not be one: it would see the statements of others.
+ * Returns the health from the status; only the size is queried. Replication lag is visible to monitoring roles only,
+ * and the editor's login must not have one, because it could then see other sessions' statements.
  */
 export async function relationalHealth(
   object: RelationalObject,
@@ -33,7 +33,7 @@ export async function relationalHealth(
 const SIZE_MILLISECONDS = 4_000
 const SIZE = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())'
 
-/** Null if nobody answers: the rest of the report stands without it. */
+/** Returns null if the database does not answer, so that the rest of the report is still shown. */
 async function databaseSize(object: RelationalObject, context: Context): Promise<number | null> {
   if (!object.spec.running || (object.status?.readyReplicas ?? 0) === 0) return null
   try {

@@ -25,14 +25,12 @@ import { PitrWindowDto, readWindow, snapshots } from './snapshots.ts'
 declare module '../http/context.ts' {
   interface Services {
     readonly relational: {
-      /** How the editor speaks to the instances. */
+      /** How the editor connects to instances. */
       readonly engine: SqlEngine
       readonly secrets: SecretReader
-      /** Where the history of the editor is kept. */
+      /** Stores the history of the editor. */
       readonly blobs: BlobStore
-      /** Whether a resource may name an image of its own. */
       readonly allowOwnImages: boolean
-      /** Whether the platform has a place for backups. */
       readonly hasBackupTarget: boolean
     }
   }

@@ -46,7 +46,7 @@ export const relationalRecord = recordOf(RelationalCluster, {
   },
 })
 
-/** Whether it is backed up, as far as intent says: if the spec is silent, whether the platform has a target. */
+/** Returns whether backups are wanted: by the spec or, if it does not say, if the platform has a target. */
 export function isBackedUp(spec: Pick<RelationalSpec, 'backupEnabled'>, hasTarget: boolean): boolean {
   return spec.backupEnabled ?? hasTarget
 }
@@ -57,7 +57,7 @@ function originOf({ restoreFrom }: RelationalSpec): z.input<typeof RestoreOrigin
   return { clusterName, snapshotId, targetTime }
 }
 
-/** The rule of the kind refuses them too; here the answer names which. */
+/** The rule of the kind refuses them too, but this error names the parameter. */
 function refuseParameters({ parameters }: Partial<RelationalSpec>): void {
   const parameter = Object.keys(parameters ?? {}).find(isRefusedParameter)
   if (parameter === undefined) return
@@ -65,7 +65,7 @@ function refuseParameters({ parameters }: Partial<RelationalSpec>): void {
   throw new PlatformError('PARAMETER_REFUSED', message, { parameter })
 }
 
-/** What a read showed of the platform's own default is not stored when it is written back. */
+/** The platform's default is not stored when a record is sent back as read. */
 function chooseBackup(
   { backupEnabled: wanted }: Partial<RelationalSpec>,
   { services, previous }: WriteView<typeof RelationalCluster>,

@@ -43,7 +43,7 @@ export const RestoreResultDto = namedRecord('RestoreResultDto', {
   targetTime: DateTime.nullable(),
 })
 
-/** Makes a new database from a snapshot, or from a later moment of the window that begins with it. */
+/** Creates a database from a snapshot, or from a later moment of its recovery window. */
 export async function restoreSnapshot(context: Context): Promise<Answer<z.input<typeof RestoreResultDto>>> {
   const { object: snapshot } = await snapshots.find(context)
   const request = context.body as Request
@@ -54,7 +54,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkNewName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
-  // The route asks at the source: who may restore that one makes no other resources by it than by a creation.
+  // The route checks the source only. A restore must not create what the caller may not create directly.
   await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
     if (isElsewhere) throw badTakeOver()
@@ -90,7 +90,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
 }
 
-/** Its Services went with it: nothing would answer under that name. */
+/** The Services of a deleted database are gone, so there is nothing to redirect. */
 function noneToTakeOver({ name }: { name: string }): PlatformError {
   const message = `Database "${name}" is gone, and its name with it: make the new one under that name.`
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'takeOverName', value: true })
@@ -111,9 +111,8 @@ async function requireWrite(context: Context, boundaryId: string, group: string,
 }
 
 /**
- * A moment after the end of the snapshot, in the window of the very database that it was taken of: one that was made
- * anew under the name writes another archive.
- *
+ * Requires a time after the end of the snapshot, in the recovery window of the database it was taken of: a recreated
+ * database of the same name writes to a different archive.
  * @throws PlatformError OUTSIDE_RECOVERY_WINDOW
  */
 function checkTargetTime(
@@ -132,7 +131,7 @@ function checkTargetTime(
   throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, range)
 }
 
-/** The new database is like the old one, where that still is; never with less room than the data took. */
+/** Returns the sizes of the source, if it still exists, but at least the storage that the data needs. */
 function sizesOf(
   request: Request,
   snapshot: SnapshotObject,

@@ -82,7 +82,6 @@ export function snapshotState({ status, metadata }: SnapshotObject): SnapshotSta
 
 const isUnderWay = (snapshot: SnapshotObject) => ['Pending', 'Running'].includes(snapshotState(snapshot))
 
-/** What can be restored of a database now. */
 export function recoveryWindow({ status }: RelationalObject, services: Services): PitrWindow {
   const now = timestamp(services.clock.now())
   const archiving = status?.archiving ?? 'Disabled'
@@ -94,7 +93,7 @@ export function recoveryWindow({ status }: RelationalObject, services: Services)
     earliest,
     latest,
     lastBackupAt: status?.lastBackupAt ?? null,
-    // While the archive works the engine does not tell when the last file of the log went out.
+    // While archiving works, the engine does not report when the last WAL file was archived.
     lastArchivedAt: status?.archivingStoppedAt ?? null,
     archiving,
     gaps: (status?.archivingGaps ?? []).map(({ from, to }) => ({ from, to: to ?? now })),
@@ -118,7 +117,7 @@ function inUse(message: string, usedBy: { collection: string; resourceGroup: str
   return new PlatformError('IN_USE', message, { usedBy })
 }
 
-/** Databases of other groups are among them, which the caller may not be able to read. */
+/** These include databases of other groups, which the caller may not be allowed to read. */
 function restoredFrom(
   context: Remove,
   { spec }: SnapshotObject,
@@ -134,7 +133,7 @@ function restoredFrom(
   return inUse(`A restore from snapshot "${spec.name}" is running.${words}`, usedBy)
 }
 
-/** What a database made from it needs at least, in thousandths of a byte. */
+/** Returns the least storage that a database restored from it needs, in thousandths of a byte. */
 export function leastStorage({ status }: SnapshotObject): bigint {
   return status?.storageSize === undefined ? 0n : parseQuantity(status.storageSize)
 }
@@ -143,11 +142,11 @@ type SnapshotHome = Home & {
   readonly namespace: string
   readonly name: string
   readonly resourceGroup: string
-  /** Absent once the database is gone; what was kept of it is still there. */
+  /** Absent if the database is gone; its snapshots may still exist. */
   readonly owner?: RelationalObject
 }
 
-/** @throws PlatformError NOT_FOUND if neither the database is there nor any snapshot that was kept of it */
+/** @throws PlatformError NOT_FOUND if there is neither the database nor a snapshot of it */
 async function homeOf(context: Context): Promise<SnapshotHome> {
   const { ref, place } = await locate(context, 'name')
   const { records } = context.services
@@ -168,10 +167,10 @@ async function snapshotsOf({ services }: Context<string, unknown>, { namespace, 
 type Create = Context<string, unknown, z.output<typeof CreateSnapshotRequest>>
 
 /**
- * The name of the object is a function of the database's life and the snapshot's name: of several calls at once, also
- * over replicas, the API server lets one through. Within a replica the others see it being taken.
- *
- * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS
+ * The object name is derived from the database's incarnation and the snapshot's name, so that the API server accepts
+ * only one of several concurrent requests. Within a replica, later ones see the running snapshot.
+ * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING,
+ * ALREADY_EXISTS
  */
 async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<typeof RelationalSnapshot>> {
   const { services, caller, body } = context
@@ -203,7 +202,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
     spec: { clusterName, name, description, retentionDays },
     isSame: () => true,
   })
-  // Without a name of the caller's it is the one that somebody else began at this moment.
+  // With a generated name, it is the snapshot that a concurrent request has just started.
   if (!made.isNew) throw body.name ? taken() : beingTaken(made.object)
   return made
 }
@@ -220,8 +219,7 @@ function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: 
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
 /**
- * What its controller would hold is let go by `forceDelete` only. Answers whether If-Match was compared.
- *
+ * Refuses what the controller would block without `forceDelete`. Returns whether If-Match has been checked.
  * @throws PlatformError IN_USE, LAST_RECOVERY_BASE
  */
 async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: SnapshotHome): Promise<boolean> {
@@ -264,7 +262,7 @@ export const snapshots = collection(RelationalSnapshot, {
     return {
       status: snapshotState(snapshot),
       statusMessage: summarize(status, metadata.deletionTimestamp !== undefined).statusMessage,
-      // The engine does not tell how much a backup takes in the store.
+      // The engine does not report the size of a backup in the store.
       sizeBytes: null,
       engineVersion: status?.engineVersion ?? owner?.status?.engineVersion ?? owner?.spec.engineVersion ?? '',
     }

@@ -36,7 +36,7 @@ async function passwordsOf(object: SqlObject, services: Services) {
   return passwords
 }
 
-/** How to connect from inside the cluster, or through the load balancer. Never as the administrator. */
+/** Returns how to connect from inside the cluster, or through the load balancer; never as the administrator. */
 export async function readConnectionString(
   context: Context,
   from: 'inside' | 'outside',
@@ -73,7 +73,7 @@ export function externalAddress(object: SqlObject): ExternalAddressDto {
 
 const HEALTH_MILLISECONDS = 4_000
 
-/** What the pod and the engine say. Always an answer, also of an engine that is ill. */
+/** Returns what pod and engine report. Always succeeds, even if the engine does not answer. */
 export async function sqlHealth(object: SqlObject, context: Context): Promise<z.output<typeof HealthReportDto>> {
   const { clock, sql } = context.services
   const checkedAt = timestamp(clock.now())
@@ -107,7 +107,6 @@ export function historyOf(object: SqlObject, { sql }: Services): EditorDatabase[
   })
 }
 
-/** The database of an instance as the editor knows it. */
 export function editorDatabase(object: SqlObject, { services }: Pick<Context, 'services'>): EditorDatabase {
   const { engine, databaseName: database } = object.spec
   return {

@@ -63,7 +63,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
     segment: 'sqlcomputeplans',
     family: 'Sql',
     dto: PlanDto,
-    // One pod on one volume: no plan survives the loss of its node.
+    // A single pod on a single volume, so no plan survives the loss of its node.
     productionReplicas: Number.POSITIVE_INFINITY,
     more: (plan) => ({ maxEdition: plan.spec.extras.maxEdition ?? null }),
   }),

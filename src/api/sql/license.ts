@@ -37,14 +37,14 @@ export const LicenseDto = namedRecord('LicenseDto', {
 type SetLicense = Context<string, unknown, z.output<typeof SetLicenseRequest>>
 
 /**
- * Sets the product key of a paid edition, or another one. The key is stored before the instance is told of it; the
- * controller restarts the engine with it, asks it what edition it runs, and goes back to the key before where it did not
- * take this one.
+ * Sets or replaces the product key of a paid edition. The key is stored before the instance refers to it. The
+ * controller restarts the engine with it, checks which edition runs, and returns to the previous key if the engine
+ * rejected this one.
  */
 export async function setLicense(context: SetLicense): Promise<Answer<z.output<typeof LicenseDto>>> {
   const { ref } = await findResource(SqlInstance, context)
   const { namespace, name } = ref
-  // Keys are stored by their number: of two requests at once, the one that is refused would leave its key in force.
+  // Keys are stored by version, so of two concurrent requests, the refused one would leave its key in force.
   const turn = { key: `product keys of ${namespace}/${name}`, sees: [{ kind: SqlInstance, namespace }] }
   return oneAtATime(context.services, turn, () => storeLicense(context))
 }

@@ -46,7 +46,7 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
     throw refusedFields([{ field: 'timeZone', message: `"${timeZone}" is not a time zone that the platform knows` }])
   const memoryLimitMb = chooseMemoryMb(draft, view, plan)
   const { memoryLimit } = effectiveSizes(draft, plan)
-  // The kind's rules judge the spec; this also judges what it gets from its plan.
+  // The rules of the kind check the spec; this also checks what comes from the plan.
   const fault = memoryLimit === null ? undefined : memoryFault({ engine, memoryLimitMb }, memoryLimit)
   if (fault !== undefined) throw refusedFields([fault])
   return {
@@ -58,7 +58,7 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
   }
 }
 
-/** A new instance stays at the default of its day. One that kubectl made without the field follows the default until somebody names a value. */
+/** New instances store the current default. One from kubectl without the field follows it until a value is set. */
 function chosen(
   field: 'engineVersion' | 'edition',
   draft: Partial<SqlSpec>,
@@ -76,7 +76,7 @@ function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number |
   return spec.memoryLimitMb ?? (memoryLimit === null ? undefined : engineShareMb(memoryLimit))
 }
 
-/** A share that equals the one of the plan is the plan's. So is what a read showed as the share, when it is written back. */
+/** A share that equals the plan's is not stored, nor is one that is sent back as read. */
 function chooseMemoryMb(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { memoryLimitMb, ...others } = draft
   const before = view.previous?.spec

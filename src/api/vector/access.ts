@@ -47,7 +47,7 @@ function notYet(object: VectorObject): PlatformError {
 }
 
 function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined {
-  // Where the Secret was lost while peers ran, the pending key is the first that will work.
+  // If the Secret was lost while peers ran, the pending key is the first that will work.
   const shown = keys.current ?? keys.pending
   if (shown === undefined) return undefined
   const isApplying = keys.pending !== undefined || shown.version < wantedVersion
@@ -62,7 +62,7 @@ function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined 
   }
 }
 
-/** Secrets must not stay in caches on the way. */
+/** Prevents caches on the way from storing secrets. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
 export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
@@ -75,8 +75,8 @@ export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
 }
 
 /**
- * Asks for new keys: the version grows by one and the controller makes and applies them. The answer waits a moment for
- * the new key to be stored, so that it can name it.
+ * Requests new keys by incrementing the version; the controller creates and applies them. Waits briefly until the new
+ * key is stored, so that the response can contain it.
  */
 export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
   const { object: found, ref } = await findResource(VectorCluster, context)
@@ -127,7 +127,7 @@ export function connectionInfo({ object }: VectorView) {
   }
 }
 
-/** What serves the host, an Ingress or a Gateway, ends TLS; the load balancer leads to the engine as it is. */
+/** Ingress or Gateway terminate TLS for the host; the load balancer leads to the engine directly. */
 export function externalAddress(view: VectorView): ExternalAddressDto {
   const { spec, status } = view.object
   const isEnabled = spec.enableIngress || spec.enableLoadBalancer

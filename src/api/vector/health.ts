@@ -20,14 +20,14 @@ export type VectorHealth = {
   vectorCount: number | null
 }
 
-/** A report must come soon, also of an engine that hangs. */
+/** Bounds the report when the engine hangs. */
 const DEADLINE_MILLISECONDS = 4_000
-/** Beyond so many collections the report says how many were looked at. */
+/** The most collections that are examined. With more, the vector count is unknown. */
 const COLLECTIONS_MAX = 50
 
 type Asked = { state: State; message: string | null }
 
-/** Looks at the pods' report in the status, then asks the engine itself. Never throws for an engine that is ill. */
+/** Checks the pods in the status, then queries the engine. Never throws if the engine is unhealthy. */
 export async function vectorHealth(
   object: VectorObject,
   services: Services,
@@ -99,7 +99,7 @@ async function peerOf(object: VectorObject, services: Services): Promise<PeerAdd
   return { namespace, pod: `${names.workload}-0`, service: names.peers, keys, clusterId }
 }
 
-/** Of the engine, or of the way to another cluster that it runs on. */
+/** Errors of the engine, or of the connection to another cluster that it runs on. */
 const isNoAnswer = (error: unknown) =>
   isEngineError(error) || error instanceof PlatformError || (error instanceof Error && error.name === 'TimeoutError')
 
@@ -180,7 +180,7 @@ function deadCopies(shards: CollectionShards | undefined): number[] {
   return (shards?.copies ?? []).flatMap(({ state, peerId }) => (state === 'Dead' ? [peerId] : []))
 }
 
-/** The worst of what is known; unknown only if the engine said nothing at all. */
+/** Returns the worst known state; Unknown if none is bad but a check got no answer. */
 function overall(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
   const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
   const silent = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')

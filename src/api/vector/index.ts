@@ -23,7 +23,6 @@ declare module '../http/context.ts' {
     readonly vector: {
       readonly engine: QdrantPort
       readonly secrets: SecretReader
-      /** Whether a resource may name an image of its own. */
       readonly allowOwnImages: boolean
     }
   }

@@ -10,7 +10,7 @@ export type VectorObject = RecordOf<typeof VectorCluster>
 export type VectorView = ResourceView<typeof VectorCluster>
 export const COLLECTION = 'vectorclusters'
 
-/** The host that it has or will have; undefined if it has none. */
+/** Returns the current or future host; undefined if there is none. */
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
   const { spec, status } = view.object
   const own = { enabled: spec.enableIngress, chosen: spec.ingressHost, held: status?.ingressHost }
@@ -34,7 +34,7 @@ export const vectorRecord = recordOf(VectorCluster, {
   },
 })
 
-/** @throws PlatformError INVALID_STATE while peers still go over to the version that was asked for before */
+/** @throws PlatformError INVALID_STATE while peers are still being upgraded to the previously requested version */
 function refuseHastyUpgrade(
   version: string | undefined,
   { previous, name }: Pick<WriteView<typeof VectorCluster>, 'previous' | 'name'>,

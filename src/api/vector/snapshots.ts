@@ -39,7 +39,7 @@ const CreateVectorSnapshotRequest = strictRecord('CreateVectorSnapshotRequest', 
   description: Description.nullish(),
 })
 
-/** Those that are asked for, and those whose files are still being deleted. */
+/** Returns requested snapshots, and those whose files are still being deleted. */
 export function snapshotsOf({ spec, status }: VectorObject): VectorSnapshotDto[] {
   const taken = status?.snapshots ?? []
   const left = taken.filter(({ name }) => !spec.snapshots.some((one) => one.name === name))
@@ -86,8 +86,7 @@ function refuseOneMore(stored: VectorObject, given: string | undefined): void {
 }
 
 /**
- * Decided on what is stored at the time of the write: of several calls at once, one begins a snapshot.
- *
+ * Decides on the stored object within the write, so that of concurrent requests only one starts a snapshot.
  * @throws PlatformError INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS, QUOTA_EXCEEDED
  */
 async function takeSnapshot(context: Context<string, unknown, z.output<typeof CreateVectorSnapshotRequest>>) {
@@ -110,7 +109,7 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
   return accepted(snapshotIn(object, name), { etag: etagOf(object) })
 }
 
-/** Its files go once every peer runs. @throws PlatformError NOT_FOUND */
+/** The files are deleted once all peers run. @throws PlatformError NOT_FOUND */
 async function deleteSnapshot(context: Context<'snapshotName'>) {
   const name = context.parameters.snapshotName
   const located = await locate(context as Context, 'name')
@@ -121,7 +120,7 @@ async function deleteSnapshot(context: Context<'snapshotName'>) {
   return acceptedEmpty()
 }
 
-/** `.../snapshots`: what a database keeps of its collections beside the data. */
+/** `.../snapshots`: snapshots of the collections of a database. */
 export function snapshotRoutes(base: string): RouteDraft[] {
   const path = `${base}/snapshots`
   const one = `${path}/{snapshotName}` as const

@@ -4,7 +4,7 @@ import { bindKeyText } from '../../../editor/values.ts'
 import { splitList } from '../../resources/paging.ts'
 import { badParameter } from '../../resources/queryFaults.ts'
 
-/** `column:operator:value`, as lists have it (records: lists). */
+/** Parses `column:operator:value`, as in lists (records: lists). */
 export function filterOf(table: Table, text: string): RowFilter {
   const { column, operator, value } = partsOf(table, text)
   if (operator === 'missing' || !FILTER_OPERATORS.includes(operator as FilterOperator))
@@ -24,7 +24,7 @@ export function filterOf(table: Table, text: string): RowFilter {
   }
 }
 
-/** The first two colons separate, unless only a column with colons in its name begins the filter. */
+/** Splits at the first two colons, unless the filter only matches a column whose name contains colons. */
 function partsOf(table: Table, text: string): { column: Column; operator: string; value: string } {
   const [first = ''] = text.split(':', 1)
   const isColumn = (name: string) => table.columns.some((each) => each.name === name)

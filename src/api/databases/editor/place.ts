@@ -20,18 +20,18 @@ import { versionOf } from '../../../editor/rows.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorRow } from './dto.ts'
 
-/** One database as the editor knows it without its engine. The area that it belongs to says who may do what. */
+/** A database as the editor needs it before connecting. Its area decides about permissions. */
 export type EditorDatabase = {
   dialect: Dialect
   database: string
-  /** What a batch of that level needs. */
+  /** Returns the action that a batch of that level needs. */
   actionOf(level: SqlLevel): ActionName
   history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
   /** @throws PlatformError INSTANCE_STOPPED, INVALID_STATE while there is no login yet */
   open(): Promise<EditorPlace>
 }
 
-/** Whether the caller has the right of that level; each is asked for by itself. */
+/** Returns whether the caller has the right of that level; the levels are independent permissions. */
 export function holds({ services, caller, scope }: Context, database: EditorDatabase, level: SqlLevel): boolean {
   return services.access.isAllowed(caller.principalId, database.actionOf(level), scope ?? '/')
 }
@@ -39,11 +39,11 @@ export function holds({ services, caller, scope }: Context, database: EditorData
 /** Where the engine of a database is. */
 export type EditorPlace = {
   engine: SqlEngine
-  /** Under the login of that level. */
+  /** Returns the target with the login of that level. */
   target(level: SqlLevel): SqlTarget
 }
 
-/** Where the history of a database is kept: with its object, and gone with it. */
+/** Returns where the history of a database is stored: owned by its object, and so deleted with it. */
 export function historyAt(
   { apiVersion, kind }: Pick<AnyKind, 'apiVersion' | 'kind'>,
   { metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>,
@@ -86,7 +86,7 @@ const SENTENCES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
   Deadlock: 'Another transaction holds the rows; try again.',
 }
 
-/** A fault of the engine or of what was asked of it, as the answer says it. */
+/** Translates a fault of the engine or of a request into an error response. */
 export function refusalOf(error: unknown, table?: Table): unknown {
   if (!isSqlFault(error)) return error
   const { reason, details } = error
@@ -109,7 +109,7 @@ export function rowDto(table: Table, row: Row): EditorRow {
 
 const WRITE_ATTEMPTS = 8
 
-/** Puts an entry in front. Several may do so at once; each looks again where another was faster. */
+/** Adds an entry at the front, with optimistic concurrency: retries if another writer was faster. */
 export async function remember({ history }: Pick<EditorDatabase, 'history'>, entry: HistoryEntry): Promise<void> {
   const { blobs, namespace, name, owner } = history
   for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt += 1) {
@@ -121,7 +121,7 @@ export async function remember({ history }: Pick<EditorDatabase, 'history'>, ent
   throw new PlatformError('SERVICE_UNAVAILABLE', 'The history of the editor could not be written; nothing else failed.')
 }
 
-/** @param now milliseconds */
+/** @param now milliseconds since the epoch */
 export async function recall({ history }: Pick<EditorDatabase, 'history'>, now: number): Promise<HistoryEntry[]> {
   const { blobs, namespace, name } = history
   const stored = await blobs.read({ namespace, name })

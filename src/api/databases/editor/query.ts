@@ -20,7 +20,7 @@ type Asked = {
   began: number
 }
 
-/** Classifies a batch, says whether the caller may run it, and runs it where that is asked for: only that needs an engine. */
+/** Classifies a batch, decides whether the caller may run it and, if requested, runs it on the engine. */
 export async function queryEditor(
   context: Context,
   database: EditorDatabase,
@@ -57,7 +57,7 @@ function nothingRun(asked: Asked, never: string | undefined) {
   return { executed: false, results: [], messages, durationMs: durationOf(asked), historyId: null, error: null }
 }
 
-/** Why a batch is run for nobody, whatever they may do; undefined if it can be. */
+/** Returns why the batch cannot run for anybody, whatever their permissions; undefined if it can. */
 function neverRun({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
   const refused = statements.find(({ refusal }) => refusal !== undefined)
   if (level !== undefined && refused === undefined) return undefined
@@ -82,7 +82,7 @@ function classificationDto({ statements, kind }: Classification) {
   }
 }
 
-/** What is never run, what the caller may not run, and what must be meant: in this order. */
+/** Refuses what never runs, what the caller may not run, and what is not confirmed, in this order. */
 async function refuse(asked: Asked, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
   const { classification, request } = asked
   if (never !== undefined) {
@@ -100,15 +100,15 @@ async function refuse(asked: Asked, never: string | undefined, isAuthorized: boo
   }
 }
 
-/** The login is the caller's highest, up from what is needed; a batch that reads has no use for more than to read. */
+/** Returns the caller's highest level, at least the needed one; a batch that only reads gets read access only. */
 function highest(asked: Asked, least: SqlLevel): SqlLevel {
   if (least === 'reader') return 'reader'
   return least === 'owner' || holds(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
 }
 
 /**
- * What the statements of a batch need, strongest first. Each counts, and of each what it reads beside what it changes: who may
- * write and not see the rows must see none by what a write returns, and find none out by what it compares.
+ * Returns the levels that the statements need, strongest first. Each statement counts, with what it reads besides what
+ * it changes: a caller who may write but not read must learn nothing from what a write returns or compares.
  */
 function needed({ statements }: Classification): SqlLevel[] {
   const levels = new Set(
@@ -144,13 +144,13 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
   }
 }
 
-/** Whoever names another database than the one of the path names one that there is. */
+/** The caller named this database in the body, so it is a client error, unlike a missing database of the path. */
 function unknownDatabase(name: string, login: string): PlatformError {
   const message = `must name a database that the login "${login}" may open; "${name}" is not one`
   return refusedFields([{ field: 'database', message }])
 }
 
-/** Records who ran what. If that fails, the batch has run all the same, and the answer shows no id. */
+/** Records who ran what. If that fails, the batch has run anyway, and the response has no id. */
 async function record(
   { context, database, request, classification, masked, began }: Asked,
   outcome: HistoryEntry['outcome'],
@@ -162,7 +162,7 @@ async function record(
   const affected = ran?.results.flatMap(({ rowsAffected }) => (rowsAffected === null ? [] : [rowsAffected]))
   const entry: HistoryEntry = {
     id: randomUUID(),
-    // To the millisecond: runs of one second are told apart by it.
+    // Milliseconds, which order the runs of one second.
     executedAt: new Date(services.clock.now()).toISOString(),
     executedBy: caller.displayName ?? caller.email ?? caller.principalId,
     principalId: caller.principalId,

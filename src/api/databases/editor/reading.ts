@@ -5,8 +5,7 @@ import { beside } from '../../http/beside.ts'
 import type { Context } from '../../http/context.ts'
 
 /**
- * What a batch does, read beside the thread that answers. One that takes too long to read is never run.
- *
+ * Analyses a batch on a worker thread. One that takes too long to parse never runs.
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
  */
 export function readBatch(

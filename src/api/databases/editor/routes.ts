@@ -36,7 +36,7 @@ export type EditorRoutes = {
 export type HistoryRoute = {
   base: string
   read: ActionName
-  /** Only the history, which is there while the database is not. */
+  /** The history alone, which exists while the database does not. */
   history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
 
@@ -53,12 +53,12 @@ const RowQuery = z.strictObject({
   sort: z.string().min(1).max(129).optional().describe('A column, with a minus in front for descending'),
 })
 
-/** Names in a database and keys of its rows hold whatever they like. */
+/** Names in a database and keys of rows may contain any characters. */
 const OPAQUE = { opaque: ['schema', 'table', 'pkValue'] } as const
 
 /**
- * The routes of the editor (interface section 4.5) but for the history, for whichever area has a database to edit: what
- * differs is where the database is, which rights count, and the dialect.
+ * Returns the routes of the editor (interface section 4.5) except the history, for any area with a database. The areas
+ * differ in where the database is, in the permissions and in the dialect.
  */
 export function editorRoutes(editor: EditorRoutes): RouteDraft[] {
   return [...queryRoutes(editor), ...rowRoutes(editor), ...bulkRoutes(editor)]

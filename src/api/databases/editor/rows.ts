@@ -10,7 +10,7 @@ import { type EditorDatabase, type EditorPlace, holds, refusalOf, rowDto } from 
 
 type Values = Record<string, unknown>
 
-/** The table of the path, as the login of that level sees it. */
+/** Returns the table of the path, as the login of that level sees it. */
 export async function tableOf(context: Context, place: EditorPlace, level: SqlLevel): Promise<Table> {
   const { schema = '', table = '' } = context.parameters
   try {
@@ -24,7 +24,7 @@ export function columnDto({ fullType: _fullType, ...column }: Column) {
   return column
 }
 
-/** One page of rows in the order of the key (interface section 4.5). */
+/** Returns one page of rows in key order (interface section 4.5). */
 export async function rowPage(
   context: Context,
   place: EditorPlace,
@@ -55,8 +55,8 @@ export async function rowPage(
 }
 
 /**
- * Changes rows of the table of the path: all or none. Who may write and not read sees of each row what was sent, and its key;
- * a version would say of the rest what it is not.
+ * Changes rows in the table of the path, all or none. Callers who may write but not read get back only the values they
+ * sent and the key, without a version, which would confirm guesses of the other values.
  */
 export async function changeRows(
   context: Context,
@@ -108,7 +108,7 @@ export function writtenValues(table: Table, values: Values): Map<Column, BoundVa
   return bound
 }
 
-/** All columns of the key, and nothing else. @throws SqlFault NoPrimaryKey, UnknownColumn, InvalidValue */
+/** Returns the key: all its columns and no others. @throws SqlFault NoPrimaryKey, UnknownColumn, InvalidValue */
 export function keyOf(table: Table, values: Values): Map<Column, BoundValue> {
   const columns = keyColumns(table)
   for (const name of Object.keys(values)) findColumn(table, name)
@@ -122,13 +122,13 @@ export function keyOf(table: Table, values: Values): Map<Column, BoundValue> {
   return new Map(columns.map((column) => [column, bindValue(column, values[column.name])]))
 }
 
-/** The key that the path names by its text. */
+/** Returns the key from its text in the path. */
 export function keyOfPath(table: Table, text: string): Map<Column, BoundValue> {
   const column = singleKey(table)
   return new Map([[column, bindKeyText(column, text)]])
 }
 
-/** Says which of many a fault is about. */
+/** Maps the items and adds the index of the failing one to a fault. */
 export function each<Item, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] {
   return items.map((item, index) => {
     try {
