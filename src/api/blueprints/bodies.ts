@@ -5,7 +5,7 @@ import { declarationOf } from '../resources/declarations.ts'
 import { fieldOf } from '../resources/record.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
-/** Of a grant that a blueprint gives: in the group that it is deployed to, unless it says where there. */
+/** A grant in a blueprint. Its scope defaults to the group of the deployment. */
 export const GrantBody = z.strictObject({
   principalId: Uuid,
   principalType: z.enum(PRINCIPAL_TYPES).nullish(),
@@ -17,7 +17,7 @@ export const GrantBody = z.strictObject({
 
 const BODIES = new Map<string, z.ZodObject>()
 
-/** What the spec of a component may hold: the writable fields of the record that REST makes in the collection. */
+/** Returns the schema of a component's spec: the writable fields of the REST record in its collection. */
 export function bodyOf(entry: BlueprintCollection): z.ZodObject {
   const known = BODIES.get(entry.collection)
   if (known !== undefined) return known
@@ -26,10 +26,10 @@ export function bodyOf(entry: BlueprintCollection): z.ZodObject {
   return body
 }
 
-/** The names that records have for the plan of a resource. */
+/** The field names that records use for a plan. */
 export const PLAN_FIELDS = ['computePlan', 'resourcePlanId']
 
-/** The field of a component that says its plan: the one that it has, else the one that its record has. */
+/** Returns the plan field of a component: the one in its spec, or else the one of its record. */
 export function planFieldOf(collection: string, spec: object): string {
   const entry = BLUEPRINT_COLLECTIONS.get(collection)
   const fields = entry === undefined ? {} : bodyOf(entry).shape

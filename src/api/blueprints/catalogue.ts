@@ -39,25 +39,25 @@ export type Blueprint = {
   readonly object: TemplateObject
   readonly origin: Origin
   readonly id: string
-  /** Of a template that a source keeps. */
+  /** The source of the template, if it comes from one. */
   readonly source: RecordOf<typeof BlueprintSource> | undefined
   readonly read: ReadTemplate
 }
 
 const CATALOGUE: Catalogue = BLUEPRINT_COLLECTIONS
 
-/** What was read, as much as fits. Of texts that are no documents little is kept, and not their text. */
+/** A bounded cache of parsed templates. For texts that are not templates, it keeps little and not the text. */
 const READ = new LRUCache<string, ReadTemplate>({
   maxSize: 33_554_432,
   sizeCalculation: ({ weight }) => weight,
 })
 
-/** A template with all that is wrong with it, the specs of its components included. Others have their turn meanwhile. */
+/** Reads a template with all its problems, including those of component specs. Yields to other work meanwhile. */
 export function readWhole(content: string): Promise<ReadTemplate> {
   return readOnce(sha256(content), content)
 }
 
-/** Stored templates are known by what they are: to hash a long text takes as long as to read a short one. */
+/** Stored templates are keyed by uid and version: hashing a long text costs as much as parsing a short one. */
 function keyOf({ metadata, spec }: TemplateObject): string {
   const { uid, resourceVersion } = metadata
   return uid === undefined || resourceVersion === undefined ? sha256(spec.content) : `${uid} ${resourceVersion}`
@@ -70,7 +70,7 @@ async function readOnce(key: string, content: string): Promise<ReadTemplate> {
   return whole
 }
 
-/** The same, for whoever gives the turns. */
+/** The same as a generator, for callers that schedule the slices themselves. */
 export function* readingWhole(content: string): Sliced<ReadTemplate> {
   const read = yield* readingTemplate(content, CATALOGUE)
   const problems = [...read.problems]
@@ -86,7 +86,7 @@ export function* readingWhole(content: string): Sliced<ReadTemplate> {
 
 type Place = { readonly index: number } & Pick<ReadTemplate, 'problemAt'>
 
-/** What REST would refuse of a component, whatever the parameters are. */
+/** Yields the problems for which REST would refuse a component, whatever the parameters are. */
 function* specProblems(
   template: Template,
   { collection, spec }: TemplateComponent,
@@ -99,7 +99,7 @@ function* specProblems(
   const { success, error } = parsed(bodyOf(entry), sample)
   if (success) return []
   yield
-  // A name that is none is wrong whatever its value turns out to be.
+  // An unknown field is wrong regardless of its value.
   const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
   const problems: TemplateProblem[] = []
   const place = { schema: bodyOf(entry), problemAt, base: `/components/${index}/spec` }
@@ -143,13 +143,13 @@ function partsOf(text: string) {
   }
 }
 
-/** Whether a value of the spec follows from an expression, so that a sample says nothing about it. */
+/** Whether a value depends on an expression, so that a sample says nothing about it. */
 function isOpen(spec: unknown, path: readonly PropertyKey[]): boolean {
   const value = path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], spec)
   return JSON.stringify(value ?? null).includes('${')
 }
 
-/** What deploying a template needs in the group. */
+/** Returns the actions that deploying a template needs in the group. */
 export function permissionsOf({ components }: Template): ActionName[] {
   const actions = components.flatMap(({ collection }) => BLUEPRINT_COLLECTIONS.get(collection)?.action ?? [])
   return [...new Set(actions)].sort()
@@ -175,13 +175,13 @@ export async function blueprintOf(
   }
 }
 
-/** Those of the platform, and those of the boundary. */
+/** Returns the templates of the platform and of the boundary. */
 const templatesIn = (records: Services['records'], boundaryId: string) =>
   [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)].flatMap((namespace) => [
     ...records.peekAll(BlueprintTemplate, { namespace }),
   ])
 
-/** What an id is of, whether or not another template of the same slug hides it. */
+/** Returns the template with an id, even if another template with the same slug hides it. */
 export function templateOfId({ records }: Services, boundaryId: string, id: string) {
   const found = templatesIn(records, boundaryId).find((object) => idOfTemplate(object) === id.toLowerCase())
   return found && { slug: found.spec.slug, origin: originOf(found) }
@@ -189,7 +189,7 @@ export function templateOfId({ records }: Services, boundaryId: string, id: stri
 
 type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
 
-/** One for each slug, unread: that of the boundary hides that of the oldest source, and both hide the platform's own. */
+/** Returns one unparsed template per slug: the boundary's own, else the oldest source's, else the platform's. */
 function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
   const shown = new Map<string, Shown & { rank: string }>()
   for (const object of templatesIn(records, boundaryId)) {
@@ -197,7 +197,7 @@ function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Sh
     if (metadata.deletionTimestamp !== undefined) continue
     const ref = { namespace: metadata.namespace ?? '', name: spec.sourceId ?? '' }
     const source = spec.sourceId === undefined ? undefined : records.peek(BlueprintSource, ref)
-    // Kubernetes takes templates away a moment after their source.
+    // Garbage collection deletes templates shortly after their source.
     if (spec.sourceId !== undefined && (source === undefined || source.metadata.deletionTimestamp !== undefined))
       continue
     const rank = rankOf(object, source)
@@ -207,7 +207,7 @@ function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Sh
   return [...shown.values()]
 }
 
-/** What is not known yet is read one after the other, and others have their turn after each. */
+/** Parses unknown templates one at a time, yielding to other work after each. */
 export async function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
   const blueprints: Blueprint[] = []
   for (const { object, source } of shownIn(services, boundaryId)) {
@@ -221,12 +221,12 @@ const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltI
 const LAST = 3
 
 function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
-  // What cannot be deployed hides nothing that can.
+  // A template that cannot be deployed must not hide one that can.
   const rank = source?.spec.enabled === false ? LAST : RANKS[originOf(object)]
   return `${rank} ${ageOf(source ?? object)}`
 }
 
-/** By id or by slug. @throws PlatformError NOT_FOUND */
+/** Finds a blueprint by id or slug. @throws PlatformError NOT_FOUND */
 export async function findBlueprint(services: Services, boundaryId: string, key: string): Promise<Blueprint> {
   const isMeant = isUuid(key)
     ? ({ object }: Shown) => idOfTemplate(object) === key.toLowerCase()

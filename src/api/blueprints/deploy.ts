@@ -48,9 +48,9 @@ type Deploy = Context<string, z.output<typeof DeployQuery>, Request>
 
 /**
  * POST {RG}/blueprints/{slug}/deploy.
- *
- * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID, BAD_REQUEST,
- *   FORBIDDEN with `missing`, RESOURCE_CONFLICT with `resources`, and what REST refuses of each component; the first wins
+ * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID,
+ * BAD_REQUEST, FORBIDDEN with `missing`, RESOURCE_CONFLICT with `resources`, and what REST refuses of each component;
+ * the first wins
  */
 export async function deployBlueprint(context: Deploy) {
   const { services, body, query } = context
@@ -59,7 +59,7 @@ export async function deployBlueprint(context: Deploy) {
   const { boundaryId, resourceGroup } = home
   const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
   refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
-  // Others may replace what the caller has read.
+  // The template may have been replaced since the caller read it.
   refuseStale([blueprint.object], context.ifMatch)
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
@@ -69,7 +69,7 @@ export async function deployBlueprint(context: Deploy) {
   const values = valuesOf(context as Context, template, body.parameters)
   const id = randomUUID()
   const rendered = await rendering(deploying, blueprint, template, values.plain, { id, name: body.name })
-  // The longest templates take some milliseconds.
+  // Rendering the longest templates takes several milliseconds, so yield.
   await setImmediate()
   const components = overridden(rendered.components, body.componentOverrides ?? [])
   await requireActions(deploying, permissionsOf(template))
@@ -83,7 +83,7 @@ export async function deployBlueprint(context: Deploy) {
 
 const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'this boundary' } as const
 
-/** Says which blueprint the id is of, if any. @throws PlatformError CONFLICT */
+/** Says which blueprint the id belongs to, if any. @throws PlatformError CONFLICT */
 function refuseAnother(
   { services }: Context,
   boundaryId: string,

@@ -97,7 +97,7 @@ function outputDto(
 
 const retries = namedBy(BlueprintExecution, ({ spec }) => spec.retryOf)
 
-/** The execution that tries this one again. */
+/** Returns the execution that retries this one. */
 export function retryOf({ records }: Services, { metadata }: ExecutionRecord): ExecutionRecord | undefined {
   const [first] = retries(records, metadata.namespace ?? '', metadata.name)
   return first
@@ -129,7 +129,7 @@ export const executions = collection(BlueprintExecution, {
   noun: 'Execution',
   home: inBoundary,
   may: { read: action(READ) },
-  // The route asks at the boundary: a deny may lie on the group that was deployed to.
+  // Checks the group, because the route checks the boundary only and a deny may be at the group.
   holds: ({ spec }, { boundaryId }, { services, caller }) =>
     services.access.isAllowed(caller.principalId, READ, groupScope(boundaryId, spec.resourceGroup)),
   dto: BlueprintExecutionDto,

@@ -15,9 +15,8 @@ import { unprocessable } from '../resources/sizing.ts'
 import type { Deploying, Located } from './mapping.ts'
 
 /**
- * What a part is put into has to be there, or to be made by the same deployment. Asked after the rights at that one, so that
- * nobody learns a name from it.
- *
+ * The parent of a part must exist or be created by the same deployment. Checked after the rights on the parent, so that
+ * the answer does not reveal which names exist.
  * @throws PlatformError REFERENCE_NOT_FOUND
  */
 export async function requireHolder(
@@ -51,8 +50,8 @@ async function isThere(
 }
 
 /**
- * What a component would wait for that neither is there nor is made by the deployment, in words. REST takes a job that names
- * such a secret, as somebody may still make it; who deploys a blueprint wants to know.
+ * Returns, as sentences, what a component would wait for that neither exists nor is created by the deployment. REST
+ * accepts a job that refers to a missing secret, as it may be created later; for a blueprint this deserves a warning.
  */
 export async function awaitedIn(
   { context, boundaryId, resourceGroup }: Deploying,

@@ -44,7 +44,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
   ...executions.routes(),
   ...catalogueSources.routes(),
   ...syncRoutes,
-  // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
+  // Not a `collection`: the list merges the templates of boundary, sources and platform, one per slug.
   ...listWithConfig(BLUEPRINTS, {
     ...BLUEPRINT_LIST,
     auth: read,

@@ -22,13 +22,13 @@ import { checkNewName, specForCreate, specForUpdate } from '../resources/writes.
 import { findRole, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
 import { bodyOf, type GrantBody } from './bodies.ts'
 
-/** Who deploys, and where. */
+/** The caller and the target of a deployment. */
 export type Deploying = {
   readonly context: Context
   readonly boundaryId: string
   readonly resourceGroup: string
   readonly clusterId: string
-  /** What the places of values that come late are known by; people choose none of it. */
+  /** A random mark for placeholders of values that become known later, so that user input cannot contain one. */
   readonly lateMark: string
 }
 
@@ -41,7 +41,7 @@ export type Located = {
   readonly previous: RecordOf<AnyKind> | undefined
 }
 
-/** The objects of the components that are made, past the cache. */
+/** Reads the objects of the components to be created, bypassing the cache. */
 export async function locateAll(
   { context: { services }, boundaryId, resourceGroup }: Deploying,
   components: readonly RenderedComponent[],
@@ -61,12 +61,12 @@ export async function locateAll(
   )
 }
 
-/** What references of the components may follow, although it does not exist yet. */
+/** Returns the planned objects, which references of components may name although they do not exist yet. */
 export function plannedOf(located: readonly Located[]): Unseen {
   return new Map(
     located.map(({ entry: { kind }, ref, previous }) => {
       const { apiVersion, kind: word } = kind
-      // An entry of a vault is there once it has a value.
+      // A vault entry is usable as soon as it has a value.
       const coming = { apiVersion, kind: word, metadata: { ...ref }, spec: { state: 'Active' } }
       return [unseenKey(kind, ref), (previous as KubeObject | undefined) ?? coming]
     }),
@@ -74,9 +74,8 @@ export function plannedOf(located: readonly Located[]): Unseen {
 }
 
 /**
- * The spec that REST would store for the component: checked by the same schema, rules and rights as a request of the same
- * caller for that one resource.
- *
+ * Returns the spec that REST would store for the component, checked by the same schema, rules and rights as a separate
+ * request of this caller.
  * @throws PlatformError what REST would refuse
  */
 export async function specOf(deploying: Deploying, located: Located, planned: Unseen): Promise<object> {
@@ -115,7 +114,7 @@ async function declaredSpec(
   return specForUpdate(kind, asked, place, declaration, previous, 'put', planned)
 }
 
-/** The same caller with another body, as if it had asked for that alone. */
+/** Returns the context of the same caller with another body, as if it were a separate request. */
 function asking(context: Context, body: unknown, parameters: Record<string, string>): Context {
   const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe } = context
   return {
@@ -160,7 +159,7 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>)
   return { principalId, principalType: principal.principalType, roleDefinitionName, scope, expiresAt, reason }
 }
 
-/** Which of these the caller does not hold in the group. */
+/** Returns which of the actions the caller lacks in the group. */
 export async function missingActions(
   services: Services,
   principalId: string,
@@ -185,7 +184,7 @@ export async function requireActions(
   throw new PlatformError('FORBIDDEN', message, { missing, scope })
 }
 
-/** Where the right to write a component is asked for: at the resource itself, or at the one that holds it. */
+/** Returns the scope at which writing a component is checked: the resource itself, or the parent of a part. */
 function scopeOf({ boundaryId, resourceGroup }: Deploying, { entry, rendered }: Located): string {
   const { part, kind } = entry
   if (part !== undefined) {
@@ -196,12 +195,12 @@ function scopeOf({ boundaryId, resourceGroup }: Deploying, { entry, rendered }: 
   return resourceScope(boundaryId, resourceGroup, kind.segment, rendered.resourceName)
 }
 
-/** The group's rights are not enough where somebody is denied one resource of it. @throws PlatformError FORBIDDEN with `missing` */
+/** Checks each resource too, because a deny may be at a single one. @throws PlatformError FORBIDDEN with `missing` */
 export async function requireAtEach(deploying: Deploying, located: readonly Located[]): Promise<void> {
   const { services, caller } = deploying.context
   for (const one of located) {
     const scope = scopeOf(deploying, one)
-    // A name that is none is refused with the spec.
+    // An invalid name is refused later, with the spec.
     if (parseScope(scope) === undefined) continue
     const missing = await missingActions(services, caller.principalId, [one.entry.action], scope)
     if (missing.length === 0) continue
@@ -210,7 +209,7 @@ export async function requireAtEach(deploying: Deploying, located: readonly Loca
   }
 }
 
-/** Whether the caller may see what a component is now. */
+/** Returns whether the caller may see the current state of a component. */
 export function mayRead(deploying: Deploying, located: Located): boolean {
   const { services, caller } = deploying.context
   const action = located.entry.action.replace(/\/write(Secrets)?$/, '/read')

@@ -11,8 +11,8 @@ import { PLAN_FIELDS } from './bodies.ts'
 type Named = { readonly plan: string; readonly family: string; readonly path: string }
 
 /**
- * Plans that a template names and that are not there now. They are warnings: an administrator may make them, and a template is
- * for many groups, so that of all that a spec refers to nothing else can be looked for.
+ * Returns warnings for plans that the template names and that do not exist. Not errors, because an administrator may
+ * create them. Plans are global; other references cannot be checked, because a template is used in many groups.
  */
 export function missingPlans({ records }: Pick<Services, 'records'>, read: ReadTemplate): TemplateProblem[] {
   const { template, problemAt } = read
@@ -35,7 +35,7 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: ReadT
   })
 }
 
-/** By the spec itself, and by the parts of what runs several. */
+/** Yields the plans of the spec itself and of its components. */
 function namedIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): Named[] {
   const own = PLAN_FIELDS.flatMap((field) => {
     const plan = spec[field]

@@ -24,21 +24,21 @@ import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtE
 export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
 export type PlannedAction = (typeof ACTIONS)[number]
 
-/** A component with what deploying it would do. */
+/** A component and what deploying it would do. */
 export type PlannedComponent = {
   readonly rendered: RenderedComponent
   readonly located?: Located
   readonly action: PlannedAction
   readonly spec?: object
-  /** Of what is there already, as a merge patch (RFC 7396) of its spec: what changes, and what is to be kept of the plan. */
+  /** For an existing object: the changes of its spec as a merge patch (RFC 7396), and the patch to store. */
   readonly changes?: object
   readonly patch?: object
   readonly refusal?: PlatformError
-  /** What it would wait for, in words. */
+  /** What it would wait for, as sentences. */
   readonly awaited?: readonly string[]
 }
 
-/** What deploying would do, component by component. Nothing is written. @throws PlatformError FORBIDDEN with `missing` */
+/** Returns what deploying would do to each component; writes nothing. @throws PlatformError FORBIDDEN with `missing` */
 export async function planOf(
   deploying: Deploying,
   deploy: string,
@@ -49,7 +49,7 @@ export async function planOf(
   const planned = plannedOf(located)
   const result: PlannedComponent[] = []
   for (const rendered of components) {
-    // Each is judged as a request of its own, so that others have their turn between two.
+    // Each component costs as much as a request, so yield between them.
     await setImmediate()
     const one = located.find((each) => each.rendered === rendered)
     result.push(one === undefined ? { rendered, action: 'Skip' } : await planOne(deploying, deploy, one, planned))
@@ -76,7 +76,7 @@ async function planOne(
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const changes = (mergePatchBetween(previous.spec, spec) ?? {}) as object
     const patch = toldPatch(spec, changes, Object.keys(rendered.body))
-    // Whether the value of a secret is another one is nobody's to know before; nor is what one may not read.
+    // Must not reveal whether a secret value changes, nor compare with what the caller may not read.
     const isShown = entry.collection !== 'secrets' && mayRead(deploying, located)
     const isSame = isShown && Object.keys(changes).length === 0
     return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, changes, patch, awaited }
@@ -88,8 +88,8 @@ async function planOne(
 
 const ChangeDto = z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })
 /**
- * The patch as the deployment keeps it, for whoever may read deployments: with each field that the template gives, whether or
- * not it is so already. What is left out would tell that a value is the same as before.
+ * Returns the patch to store, which readers of deployments see. It contains every field of the template, changed or
+ * not: an omitted field would reveal that the stored value is the same.
  */
 function toldPatch(spec: object, changes: object, given: readonly string[]): object {
   const fields = spec as Readonly<Record<string, unknown>>
@@ -98,7 +98,7 @@ function toldPatch(spec: object, changes: object, given: readonly string[]): obj
   return { ...changes, ...Object.fromEntries(named.map((name) => [name, wholly(fields[name], changed[name])])) }
 }
 
-/** The value, and nothing of what was beside it and goes. */
+/** Returns the value as a patch that also removes members that it does not have. */
 function wholly(value: unknown, change: unknown): unknown {
   if (!isRecord(value) || !isRecord(change)) return value
   const gone = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
@@ -159,7 +159,7 @@ function wordsOf({ message, extras }: PlatformError): string[] {
     : errors.map(({ field, message: why }) => `${field} ${why}`)
 }
 
-/** All that the template gives, whether or not it is so already: what is left out would tell what is there. */
+/** Returns every field of the template, changed or not: an omitted field would reveal the current value. */
 function givenTo({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
   return Object.entries(body).map(([name, to]) => {
     const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
@@ -167,7 +167,7 @@ function givenTo({ component: { collection }, body }: RenderedComponent): z.outp
   })
 }
 
-/** Values of variables are not told: they may have been written by hand, and be secret. */
+/** Values of environment variables are masked, because they may be secrets that somebody set by hand. */
 function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
   const held = before as Record<string, unknown> | undefined
   for (const [name, to] of Object.entries(patch as object)) {
@@ -180,7 +180,7 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
   }
 }
 
-/** What a part takes its plan from, if the deployment makes or changes that too. */
+/** Returns the object that a part takes its plan from, if the deployment creates or changes it too. */
 function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Located, spec: object): Holder | undefined {
   const holder = holderOfCounted(entry.kind, ref, spec)
   const isIt = ({ located }: PlannedComponent) =>
@@ -189,7 +189,7 @@ function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Locat
   return planned && { spec: planned }
 }
 
-/** As of plans, for everything that is new together. */
+/** Like the verdict of a plan, for all new resources together. */
 function verdictFor({ context, resourceGroup, clusterId }: Deploying, steps: readonly PlannedComponent[]): Verdict {
   const { services } = context
   const sum = sumOf(

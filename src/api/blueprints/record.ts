@@ -15,7 +15,7 @@ const ParameterDto = namedRecord('BlueprintParameter', {
   default: ParameterValue.optional(),
 })
 
-/** Of a template that names none: every record has one. */
+/** For templates without an icon, because every record has one. */
 const DEFAULT_ICON = 'blueprint'
 
 export const BlueprintDto = namedRecord('BlueprintDto', {
@@ -73,7 +73,7 @@ function componentOf({ name, collection, spec }: Template['components'][number])
   return { name, collection, computePlan, replicas: isCount ? replicas : null }
 }
 
-/** Whether its file is not valid in the commit that was read last, so that it is of an earlier one. */
+/** Whether the file is invalid in the last synced commit, so that the template is from an earlier one. */
 function isOlder(path: string | undefined, source: Blueprint['source']): boolean {
   return (source?.status?.invalidTemplates ?? []).some((one) => one.keeps !== undefined && one.path === path)
 }

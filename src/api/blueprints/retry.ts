@@ -15,12 +15,12 @@ import { alreadyRetried, type ExecutionRecord, startExecution } from './start.ts
 
 type Retry = Context<string, unknown, undefined>
 
-/** Derived, so that the API server keeps one: of two who ask at once, the second finds the name taken. */
+/** Derived from the failed execution, so that of two concurrent retries the second finds the name taken. */
 const retryIdOf = ({ metadata }: ExecutionRecord) => uuidV5(`retry of ${metadata.name}`)
 
 /**
- * POST .../deploys/{executionId}/retry. What was ready and is there is taken over; the rest is judged again, for this caller.
- *
+ * POST .../deploys/{executionId}/retry. Components that were ready and still exist are taken over; the others are
+ * checked again for this caller.
  * @throws PlatformError NOT_FOUND, INVALID_STATE, FORBIDDEN, RESOURCE_CONFLICT
  */
 export async function retryExecution(context: Retry, boundaryId: string, failed: ExecutionRecord) {
@@ -52,7 +52,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     parameters: spec.parameters,
     outputs,
   }
-  // What was deleted since is made again: taken over it would be ready without being there.
+  // A component deleted in the meantime is created again: taking it over would report it as ready although it is gone.
   const made = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
   const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !made.includes(name)) }
   const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
@@ -81,8 +81,7 @@ function renderedAgain(step: ExecutionStep, index: number): RenderedComponent {
 }
 
 /**
- * Where a process died before it had stored the values of a retry, those of the execution before count.
- *
+ * If a process died before storing the values of a retry, uses those of the previous execution.
  * @throws PlatformError NOT_FOUND if the values are gone
  */
 async function secretsOf({ services }: Context, execution: ExecutionRecord): Promise<Record<string, string>> {
@@ -98,7 +97,7 @@ async function secretsOf({ services }: Context, execution: ExecutionRecord): Pro
   throw notFound('The Secret with the values of the secret parameters')
 }
 
-/** What an execution tries again, the newest first. */
+/** Yields the executions that this one retries, newest first. */
 function* earlierThan({ records }: Context['services'], { metadata, spec }: ExecutionRecord): Iterable<string> {
   const seen = new Set<string>()
   for (let id = spec.retryOf; id !== undefined && !seen.has(id); ) {

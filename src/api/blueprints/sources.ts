@@ -88,7 +88,7 @@ function invalidDto({ path, errors, keeps }: Invalid) {
   return { path, errors: [...shown, stays] }
 }
 
-/** What a source says: ref and path are judged with the rest of the spec, by the same words as for kubectl. */
+/** Returns the derived fields. `ref` and `path` are validated with the spec, in the same words as for kubectl. */
 export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
   const { invalidTemplates = [] } = status
   return {
@@ -107,7 +107,7 @@ function messageOf({ message, state, nextAttemptAt }: NonNullable<CatalogueSourc
     : message
 }
 
-/** What was asked for a moment ago counts, whether or not its controller has heard of it. */
+/** A sync that was just requested counts, even if the controller has not seen it yet. */
 export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
   if (!spec.enabled) return 'Disabled'
   if (isSyncAsked({ spec, status }) || (status?.state !== undefined && status.syncedGeneration !== metadata.generation))
@@ -164,7 +164,7 @@ function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['s
 }
 
 function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
-  // What is no path is refused with the rest of the spec.
+  // An invalid path is refused with the rest of the spec.
   const folder = path ? folderOf(path) : (path ?? spec.path)
   return { ...spec, ref: ref ?? spec.ref, path: folder, enabled: enabled ?? spec.enabled }
 }
@@ -187,7 +187,7 @@ const turn = ({ namespace }: BoundaryHome) => ({
   sees: [{ kind: BlueprintSource, namespace }],
 })
 
-/** Six of the interface (section 4.18). */
+/** Six routes of the interface (section 4.18). */
 export const catalogueSources = collection(BlueprintSource, {
   path: SOURCES,
   item: 'sourceId',

@@ -31,7 +31,7 @@ export type WantedExecution = {
 
 type Creation = CreateRequest<typeof BlueprintExecution> & { spec: { retryOf?: string } }
 
-/** @throws PlatformError what a component is refused with, RESOURCE_CONFLICT, INVALID_STATE */
+/** @throws PlatformError the refusal of a component, RESOURCE_CONFLICT, INVALID_STATE */
 export async function startExecution(
   deploying: Deploying,
   wanted: WantedExecution,
@@ -72,8 +72,7 @@ export async function startExecution(
 }
 
 /**
- * A new execution has an id that nobody had; a retry has the one that every retry of the same execution has.
- *
+ * The id of a new execution is random; that of a retry is the same for all retries of one execution.
  * @throws PlatformError INVALID_STATE
  */
 async function createOnce({ services }: Context, request: Creation) {

@@ -35,7 +35,7 @@ const CatalogStatusDto = namedRecord('CatalogStatusDto', {
   isSyncing: z.boolean(),
 })
 
-/** The templates of this release. They come with the platform, so that there is never anything to read. */
+/** Returns the built-in source: the templates of this release, which never need syncing. */
 function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeof CatalogSourceDto> {
   const templates = services.records.peekAll(BlueprintTemplate, { namespace: SYSTEM_NAMESPACE })
   const createdAt = templates.map(({ metadata }) => createdAtOf(metadata)).sort()[0] ?? createdAtOf(owner.metadata)
@@ -78,7 +78,7 @@ async function catalogStatus(context: Context) {
   })
 }
 
-/** POST .../catalog/refresh: of every source of the boundary. */
+/** POST .../catalog/refresh: syncs every source of the boundary. */
 async function refreshCatalog(context: Context) {
   const home = await inBoundary(context)
   refuseWhileDeleting(home.owner)
@@ -88,7 +88,7 @@ async function refreshCatalog(context: Context) {
   return (isRunning ? ok : accepted)(builtIn(context, home))
 }
 
-/** POST .../sources/{sourceId}/sync. @throws PlatformError INVALID_STATE of one that is disabled */
+/** POST .../sources/{sourceId}/sync. @throws PlatformError INVALID_STATE if it is disabled */
 async function syncOne(context: Context) {
   const { object } = await catalogueSources.find(context)
   refuseWhileDeleting(object)

@@ -28,7 +28,7 @@ export const TemplateValidationDto = namedRecord('TemplateValidationDto', {
   blueprint: BlueprintDto.nullable().describe('As the catalogue would show it; null if it is not valid'),
 })
 
-/** POST .../templates/validate: nothing is written. */
+/** POST .../templates/validate. Writes nothing. */
 export async function validateTemplate(context: Given) {
   const { boundaryId } = await inBoundary(context as Context)
   const { content } = context.body
@@ -43,7 +43,7 @@ export async function validateTemplate(context: Given) {
 
 const isError = ({ severity }: TemplateProblem) => severity === 'Error'
 
-/** The template as it would be if it were stored. */
+/** Returns the record that the template would have if it were stored. */
 async function sample(context: Given, boundaryId: string, slug: string, content: string): Promise<BlueprintDto> {
   const { apiVersion, kind } = BlueprintTemplate
   const creationTimestamp = new Date(context.services.clock.now()).toISOString()
@@ -53,8 +53,7 @@ async function sample(context: Given, boundaryId: string, slug: string, content:
 }
 
 /**
- * POST .../templates: creates the boundary's own template of that slug, or replaces it.
- *
+ * POST .../templates: creates or replaces the boundary's own template of that slug.
  * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS
  */
 export async function putTemplate(context: Given) {
@@ -75,7 +74,7 @@ export async function putTemplate(context: Given) {
       refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
       const dto = blueprintDto(await blueprintOf(object), context as Context, boundaryId)
-      // It is read among the blueprints, wherever they come from.
+      // All templates are read below blueprints, wherever they come from.
       const location = `/boundaries/${boundaryId}/resources/blueprints/${slug}`
       return created(dto, { etag: etagOf(object), headers: { location } })
     }
@@ -103,7 +102,7 @@ function refuseTooMany({ records }: Context['services'], namespace: string): voi
 
 const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'kubectl under another name' } as const
 
-/** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED for what a source or the platform keeps */
+/** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED if a source or the platform owns it */
 export async function removeTemplate(context: Context) {
   const { namespace, boundaryId } = await inBoundary(context)
   const { services, caller, ifMatch } = context
