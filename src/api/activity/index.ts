@@ -54,7 +54,7 @@ const ActivityRequest = strictRecord('ActivityRequest', {
   correlationId: Uuid.nullish(),
 })
 
-/** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is, or was, denied */
+/** Activity reveals the state of its resource. @throws PlatformError FORBIDDEN if a deny is or was on reading it */
 function refuseDenied(context: Context, resource: ResourcePath): void {
   const kind = kindOfSegment(resource.resourceType)
   if (kind === undefined) return
@@ -64,7 +64,7 @@ function refuseDenied(context: Context, resource: ResourcePath): void {
   if (read !== undefined) throw permissionMissing(read, scope)
 }
 
-/** Undefined for whoever no deny kept from an earlier resource of the name: to others it begins with the present one. */
+/** Returns a filter that hides earlier incarnations of the resource; undefined if no deny hid them from the caller. */
 function presentLife(context: Context, resource: ResourcePath): ((entry: Entry) => boolean) | undefined {
   const former = formerScope(scopeOf(resource))
   const { services, caller } = context
@@ -75,7 +75,7 @@ function presentLife(context: Context, resource: ResourcePath): ((entry: Entry) 
   return present === undefined ? () => false : inLifeOf(present, true)
 }
 
-/** @throws PlatformError FORBIDDEN, NOT_FOUND for what is not there and was never told of */
+/** @throws PlatformError FORBIDDEN, NOT_FOUND if there is neither a resource nor activity */
 async function entriesOf(context: Context) {
   const { services } = context
   const resource = context.parameters as ResourcePath
@@ -92,12 +92,11 @@ async function entriesOf(context: Context) {
   )
 }
 
-/** Milliseconds that a request may take until what it makes is there. */
+/** Milliseconds that a request may take before the object it creates exists. */
 const MAKING_MAX = 60_000
 
 /**
- * What was done in an earlier group of the name is of no concern to those who may read in this one.
- *
+ * Returns a filter for entries of this incarnation: readers of a group may not see activity of an earlier namesake.
  * @param isOwn whether the entries are about this very object
  */
 function inLifeOf({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
@@ -109,8 +108,8 @@ function inLifeOf({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (
 }
 
 /**
- * Of what the caller may read, that which is gone too: the list would name what a deny hides. What is told of groups that
- * are gone is for those who may read in the whole boundary, as no right at a group outlives it.
+ * Returns the activity of all that the caller may read. Deleted resources are checked too, or the list would name what
+ * a deny hides. Activity of deleted groups needs the right on the whole boundary: rights at a group end with it.
  */
 async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const { services, caller, parameters, fresh } = context
@@ -185,7 +184,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   return ok(id)
 }
 
-/** The name of a pair tells that its value is a secret: as in `password=...`. */
+/** Redacts a value whose name marks it as a secret, as in `password=...`. */
 function hidden(name: string, value: string): string {
   const pair = redacted(`${name}=${value}`)
   return pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : redacted(value)

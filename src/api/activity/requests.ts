@@ -11,8 +11,8 @@ import { afterOf, kindOfSegment, outcomeOf, recordOf } from '../records/activity
 const MESSAGE_MAX = 512
 
 /**
- * A request as an entry of the resource that its path names. Not told of: what only reads, what changes nothing, what is not
- * about one resource, and what did not come to pass at a resource that is not there: names that anybody may think of.
+ * Returns a request as an activity entry of the resource in its path. Left out are reads, no-ops, requests that are not
+ * about one resource, and failures at a resource that does not exist, since callers can invent names.
  */
 export function toldByRequest(
   request: FinishedRequest,
@@ -31,7 +31,7 @@ export function toldByRequest(
     ({ resource: { plural }, object }) => plural === kind?.plural && object.metadata.name === resource.resourceName,
   )
   const newest = mine.at(-1)?.object
-  // A part that may hold any text, such as the key of a row, is nobody's business here.
+  // A part that may contain arbitrary text, such as a row key, is not recorded.
   const part = route.opaque.length > 0 ? '' : segments.slice(7).join('/')
   const { depth } = placesOf(route)
   return {
@@ -59,10 +59,10 @@ export function toldByRequest(
   }
 }
 
-/** By the depth of a path, where it names what it is about: what comes before is where that stands. */
+/** By depth of a path, the index of its own segments; those before name the container. */
 const OWN_PATH_AT = [1, 1, 3, 6] as const
 
-/** Of paths below a boundary, those that change the boundary itself: its quota, its tenant, the access of all to it. */
+/** Whether a route below a boundary changes the boundary itself: its quota, its tenant, general access to it. */
 const isAboutBoundary = ({ authorization }: Route) =>
   authorization.kind === 'iam' && /^boundaries\/(create|manage|delete|tenant\/admin)$/.test(authorization.action)
 
@@ -74,7 +74,7 @@ function resourceOf({ match: { route, segments }, written }: FinishedRequest): R
   if (depth === 2 && segments.length === 4) return recordOf(ResourceGroup.segment, { boundaryId }, resourceGroup)
   if (depth === 1 && (segments.length === 2 || isAboutBoundary(route)))
     return recordOf(Boundary.segment, undefined, boundaryId)
-  // What made it.
+  // The boundary that the request created.
   const own = written.find(({ resource }) => resource.plural === Boundary.plural)
   return own && recordOf(Boundary.segment, undefined, own.object.metadata.name)
 }

@@ -12,14 +12,14 @@ import type { ActivityRecorder, RecorderOptions, ResourcePath, Sighting } from '
 import { afterOf, kindOfSegment, recordOf } from '../records/activity/subjects.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
-/** Milliseconds until a request of REST that did the same has been written. */
+/** Milliseconds to wait for the activity entry of a REST request that made the same change. */
 const PATIENCE = 3_000
-/** Within it, a deletion by REST and one that is seen are the same, however long the object then stayed. */
+/** Milliseconds within which a REST deletion and an observed one are the same, however long finalizers took. */
 const SAME_DELETION = 600_000
 
-/** A change is seen that much later at most. */
+/** The longest delay in milliseconds until a change is observed. */
 const LATE_MAX = 600_000
-/** How far the clock of the API server may be ahead. */
+/** How far the clock of the API server may be ahead, in milliseconds. */
 const AHEAD = 60_000
 
 const INCOMPLETE = 'Seen by the watch: only the name of the client shows who it was, and changes may be missing.'
@@ -32,10 +32,9 @@ export type FollowOptions = RecorderOptions & {
 }
 
 /**
- * Tells what others than REST did from the objects themselves, for clusters whose API server sends no audit log. Of a
- * write the client's name is known, of a deletion nothing; what came to nothing, nobody sees.
- *
- * @returns ends it
+ * Records changes made outside REST from the objects themselves, for clusters whose API server sends no audit log. A
+ * write shows its field manager, a deletion nothing, and failed attempts are invisible.
+ * @returns a function that stops it
  */
 export function followObjects(options: FollowOptions): () => void {
   const since = new Date(options.clock.now()).toISOString()
@@ -52,7 +51,7 @@ export function followObjects(options: FollowOptions): () => void {
 
 type Verb = 'create' | 'update' | 'delete'
 
-/** What an event of the cache says that somebody did who is not REST. */
+/** Returns the verb of a cache event, if it was not caused by REST. */
 export function seenBy(event: CacheEvent<KubeObject>, since: string): Verb | undefined {
   const { metadata } = event.object
   if (event.type === 'removed') return 'delete'
@@ -97,7 +96,7 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
   }
 }
 
-/** Whoever writes an object may write into it when it was written: of long ago it is not believed. */
+/** Writers can set the time in managedFields, so an old one is not trusted. */
 function momentOf(told: string | undefined, now: number): number {
   const time = Date.parse(told ?? '')
   return time > now - LATE_MAX ? Math.min(time, now) : now - PATIENCE
@@ -117,7 +116,7 @@ function isToldByRest(entries: readonly Entry[], askedAt: number): boolean {
   )
 }
 
-/** Caches keep no managed fields, so they are asked for: once for each write of others. */
+/** Caches drop managedFields, so they are read from the API server, once per foreign write. */
 async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }: KubeObject, now: number) {
   const { namespace, name } = metadata
   const found = await client.get(kind.resource, { namespace, name }).catch(() => undefined)

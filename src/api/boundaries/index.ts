@@ -24,7 +24,7 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.ts'
 
-/** The record as a single read shows it: with what this caller may do. */
+/** Returns the record of a single read, which includes the caller's permissions. */
 function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
   const { services, caller } = context
   const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
@@ -42,21 +42,21 @@ async function createBoundary(context: Context<string, unknown, z.output<typeof 
         initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
       },
       caller,
-      // From the first moment: a boundary deleted before its controller saw it would leave its namespace behind.
+      // Set at creation: a boundary deleted before its controller saw it would leave its namespace behind.
       finalizers: [FINALIZER],
     }),
   )
   try {
     await services.namespaces.ensure(boundaryNamespaceObject(object))
   } catch (error) {
-    // The boundary is stored: an error now would make the caller repeat the request and own two of them. The controller
-    // makes the namespace.
+    // The boundary is stored, so an error would make the caller retry and create a second one. The controller creates
+    // the namespace.
     log.warn({ boundaryId: object.metadata.name, reason: messageOf(error) }, 'The namespace of a new boundary is late.')
   }
   return created(shown(context, object), { etag: etagOf(object) })
 }
 
-/** One that is removed meanwhile is none. */
+/** Skips tenants that are deleted in the meantime. */
 async function inTenantOfCreator<Result>(
   { services, caller }: Context,
   make: (tenantId: string | undefined) => Promise<Result>,
@@ -74,7 +74,7 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
   const { boundaryId } = parameters
   await findBoundary(context, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
-  // From the API server: what another replica has just accepted must count.
+  // Read from the API server, to include what another replica has just accepted.
   const groups = await services.records.list(ResourceGroup, { namespace }, { fresh: true })
   if (groups.length > 0) {
     const isRead = (name: string) =>
@@ -89,7 +89,7 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
   return isGone && !(await services.namespaces.exists(namespace)) ? noContent() : acceptedEmpty()
 }
 
-/** Whoever may read some boundary may know what lists of boundaries can be asked for. */
+/** Whoever may read some boundary may see the list configuration. */
 function readsSomeBoundary(principalId: string, { access }: Services): boolean {
   return access.scopesWith(principalId, 'boundaries/read').granted.length > 0
 }
@@ -138,7 +138,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       const names = ACTIONS.map(({ name }) => name).filter((name) => name.startsWith('boundaries/'))
       return ok({
         ...config,
-        // At any boundary, since the list is over all of them.
+        // At any boundary, because the list spans all of them.
         actions: names.filter((name) => access.scopesWith(principalId, name).granted.length > 0),
       })
     },

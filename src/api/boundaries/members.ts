@@ -64,7 +64,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   })
 }
 
-// A member is an assignment with its principal, inherited ones too: more than the objects of one kind in one place.
+// Not a `collection`: a member is an assignment with its principal, which may be inherited.
 export const memberRoutes: readonly RouteDraft[] = [
   ...listWithConfig('{B}/members', {
     auth: action('boundaries/members/read'),

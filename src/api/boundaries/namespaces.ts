@@ -4,11 +4,11 @@ import { namespace } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
 
-/** The namespaces that the facade makes together with a boundary or a resource group. */
+/** The namespaces that the facade creates together with a boundary or a resource group. */
 export interface NamespaceStore {
-  /** Makes the namespace; one that is there already stays as it is. @throws KubeError */
+  /** Creates the namespace; an existing one is left unchanged. @throws KubeError */
   ensure(object: KubeObject): Promise<void>
-  /** Whether it is there and ours, terminating included. */
+  /** Returns whether it exists and is ours, including while it terminates. */
   exists(name: string): Promise<boolean>
 }
 
@@ -21,7 +21,7 @@ declare module '../http/context.ts' {
 export function kubeNamespaces(client: KubeClient): NamespaceStore {
   return {
     async ensure(object) {
-      // Whose it is, the controller looks at: it never adopts a namespace of somebody else.
+      // The controller checks the owner and never adopts a foreign namespace.
       await client.create(namespace, object).catch(alreadyThere)
     },
     async exists(name) {

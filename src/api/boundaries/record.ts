@@ -46,7 +46,7 @@ export type BoundaryDto = z.output<typeof BoundaryDto>
 
 export const BoundaryBody = z.strictObject({ displayName: DisplayName })
 
-/** The record as lists show it. Everything counted is counted now and stored nowhere. */
+/** Returns the record as in lists. All counts are computed on the fly. */
 export function boundaryDto(context: Context, boundary: BoundaryRecord): BoundaryDto {
   const { services, caller } = context
   const { metadata, spec } = boundary
@@ -83,7 +83,7 @@ function tenantName({ records }: Services, tenantId: string | undefined): string
   return records.peek(PlatformTenant, { name: tenantId })?.spec.displayName ?? null
 }
 
-/** Principals that a role of the boundary's own reaches; the first owner counts before the assignment is written. */
+/** Counts the principals with a role at the boundary, including the first owner before their assignment is written. */
 function countMembers({ records, clock }: Services, { metadata, spec }: BoundaryRecord): number {
   const isAssigned = metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
   const members = new Set(spec.initialOwner === undefined || isAssigned ? [] : [spec.initialOwner.principalId])

@@ -36,7 +36,7 @@ export const tenantRoutes: readonly RouteDraft[] = [
       const tenantId = body.tenantId ?? undefined
       checkTenant(services, tenantId, 'TENANT_NOT_FOUND')
       if (boundary.spec.tenantId === tenantId) {
-        // Changes nothing: who saw another version is told.
+        // Changes nothing, but still checks If-Match.
         const same = { caller, ifMatch, change: ({ spec }: BoundaryRecord) => spec }
         return shown(context, (await services.records.update(Boundary, { name: boundaryId }, same)).object)
       }

@@ -39,7 +39,7 @@ const BoundaryTenantMoveResult = namedRecord('BoundaryTenantMoveResult', {
 
 export type TenantMove = { boundary: BoundaryRecord; movedAssignments: number; removedAssignments: number }
 
-/** @throws PlatformError with the code for a tenant that is not there */
+/** @throws PlatformError with the code if the tenant does not exist */
 export function checkTenant(
   services: Services,
   tenantId: string | undefined,
@@ -54,12 +54,11 @@ function noTenant(tenantId: string | undefined, code: 'TENANT_NOT_FOUND' | 'tena
 }
 
 /**
- * Gives a boundary to another tenant, or to none. People outside the new tenant lose their assignments in the boundary
- * and their places in its groups, unless a trust covers them; service accounts stay. Bindings of other tenants into the
- * boundary end. All that goes before the boundary changes hands, so that the same request repeated after a failure finishes
- * the work.
- *
- * @param lastOwner the code that answers where nobody inside the new tenant could act as Owner
+ * Moves a boundary to another tenant, or detaches it. People outside the new tenant lose their assignments in the
+ * boundary and their membership in its groups, unless a trust covers them; service accounts stay. Bindings of other
+ * tenants into the boundary are deleted. All removals precede the move, so that repeating the request after a failure
+ * completes it.
+ * @param lastOwner the error code if nobody inside the new tenant could act as Owner
  */
 export async function moveTenant(
   services: Services,
@@ -73,9 +72,9 @@ export async function moveTenant(
     const groups = new Map(groupsIn(services, boundaryId))
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
     await refuseUngoverned(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
-    // Before anything is taken: who saw another version is refused, and so asked for nothing.
+    // Before anything is removed, so that a request refused for a stale version changes nothing.
     refuseStale([await findBoundary({ services }, boundaryId, { fresh: true })], ifMatch)
-    // First: a binding would give it again with the next sign-in.
+    // First, because a binding would recreate its assignments at the next sign-in.
     for (const { metadata } of found.bindings) {
       const ref = { namespace: SYSTEM_NAMESPACE, name: metadata.name }
       await services.records.remove(IdpBinding, ref, { caller }).catch(alreadyGone)
@@ -128,7 +127,7 @@ type Move = {
   lastOwner: 'LAST_OWNER' | 'last_owner'
 }
 
-/** Nobody could accept them any more: they would only be in the way of new ones. */
+/** Removes open invitations of other tenants: nobody could accept them, and they would block new ones. */
 async function removeInvitations(
   { records, clock }: Services,
   caller: Caller,
@@ -143,7 +142,7 @@ async function removeInvitations(
 
 type Binding = RecordOf<typeof IdpBinding>
 
-/** What gives the people of other tenants something in the boundary, whenever they sign in. */
+/** Returns the bindings by which people of other tenants get access in the boundary at each sign-in. */
 async function bindingsOfOthers(
   { records }: Services,
   boundaryId: string,
@@ -161,8 +160,8 @@ async function bindingsOfOthers(
 }
 
 /**
- * What people outside the tenant hold in the boundary: bindings and what those give, their assignments, and the groups that
- * would shrink.
+ * Returns what people outside the tenant hold in the boundary: bindings with their assignments, other assignments, and
+ * the groups that would shrink.
  */
 async function outsidersOf(services: Services, boundaryId: string, tenantId: string | undefined) {
   const namespace = boundaryNamespace(boundaryId)
@@ -182,7 +181,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   const covered = trustedPeople(services, boundaryId)
   const isOutsider = (id: string, type = known.get(id)?.principalType) =>
     tenantId !== undefined && type === 'User' && !covered.has(id) && !known.get(id)?.tenantIds.includes(tenantId)
-  // A group of the platform cannot be changed for the sake of one boundary: with an outsider in it, it goes as a whole.
+  // A platform group cannot be changed for one boundary, so it loses its access if it has any outsider.
   const isOutside = (id: string, type?: 'User' | 'Group' | 'ServicePrincipal') =>
     isOutsider(id, type) || membersBeyond(id).some((member) => isOutsider(member))
   const without = (memberIds: readonly string[]) => memberIds.filter((id) => !isOutside(id))
@@ -201,7 +200,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   }
 }
 
-/** Who holds an assignment in a boundary whose people this one trusts, by themselves or through a group. */
+/** Returns the principals with an assignment in a boundary that this one trusts, directly or through a group. */
 function trustedPeople(services: Services, boundaryId: string): Set<string> {
   const trusts = services.records
     .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })

@@ -68,7 +68,7 @@ async function listInBoundary(context: Context<'boundaryId'>) {
   return pagedParts(readableViews(context, boundaryId, resources), context.list, boundaryResourcesShape, summaryDto)
 }
 
-/** The config answer of a list that only asks for a sign-in; what the caller may do is said for the whole boundary. */
+/** Returns the config of a list that only requires sign-in; its actions are those of the caller at the boundary. */
 async function boundaryConfig<Row>(
   context: Context<'boundaryId'>,
   shape: ListShape<Row>,
@@ -155,7 +155,7 @@ const resourceRoutes: readonly RouteDraft[] = [
   }),
   route('GET', '{RG}/{resourceName}/validate', {
     auth: action('resourcegroups/read'),
-    // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
+    // The name is in no collection yet, so the permission is checked at the group, the closest scope.
     scope: 'resource',
     summary: 'Whether a name is available for a new resource',
     query: z.object({
@@ -216,5 +216,5 @@ const resourceRoutes: readonly RouteDraft[] = [
   }),
 ]
 
-/** All of section 4.14 of the interface but the two routes about orphaned grants. */
+/** All routes of section 4.14 of the interface except the two about orphaned grants. */
 export const resourceGroupRoutes: readonly RouteDraft[] = [...groupRoutes, ...resourceRoutes]

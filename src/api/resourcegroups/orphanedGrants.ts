@@ -59,7 +59,7 @@ const OrphanedGrantPurgeResult = namedRecord('OrphanedGrantPurgeResult', {
 type Grant = {
   kind: typeof RoleAssignment | typeof DenyAssignment | typeof JitRequest
   object: RecordOf<AnyKind>
-  /** Of each kind some of these. */
+  /** Each kind has some of these fields. */
   spec: Partial<RoleAssignment['spec']> & Pick<RoleAssignment['spec'], 'scope'>
 }
 
@@ -70,8 +70,8 @@ function grantsOf({ records }: Services): Grant[] {
 }
 
 /**
- * Grants that are left over, judged now. Principals are asked for once per boundary. Who asks exists, even where the
- * identity provider's records come late.
+ * Returns the grants that are orphaned now. Principals are looked up once per boundary. The caller counts as existing,
+ * even if the records of the identity provider lag.
  */
 async function orphansOf(services: Services, callerId: string): Promise<{ grant: Grant; dto: OrphanedGrantDto }[]> {
   const homes = Map.groupBy(grantsOf(services), ({ object }) => object.metadata.namespace ?? SYSTEM_NAMESPACE)
@@ -114,7 +114,7 @@ function lifeAt(services: Services, scope: Scope): { incarnation: string | undef
   return object === undefined ? undefined : { incarnation: object.metadata.annotations?.[INCARNATION_ANNOTATION] }
 }
 
-/** A grant of no life that is older than what is there now was of something else. */
+/** A grant without an incarnation that is older than the object at its scope was made for a previous object. */
 function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['spec'] }, scope: Scope | undefined) {
   const incarnation = scopeIncarnationOf(grant)
   const object = scope === undefined ? undefined : objectAt(services.records, scope)
@@ -135,7 +135,7 @@ function orphanDto(services: Services, { kind, object, spec }: Grant, reason: Or
 
 type Purge = Context<string, unknown, z.output<typeof OrphanedGrantPurgeRequest> | undefined>
 
-/** Each is judged once more right before it goes: its scope or principal may have come back since the list was read. */
+/** Judges each grant again right before deleting it: scope or principal may have returned in the meantime. */
 async function purgeOrphans({ services, caller, body }: Purge) {
   const dryRun = body?.dryRun ?? false
   const wanted = body?.ids ?? undefined

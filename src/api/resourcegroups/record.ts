@@ -38,14 +38,14 @@ export const ResourceGroupDto = namedRecord('ResourceGroupDto', {
 })
 export type ResourceGroupDto = z.output<typeof ResourceGroupDto>
 
-/** A group with what is around it. Its resources are looked up when they are asked for: not every list needs them. */
+/** A group with its surroundings. Resources are looked up lazily, because not every list needs them. */
 export type GroupView = {
   readonly group: GroupRecord
   readonly boundaryId: string
   readonly boundary: string
-  /** What quotas count. */
+  /** The objects that quotas count. */
   readonly counted: () => readonly GroupResource[]
-  /** Resources that the caller may read. */
+  /** The resources that the caller may read. */
   readonly readable: () => readonly GroupResource[]
 }
 

@@ -25,7 +25,7 @@ export const ResourceSummaryDto = namedRecord('ResourceSummaryDto', {
   href: z.string().describe('Path of the record'),
 })
 
-/** A resource of whatever kind, as lists over kinds show it. */
+/** A resource of any kind, as in lists over all kinds. */
 export type SummaryView = ResourceView & { readonly collection: string }
 
 export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
@@ -35,7 +35,7 @@ export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto
   return { ...headOf(view, collection), status: recordStatusOf(object), computePlan: planInView(view), tags, href }
 }
 
-/** What the caller may read of these resources, ready to be listed. */
+/** Returns the resources that the caller may read, ready to be listed. */
 export function readableViews(
   context: Context,
   boundaryId: string,
@@ -47,7 +47,7 @@ export function readableViews(
     .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.segment }))
 }
 
-/** What every list over kinds can be asked for; the group too if there is more than one. */
+/** Returns the shape of lists over kinds; `isAcross` several groups, it includes the group. */
 function summaryShape(isAcross: boolean): ListShape<SummaryView> {
   const common = resourceShape({ dto: ResourceSummaryDto }, isAcross) as unknown as ListShape<SummaryView>
   const { name, ...others } = common.fields

@@ -26,8 +26,7 @@ import { type GroupRecord, ResourceGroupDto } from './record.ts'
 type GroupContext = Context<'boundaryId' | 'resourceGroupName'>
 
 /**
- * Makes the group and the namespace of its resources.
- *
+ * Creates the group and the namespace of its resources.
  * @throws PlatformError BAD_REQUEST (name), NOT_FOUND (boundary), QUOTA_EXCEEDED, ALREADY_EXISTS, INVALID_STATE
  */
 export async function createGroup(context: GroupContext): Promise<{ group: GroupRecord; isNew: boolean }> {
@@ -43,7 +42,7 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
       name,
       spec: {},
       caller,
-      // From the first moment: a group deleted before its controller saw it would leave its namespace behind.
+      // Set at creation: a group deleted before its controller saw it would leave its namespace behind.
       finalizers: [FINALIZER],
     })
   const { object, isNew } = await withNamespaceOf(services, boundary, () => underGroupQuota(context, boundary, create))
@@ -52,7 +51,7 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
     try {
       await services.namespaces.ensure(groupNamespaceObject(boundaryId, name, incarnation))
     } catch (error) {
-      // The group is stored; the controller makes its namespace.
+      // The group is stored, and the controller creates its namespace.
       log.warn({ boundaryId, group: name, reason: String(error) }, 'The namespace of a new group is late.')
     }
   }
@@ -68,9 +67,8 @@ const shownNames = Object.keys(ResourceGroupDto.shape).filter((name) => !Object.
 export const PatchResourceGroupRequest = withRepeated(WRITABLE, ResourceGroupDto)
 
 /**
- * Changes the tags and the quota of a group. A lower quota stops nothing: what was granted goes on.
- *
- * @throws PlatformError FORBIDDEN (another quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST (another place than that of the path)
+ * Changes the tags and the quota of a group. A lower quota does not stop running resources.
+ * @throws PlatformError FORBIDDEN (changed quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST (differs from the path)
  */
 export async function changeGroup(
   context: Context<'boundaryId' | 'resourceGroupName', unknown, z.output<typeof PatchResourceGroupRequest>>,
@@ -82,7 +80,7 @@ export async function changeGroup(
   const change = async (stored: GroupRecord) => {
     refuseWhileDeleting(stored)
     const spec = mergePatch(stored.spec, patch) as GroupRecord['spec']
-    // What stays as it is asks for nothing, so that what was read can be sent back, as with kubectl.
+    // An unchanged quota needs no permission, so that a group can be sent back as read, as with kubectl.
     if (!isDeepStrictEqual(spec.quota ?? {}, stored.spec.quota))
       await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
     return spec
@@ -91,7 +89,7 @@ export async function changeGroup(
   return (await services.records.update(ResourceGroup, ref, { caller, ifMatch, change })).object
 }
 
-/** A boundary made with kubectl a moment ago may lack its namespace: it is made here, and the write done once more. */
+/** A boundary just created with kubectl may not have its namespace yet: creates it and repeats the write. */
 async function withNamespaceOf<Result>(
   services: Services,
   boundary: BoundaryRecord,
@@ -102,14 +100,14 @@ async function withNamespaceOf<Result>(
   } catch (error) {
     const isMissing = (thrown: unknown) => isKubeError(thrown, 'NotFound')
     if (!isMissing(error) && !isMissing((error as Error | undefined)?.cause)) throw error
-    // Whose it would be, only the incarnation says, which the controller gives a boundary of kubectl first of all.
+    // Only the incarnation, which the controller sets first, tells whose namespace it would be.
     if (boundary.metadata.annotations?.[INCARNATION_ANNOTATION] === undefined) throw error
     await services.namespaces.ensure(boundaryNamespaceObject(boundary))
     return write()
   }
 }
 
-/** Counts the group in the ledger of its boundary before it is made, where the number of groups is limited. */
+/** Reserves a place for the group in the ledger of its boundary, if the number of groups is limited. */
 async function underGroupQuota<Result>(
   context: GroupContext,
   boundary: BoundaryRecord,
