@@ -8,11 +8,9 @@ import { acceptAs } from './link.ts'
 type Person = Acceptor & { id: string }
 
 /**
- * The open invitations of whoever is signed in, for the account page of the identity provider: an address that was
- * verified proves as much as the link that was sent to it. So people whose organization keeps their password can accept
- * in a browser too.
- *
- * @param services what the facade works with, undefined until it is whole
+ * The open invitations of the person on the identity provider's account page: a verified address proves as much as the
+ * link that was sent to it. So people whose password is managed by their organization can also accept in a browser.
+ * @param services the services of the facade; undefined until it has started
  */
 export function invitationsOnAccountPage(services: () => Services | undefined) {
   const openTo = ({ records, clock }: Services, person: Person) => {

@@ -28,7 +28,7 @@ export function linkOf({ accounts }: Services, token: string): string {
   return `${accounts.linkBase}/invitations/${token}`
 }
 
-/** Sends the link, or returns it where no mail would take it. */
+/** Sends the link, or returns it if mail is not configured. */
 export function deliver(services: Services, invitation: InvitationRecord, boundary: string, link: string) {
   const { outbox } = services.accounts
   outbox.send(invitationMail(invitation, boundary, link))
@@ -107,13 +107,13 @@ function resolveTenant({ records, accounts }: Services, boundaryId: string): Bou
   throw new PlatformError('tenant_resolution_failed', message)
 }
 
-/** Those of the address that are over, or for what is gone. @throws PlatformError duplicate_pending if one is open */
+/** Returns ended or void invitations of the address. @throws PlatformError duplicate_pending if one is open */
 async function earlierOf(
   { services, parameters }: Context<'boundaryId', unknown, Request>,
   email: string,
 ): Promise<readonly InvitationRecord[]> {
   const { records, clock } = services
-  // Of one that says nothing of a life, nobody can tell whether it is for what is there.
+  // Without an incarnation, an invitation may still be for the present scope.
   const isForWhatIsGone = (one: InvitationRecord) =>
     one.spec.scopeIncarnation !== undefined && !isScopeThere(services, one)
   const isInTheWay = (one: InvitationRecord) => isOpen(stateAt(one.spec, clock.now())) && !isForWhatIsGone(one)
@@ -124,7 +124,7 @@ async function earlierOf(
   return earlier
 }
 
-/** The next one of the address has one name for all who invite it at once, so that the API server lets one through. */
+/** Returns the id of the next invitation, fixed so that the API server rejects concurrent duplicates. */
 function invitationId(boundaryId: string, email: string, earlier: readonly InvitationRecord[]): string {
   const names = earlier.map(({ metadata }) => metadata.name).sort()
   return uuidV5(['invitation', boundaryId, email.toLowerCase(), ...names].join('/'))
@@ -135,9 +135,8 @@ function duplicate(): PlatformError {
 }
 
 /**
- * Inviting, revoking and inviting again is sending again: an address gets no more mails so than by resends, of one
- * boundary or of one inviter.
- *
+ * Counts invitations like resends, per boundary and per inviter: revoking and inviting again must not send more mail to
+ * an address than resends may.
  * @throws PlatformError TOO_MANY_REQUESTS
  */
 function refuseFlood({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {

@@ -23,7 +23,7 @@ import type { InvitationRecord } from './record.ts'
 
 const INVITE = 'boundaries/invitations/create'
 
-/** @throws PlatformError invalid_state for an invalid scope, one outside the boundary, or one that does not suit the role */
+/** @throws PlatformError invalid_state if the scope is invalid, outside the boundary, or not allowed for the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
   const scope = parseScope(text)
   if (scope === undefined)
@@ -40,10 +40,9 @@ export function invitedScope(text: string, boundaryId: string, role: Role): Scop
 }
 
 /**
- * Nobody hands on what they do not hold. A role at the root takes the right to give roles there as well: the route asked
- * for the right to invite at the boundary only.
- *
- * @param invitee undefined for somebody who has no account yet, and so is not the caller
+ * Nobody may grant what they do not hold. A role at the root also needs the right to grant roles there, because the
+ * route only checked the right to invite at the boundary.
+ * @param invitee undefined for somebody without an account, who therefore is not the caller
  * @throws PlatformError forbidden
  */
 export function requireGrantRights(
@@ -59,7 +58,7 @@ export function requireGrantRights(
   const mayGiveAtRoot = () => services.access.isAllowed(caller.principalId, 'rbac/members/write', scope)
   if (refusal?.kind === 'RootOnly' || (scope === '/' && !mayGiveAtRoot())) throw rootOnlyRefused(role, scope)
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
-  // The route asks at the boundary: a deny may lie below it.
+  // The route checks the boundary only, and a deny may be below it.
   if (scope === '/' || services.access.isAllowed(caller.principalId, INVITE, scope)) return
   throw new PlatformError('forbidden', `The permission ${INVITE} is missing at ${scope}.`, { action: INVITE, scope })
 }
@@ -71,9 +70,8 @@ export function requireSomethingAt({ records }: Services, scope: Scope): void {
 }
 
 /**
- * What an invitation promises must still be there when it is accepted, and the inviter must still be allowed to
- * give it.
- *
+ * When an invitation is accepted, its role and scope must still exist, and the inviter must still be allowed to grant
+ * it.
  * @throws PlatformError invalid_state
  */
 export async function refuseWithoutGround(
@@ -97,7 +95,7 @@ export async function refuseWithoutGround(
     throw outdated('The person who invited you may no longer give this role')
 }
 
-/** Whether what it is for is the one that was there when it was made. */
+/** Returns whether the scope has the same incarnation as when the invitation was created. */
 export function isScopeThere(services: Services, { spec }: InvitationRecord): boolean {
   const scope = parseScope(spec.scope)
   if (scope === undefined || scope.level === 'root') return scope !== undefined
@@ -124,12 +122,12 @@ async function mayStillInvite(services: Services, inviterId: string, promised: P
   }
 }
 
-/** Where an assignment at the scope stands. */
+/** Returns the namespace of an assignment at the scope. */
 export function assignmentNamespace(scope: Scope): string {
   return scope.level === 'root' ? SYSTEM_NAMESPACE : boundaryNamespace(scope.boundaryId)
 }
 
-/** Whether the principal was given the role at the scope directly, and still has it. */
+/** Returns whether the principal was granted the role at the scope directly, and still has it. */
 export function holdsDirectly(
   services: Services,
   principalId: string,

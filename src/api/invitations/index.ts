@@ -86,13 +86,13 @@ async function revokeInvitation(context: Context) {
         return { ...spec, state: 'Revoked' }
       },
     })
-    // An accept that was cut off may have left its assignment; with the invitation that goes too.
+    // An accept that was interrupted may have left its assignment, which is deleted with the invitation.
     await takeBackAssignment(services, found, caller)
     return noContent()
   })
 }
 
-/** @throws PlatformError not_found, invalid_state, resend_limit; forbidden to who would be shown a link to what is not theirs to give */
+/** @throws PlatformError not_found, invalid_state, resend_limit; forbidden if it would show a foreign grant's link */
 async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
   const { services, caller, ifMatch, parameters } = context
   const { object: found } = await invitations.find(context)
@@ -109,7 +109,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
       const now = services.clock.now()
       const refusal = refuseResend(spec, now, services.accounts.resendLimits)
       if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
-      // The address may have got an account elsewhere, which then is the one to accept with.
+      // The address may have got an account elsewhere in the meantime, which must then be used to accept.
       const hasAccount = spec.hasAccount || (user !== undefined && user.id !== spec.accountId)
       return { ...spec, hasAccount, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
     },
@@ -119,7 +119,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   return ok(invitationDto(services, object, link), { etag: etagOf(object) })
 }
 
-/** Whoever sees the link can make the account that it is for, and have its role. @throws PlatformError forbidden */
+/** Whoever sees the link can create the account and get its role. @throws PlatformError forbidden */
 function requireOwnGift(
   services: Services,
   caller: Caller,
@@ -132,7 +132,7 @@ function requireOwnGift(
 
 export const invitationRoutes: readonly RouteDraft[] = [
   ...invitations.routes(),
-  // Not made, nor removed, as others are: the order of its checks is the interface's own, and what ends stays readable.
+  // Not part of the collection: creation has its own order of checks, and ended invitations stay readable.
   route('POST', INVITATIONS, {
     auth: action('boundaries/invitations/create'),
     further: GRANTING,

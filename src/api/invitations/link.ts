@@ -28,7 +28,7 @@ import { oneAtATime, type Turn } from '../rules/turns.ts'
 import { assignmentNamespace, outdated, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
-/** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
+/** Returns the invitation of a link token; undefined if the token is malformed, unknown or replaced. */
 async function findByToken(services: Services, token: string, fresh: boolean): Promise<InvitationRecord | undefined> {
   const read = readLinkToken(token, 2)
   const [boundaryId, name] = read?.ids ?? []
@@ -50,7 +50,7 @@ function unknownLink(): PlatformError {
   return new PlatformError('not_found', 'The link is not valid, or has been replaced by a newer one.')
 }
 
-/** The anonymous holder of a link acts as the account that it is about, or as nobody: the inviter's id is for the record. */
+/** Returns the caller for an anonymous link: the account that is invited, or else the inviter, for the record only. */
 function actorOf({ spec }: InvitationRecord): Caller {
   const principalId = spec.accountId ?? spec.invitedBy
   return { principalId, principalType: 'User', expiresAt: 0 }
@@ -60,7 +60,7 @@ function throwRefusal({ code, message }: Refusal): never {
   throw new PlatformError(code, message)
 }
 
-/** Writes down that the expiry was told, so that the next call is told of the state. */
+/** Stores that the expiry was answered, so that the next call gets the state instead. */
 async function tellExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
   await services.records.update(MemberInvitation, refOf(invitation), {
     caller,
@@ -69,7 +69,7 @@ async function tellExpiry(services: Services, invitation: InvitationRecord, call
   })
 }
 
-/** GET /invitations/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */
+/** GET /invitations/{token}. @throws PlatformError NOT_FOUND if the link can no longer be used */
 export async function showInvitation({ services, parameters }: Context<'token'>) {
   const found = await findByToken(services, parameters.token, false)
   const status = found === undefined ? undefined : stateAt(found.spec, services.clock.now())
@@ -89,9 +89,8 @@ export async function showInvitation({ services, parameters }: Context<'token'>)
 }
 
 /**
- * POST /invitations/{token}/set-password. The account is made under the id that the invitation carries, so that a call
- * that was cut off is simply made again.
- *
+ * POST /invitations/{token}/set-password. The account gets the id stored in the invitation, so that an interrupted call
+ * can be repeated.
  * @throws PlatformError not_found, expired, invalid_state, user_already_exists, password_policy
  */
 export async function setInvitationPassword(
@@ -99,7 +98,7 @@ export async function setInvitationPassword(
 ) {
   const { services, parameters } = context
   const found = await requireByToken(services, parameters.token)
-  // A form that was sent twice makes one account.
+  // A form that is submitted twice must create one account.
   return oneAtATime(services, invitationTurn(found), async () =>
     setStoredPassword(context, await requireByToken(services, parameters.token)),
   )
@@ -122,7 +121,7 @@ async function setStoredPassword(
   const { accountId } = spec
   const known = await users.findByEmail(spec.email)
   if (accountId === undefined || (known !== undefined && known.id !== accountId)) throw alreadyExists()
-  // Before the account: one that could accept nothing would only be in the way.
+  // Checked before the account is created, so that no useless account is left behind.
   await refuseWithoutGround(services, invitation, accountId)
   await requireGoodPassword(services.accounts, body.password, spec.email)
   const { firstName, lastName } = body
@@ -152,7 +151,7 @@ type Account = { id: string; email: string; firstName: string; lastName: string 
 
 async function makeAccount({ accounts }: Services, account: Account): Promise<void> {
   try {
-    // Whoever has the link has the mail: the address is verified.
+    // The link was sent to the address, so the address is verified.
     await accounts.users.create({ ...account, userName: account.email, emailVerified: true })
   } catch (error) {
     if (error instanceof IdentityProviderError && error.reason === 'NameTaken') throw alreadyExists(error)
@@ -161,9 +160,8 @@ async function makeAccount({ accounts }: Services, account: Account): Promise<vo
 }
 
 /**
- * POST /invitations/accept. The assignment comes first and has a name that follows from the invitation: a call that was
- * cut off in between is made again and meets it.
- *
+ * POST /invitations/accept. The assignment is created first, with a name derived from the invitation, so that an
+ * interrupted call can be repeated.
  * @throws PlatformError email_not_verified, not_found, email_mismatch, expired, invalid_state, in this order
  */
 export async function acceptInvitation(context: Context<string, unknown, z.output<typeof AcceptInvitationRequest>>) {
@@ -175,8 +173,8 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
 }
 
 /**
- * What becomes of an invitation, one after the other: two that accept it at once would share one assignment, and the one that
- * is refused would take it from the other.
+ * Serializes changes of an invitation: two concurrent accepts would share one assignment, which the refused one would
+ * then delete.
  */
 export function invitationTurn({ metadata }: InvitationRecord): Turn {
   return { key: `invitation ${metadata.name}`, sees: [] }
@@ -221,7 +219,7 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
       },
     )
   } catch (error) {
-    // Revoked or accepted meanwhile: what was given for nothing is taken back.
+    // The invitation was revoked or accepted in the meantime, so undo the grant.
     if (error instanceof PlatformError) {
       if (isNew) await takeBackAssignment(services, invitation, caller)
       if (hasJoined !== undefined) await services.accounts.users.leaveTenant(caller.principalId, hasJoined)
@@ -232,20 +230,20 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   return ok({ boundaryId, assignmentId: ref.name, roleDefinitionName: spec.roleDefinitionName, scope: spec.scope })
 }
 
-/** Whether the link led this person into the boundary already: of a form that is sent twice, the second comes too late. */
+/** Returns whether this person has already accepted the link, because a form may be submitted twice. */
 export async function isAcceptedBy(services: Services, token: string, principalId: string): Promise<boolean> {
   const found = await findByToken(services, token, true)
   return found?.spec.state === 'Accepted' && found.spec.acceptedBy === principalId
 }
 
-/** Where the assignment of an invitation stands; the same for every attempt to accept it. */
+/** Returns the ref of an invitation's assignment; the same for every attempt to accept it. */
 export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace: string; name: string } {
   const scope = parseScope(spec.scope)
   if (scope === undefined) throw new PlatformError('invalid_state', 'The scope of the invitation is not valid.')
   return { namespace: assignmentNamespace(scope), name: uuidV5(`invitation/${metadata.name}/${metadata.uid}`) }
 }
 
-/** Takes back what accepting gave. A concurrent revocation may have been faster. */
+/** Deletes the assignment of an invitation. A concurrent revocation may already have deleted it. */
 export async function takeBackAssignment(
   { records }: Services,
   invitation: InvitationRecord,
@@ -255,9 +253,8 @@ export async function takeBackAssignment(
 }
 
 /**
- * Whoever accepts an invitation to a boundary belongs to its tenant from then on.
- *
- * @returns the tenant, if the person did not belong to it before
+ * Makes a person who accepts an invitation a member of the boundary's tenant.
+ * @returns the tenant, unless the person was already a member
  * @throws PlatformError invalid_state
  */
 async function joinTenant(
@@ -286,7 +283,7 @@ async function assign({ records }: Services, invitation: InvitationRecord, calle
   const ref = assignmentRef(invitation)
   const { isNew } = await records.create(RoleAssignment, {
     ...ref,
-    // The inviter gave the role, not the person who accepted.
+    // The inviter granted the role, not the person who accepts.
     caller: { principalId: spec.invitedBy, principalType: 'User', expiresAt: 0 },
     spec: {
       principalId: caller.principalId,

@@ -32,7 +32,7 @@ type Shown = {
   requiresPassword: boolean
 }
 
-/** The page behind the link of an invitation: whoever has no account makes one, everybody else proves who they are. */
+/** The page of an invitation link: people without an account create one, others authenticate. */
 export const invitationPages: LinkPages = {
   path: '/invitations/:token',
   async show(services, token, browser, refused) {
@@ -61,7 +61,7 @@ async function accept(services: Services, caller: Caller, token: string, shown: 
   return page('Welcome', `${words}\n${signInLink(services)}`)
 }
 
-/** @throws PlatformError FORBIDDEN for a form that this browser was not shown */
+/** @throws PlatformError FORBIDDEN if the form was not shown to this browser */
 async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: Browser) {
   const journey = peekJourney(browser)
   if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notBegunHere()
@@ -72,7 +72,7 @@ async function sendToSignIn({ accounts }: Services, token: string, state: string
 const notBegunHere = () =>
   new PlatformError('FORBIDDEN', 'This was started in another browser, or too long ago. Try again.')
 
-/** Where people come back to who signed in to accept. The address is the same for all: what it is about is in a cookie. */
+/** The page to which people return after signing in to accept. Its URL is fixed; the invitation is in a cookie. */
 export const signedInPages: LinkPages = {
   path: SIGNED_IN_PATH.replace(/[^/]+$/, ':token'),
   async show(services, _token, browser) {
@@ -115,7 +115,7 @@ async function formFor(
   token: string,
   { browser, refused }: { browser: Browser; refused: Refused | undefined },
 ): Promise<string> {
-  // Password managers keep a password by it.
+  // Lets password managers store the password with the address.
   const address = { name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', fixed: email }
   if (requiresPassword) {
     const names = [
@@ -127,7 +127,7 @@ async function formFor(
     return `${rules}\n${formOf([...names, newPassword], 'Make my account and join', refused)}`
   }
   const { isPassword, users, browserSignIn } = services.accounts
-  // No password of theirs is known here: they sign in where it is.
+  // Passwords are managed elsewhere, so people sign in there.
   if (browserSignIn !== undefined) {
     const journey = browserSignIn.begin(token)
     keepJourney(browser, journey)

@@ -54,7 +54,7 @@ export const PublicInvitationDto = namedRecord('PublicInvitationDto', {
   requiresPassword: z.boolean(),
 })
 
-/** Of an account that is made now: there is no name before, and the identity provider takes any. */
+/** Stricter than for existing accounts, because the identity provider itself accepts any name. */
 const NewName = PersonName.refine((text) => isShown(SHOWN_NAME, text), SHOWN_NAME.message)
 export const SetInvitationPasswordRequest = strictRecord('SetInvitationPasswordRequest', {
   password: z.string().max(10_000),
@@ -81,7 +81,7 @@ function iso(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : timestamp(milliseconds)
 }
 
-/** @param link only for the inviter, and only if no mail takes it to the invited person */
+/** @param link only for the inviter, and only if mail is not configured */
 export function invitationDto(
   { clock, accounts }: Services,
   { metadata, spec }: InvitationRecord,

@@ -19,7 +19,7 @@ declare module '../http/context.ts' {
   interface Services {
     readonly managedIdentities: {
       readonly secrets: SecretReader
-      /** Where identities sign in. */
+      /** Where identities get their tokens. */
       readonly signIn: { readonly tokenUrl: string; readonly audience: string; readonly realm: string }
     }
   }
@@ -36,7 +36,7 @@ export const ManagedIdentityCredentialsDto = namedRecord('ManagedIdentityCredent
   secretVersion: z.int(),
 })
 
-/** @throws PlatformError INVALID_STATE while the secret that was asked for is not there */
+/** @throws PlatformError INVALID_STATE while the requested secret version does not exist */
 export async function readCredentials(
   context: Context,
   object: IdentityRecord,
@@ -51,7 +51,7 @@ export async function readCredentials(
   const clientSecret = secretText(found, CLIENT_SECRET_KEY) ?? ''
   if (clientSecret === '') throw notReady(object)
   const body = { clientId, clientSecret, ...signIn, expiresAt: null, secretVersion }
-  // Secrets must not stay in caches on the way.
+  // Prevents caches on the way from storing secrets.
   return ok({ grantType: 'client_credentials', ...body }, { headers: { 'cache-control': 'no-store' } })
 }
 
@@ -62,7 +62,7 @@ function notReady(object: IdentityRecord): PlatformError {
   return invalidState(object, why)
 }
 
-/** Asks for a new secret and waits a moment for it. The old one stops working when the new one is in force. */
+/** Requests a new secret and waits briefly for it. The old one stops working when the new one takes effect. */
 export async function rotateCredentials(context: Context, object: IdentityRecord): Promise<IdentityRecord> {
   const { records } = context.services
   const ref = refOf(object)

@@ -33,9 +33,8 @@ const ProvisionRequest = strictRecord('ProvisionRequest', {
 type ProvisionRequest = z.output<typeof ProvisionRequest>
 
 /**
- * Past the cache: the resource may have been made a moment ago through another replica.
- *
- * @throws PlatformError REFERENCE_NOT_FOUND unless the live resource of that name and type has this uid
+ * Bypasses the cache, because another replica may have just created the resource.
+ * @throws PlatformError REFERENCE_NOT_FOUND unless a live resource of that name and type has this uid
  */
 async function requireWorkload(
   kinds: readonly AnyKind[],
@@ -64,7 +63,7 @@ async function provision(
     spec.resourceName === body.resourceName &&
     spec.resourceType === body.resourceType
   const present = services.records.peekAll(ManagedIdentity, { namespace }).find(isSame)
-  // The controller sees to it that there is none without its resource.
+  // The controller deletes identities whose resource is gone.
   if (present !== undefined) {
     refuseWhileDeleting(present)
     return { object: present, isNew: false }
@@ -75,13 +74,13 @@ async function provision(
     name: managedIdentityId(namespace, body.resourceUid),
     spec: body,
     caller,
-    // From the first moment: one deleted before its controller saw it would leave its service account behind.
+    // Set at creation: an identity deleted before its controller saw it would leave its service account behind.
     finalizers: [FINALIZER],
     isSame,
   })
 }
 
-/** @param kinds in which the collections that run code are looked for */
+/** @param kinds the kinds to search for the collections that run code */
 function identitiesOf(kinds: readonly AnyKind[]) {
   return collection(ManagedIdentity, {
     path: '{B}/resourcegroups/{resourceGroup}/providers/identity/managedidentities',

@@ -34,7 +34,7 @@ export const ManagedIdentityDto = namedRecord('ManagedIdentityDto', {
 })
 export type ManagedIdentityDto = z.output<typeof ManagedIdentityDto>
 
-/** Made with kubectl a moment ago: the controller has not given it its incarnation yet, and so no principal. */
+/** For an identity just created with kubectl: until the controller sets its incarnation, it has no principal. */
 const NO_PRINCIPAL = '00000000-0000-0000-0000-000000000000'
 
 export function principalOf(identity: IdentityRecord): string {
@@ -46,17 +46,17 @@ function stateIn({ status }: Summary): (typeof IDENTITY_STATES)[number] {
   return status === 'Running' ? 'Ready' : 'Provisioning'
 }
 
-/** Whether the credentials of the version that was asked for work. */
+/** Returns whether the credentials of the requested version work. */
 export function isReady(object: IdentityRecord): boolean {
   const { metadata, status } = object
-  // Its secret works on while a change of something else is carried out.
+  // Uses the stored status, because the secret keeps working while another change is reconciled.
   const state = stateIn(summarize(status, metadata.deletionTimestamp !== undefined))
   return state === 'Ready' && object.status?.secretVersion === object.spec.secretVersion
 }
 
 type Role = ManagedIdentityDto['roleAssignments'][number]
 
-/** The assignments of each principal that the boundary or the root names, looked up once for a whole list. */
+/** Returns the assignments in the boundary and at the root by principal, computed once for a whole list. */
 export function rolesByPrincipal(services: Services, boundaryNamespace: string): ReadonlyMap<string, readonly Role[]> {
   const roles = new Map<string, Role[]>()
   for (const namespace of [boundaryNamespace, SYSTEM_NAMESPACE]) {
@@ -69,7 +69,7 @@ export function rolesByPrincipal(services: Services, boundaryNamespace: string):
   return roles
 }
 
-/** What a record shows beside the spec. */
+/** Returns the fields of a record that are not in the spec. */
 export function shownOf(object: IdentityRecord, services: Services, roles: ReadonlyMap<string, readonly Role[]>) {
   const principalId = principalOf(object)
   const client = services.records.peek(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: principalId })

@@ -18,7 +18,7 @@ import {
 } from '../people/passwordRecord.ts'
 import { confirmReset, endResets, requestReset, showReset } from './reset.ts'
 
-/** How long ago a person may have signed in (interface section 8). */
+/** The maximum age of the sign-in, in milliseconds (interface section 8). */
 const SIGN_IN_AGE = 300_000
 
 /**
@@ -53,7 +53,7 @@ async function setPassword(services: Changing, user: UserRecord, password: strin
   await services.accounts.users.setPassword(user.id, password, { keepSession })
 }
 
-/** The same for the account page of the identity provider, which tells a person why a password is refused. */
+/** For the account page of the identity provider; returns why a password is refused. */
 export function onAccountPage(services: Changing) {
   return async ({ id }: { id: string }, password: string, keepSession: string | undefined) => {
     const user = await services.accounts.users.find(id)

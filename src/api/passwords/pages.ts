@@ -6,7 +6,6 @@ import { formOf, type LinkPages, newPassword, rulesList, signInLink } from '../p
 import { PasswordResetConfirmRequest } from '../people/passwordRecord.ts'
 import { confirmReset, showReset } from './reset.ts'
 
-/** The page behind the link of a password reset. */
 export const resetPages: LinkPages = {
   path: '/identity/password-reset/:token',
   async show(services, token, _browser, refused) {

@@ -20,9 +20,8 @@ const namespace = SYSTEM_NAMESPACE
 type ResetRecord = RecordOf<typeof PasswordReset>
 
 /**
- * POST /identity/password-reset. The answer is given before the address is looked at, so that neither its content nor its
- * time tells whether there is an account.
- *
+ * POST /identity/password-reset. Answers before looking up the address, so that neither content nor timing reveals
+ * whether there is an account.
  * @throws PlatformError REQUEST_FAILED for too many requests from one client
  */
 export function requestReset(context: Context<string, unknown, z.output<typeof PasswordResetRequest>>) {
@@ -60,7 +59,7 @@ function callerFor(userId: string): Caller {
   return { principalId: userId, principalType: 'User', expiresAt: 0 }
 }
 
-/** Undefined for links that are malformed, unknown or used. */
+/** Returns undefined for links that are malformed, unknown or used. */
 async function findReset({ records }: Services, token: string, fresh: boolean): Promise<ResetRecord | undefined> {
   const read = readLinkToken(token, 1)
   const [name] = read?.ids ?? []
@@ -74,7 +73,7 @@ function isExpired({ clock }: Services, { spec }: ResetRecord): boolean {
   return Date.parse(spec.expiresAt) <= clock.now()
 }
 
-/** The links that are open for a person end with the password that they would have replaced. */
+/** Deletes the open reset links of a person whose password has changed. */
 export async function endResets(
   { records }: Pick<Services, 'records'>,
   userId: string,
@@ -88,7 +87,7 @@ export async function endResets(
   }
 }
 
-/** GET /identity/password-reset/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */
+/** GET /identity/password-reset/{token}. @throws PlatformError NOT_FOUND if the link can no longer be used */
 export async function showReset({ services, parameters }: Context<'token'>) {
   const found = await findReset(services, parameters.token, false)
   if (found === undefined || isExpired(services, found)) throw notFound('The link')
@@ -96,9 +95,8 @@ export async function showReset({ services, parameters }: Context<'token'>) {
 }
 
 /**
- * POST /identity/password-reset/{token}. The link is marked as used before the password is set: of two calls at once one
- * is refused. A call that is cut off in between has used the link up; the person asks for another.
- *
+ * POST /identity/password-reset/{token}. Marks the link as used before setting the password, so that of two concurrent
+ * calls one is refused. An interrupted call has used up the link; the person requests another.
  * @throws PlatformError not_found, expired, password_policy
  */
 export async function confirmReset(context: Context<'token', unknown, z.output<typeof PasswordResetConfirmRequest>>) {
@@ -109,7 +107,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   if (isExpired(services, found)) throw new PlatformError('expired', 'The link has expired: ask for a new one.')
   const { userId, email } = found.spec
   const user = await users.find(userId)
-  // The address may meanwhile belong to somebody else, and the id to a recreated account.
+  // The address may belong to somebody else by now, and the id to a recreated account.
   const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
   if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
@@ -127,13 +125,13 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   )
   await endResets(services, userId, found.metadata.name)
   await users.setPassword(userId, body.password)
-  // Whoever reads the mail has the address.
+  // The link was sent to the address, so the address is verified.
   if (!user.emailVerified) await users.update(userId, { emailVerified: true })
   return ok({ signInUrl })
 }
 
 function isYounger({ createdAt }: UserRecord, { metadata }: ResetRecord): boolean {
-  // The API server tells creation to the second.
+  // The API server stores creation times in seconds.
   return Math.floor(createdAt / 1000) * 1000 > Date.parse(metadata.creationTimestamp ?? '')
 }
 

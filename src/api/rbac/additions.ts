@@ -5,7 +5,7 @@ import { roleAssignments } from './roleAssignments.ts'
 import { roleDefinitionRoutes } from './roleDefinitions.ts'
 import { tenants } from './tenants.ts'
 
-/** What authorization has beyond the interface: reading back and correcting what the interface lets one make. */
+/** Routes beyond the interface, which read and change what the interface can only create. */
 export const additionalAuthorizationRoutes: readonly RouteDraft[] = [
   ...roleDefinitionRoutes,
   ...roleAssignments.routes(),

@@ -15,7 +15,7 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 
 const CHECKS_MAX = 100
 
-/** Whatever its assignments say, a principal that cannot sign in may do nothing. */
+/** A principal that cannot sign in may do nothing, whatever its assignments. */
 const PRINCIPAL_REASONS = ['PrincipalDisabled', 'PrincipalNotFound'] as const
 const REASONS = [
   'AllowedByAssignment',
@@ -35,7 +35,7 @@ const AccessCheck = strictRecord('AccessCheck', {
 const CheckAccessRequestDto = strictRecord('CheckAccessRequestDto', {
   principalId: Uuid.nullish().describe('The caller when absent'),
   checks: z.array(AccessCheck).min(1).max(CHECKS_MAX).optional(),
-  // The single form.
+  // The form for a single check.
   action: AccessCheck.shape.action.optional(),
   isDataAction: AccessCheck.shape.isDataAction,
   scope: AccessCheck.shape.scope,
@@ -66,9 +66,9 @@ export const CheckAccessResultDto = namedRecord('CheckAccessResultDto', {
 type Check = { action: string; scope: string }
 
 /**
- * The questions of a body, each with its scope written out.
- *
- * @throws PlatformError BAD_REQUEST naming each field: both forms or neither, unknown actions, scopes outside the boundary
+ * Returns the checks in a body, with their scopes filled in.
+ * @throws PlatformError BAD_REQUEST naming each field: both forms or neither, unknown actions, scopes outside the
+ * boundary
  */
 export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[] {
   const { checks, action, isDataAction, scope } = body
@@ -108,7 +108,7 @@ function scopeErrors(text: string | null | undefined, boundaryId: string, path: 
   return [{ field, message: 'lies outside the boundary of the request' }]
 }
 
-/** Why the principal may do nothing at all; undefined for one that can act. */
+/** Returns why the principal may do nothing at all; undefined if it can act. */
 async function principalRefusal(
   services: Services,
   caller: Caller,
@@ -117,7 +117,7 @@ async function principalRefusal(
 ): Promise<(typeof PRINCIPAL_REASONS)[number] | undefined> {
   // The caller's token was verified for this request.
   if (principalId === caller.principalId) return undefined
-  // Of a stranger whom nothing lets into the boundary it is not told that they exist.
+  // Does not reveal that a principal without access to the boundary exists.
   const { everywhere, boundaryIds } = services.access.boundariesOf(principalId)
   const reaches = everywhere || boundaryIds.includes(boundaryId)
   const known = reaches
@@ -142,7 +142,7 @@ function resultOf(check: Check, { allowed, reason, decidedBy }: Answer): z.outpu
   }
 }
 
-/** @throws PlatformError NOT_FOUND, FORBIDDEN (somebody else's rights), BAD_REQUEST */
+/** @throws PlatformError NOT_FOUND, FORBIDDEN (permissions of somebody else), BAD_REQUEST */
 async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRequest>) {
   const { services, caller, body, parameters } = context
   const { access, clock } = services

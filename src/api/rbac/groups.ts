@@ -58,7 +58,7 @@ const UpdateBoundaryGroupRequest = strictRecord('UpdateBoundaryGroupRequest', {
   description: Description.nullish(),
   memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
 })
-/** Null is read, so that it can be refused: a group has a name. */
+/** Null is accepted here, so that it can be refused with a better message: a group must have a name. */
 const DocumentedUpdate = withRepeated(
   strictRecord('UpdateBoundaryGroupRequest', {
     ...UpdateBoundaryGroupRequest.shape,
@@ -68,7 +68,7 @@ const DocumentedUpdate = withRepeated(
 )
 type Change = Context<string, unknown, z.output<typeof UpdateBoundaryGroupRequest>>
 
-/** The role that each group holds at the boundary itself, the first by name of several. */
+/** Returns the role that each group has at the boundary itself; of several, the first by name. */
 function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHome) {
   const roles = new Map<string, string>()
   for (const assignment of services.records.peekAll(RoleAssignment, { namespace })) {
@@ -82,7 +82,7 @@ function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHom
 
 type Create = Context<string, unknown, z.output<typeof CreateBoundaryGroupRequest>>
 
-/** Giving a role to a group gives it to its members. @throws PlatformError unknown_role, forbidden */
+/** A role of a group is granted to all its members. @throws PlatformError unknown_role, forbidden */
 function roleToGive({ services, caller, body }: Create, boundaryId: string): Role | undefined {
   if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
   const scope = boundaryScope(boundaryId)
@@ -102,8 +102,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
   return oneAtATime(services, boundaryTurn(boundaryId), async () => {
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
-    // The assignment first: of a group that is not there it grants nothing, and a group without its role would be no
-    // answer to the request.
+    // The assignment first: without its group it grants nothing, but a group without its role was not requested.
     const scope = boundaryScope(boundaryId)
     const grant = { principalId: id, principalType: 'Group' as const, scope }
     const assignment = role === undefined ? undefined : await writeAssignment(services, caller, { ...grant, role })
@@ -137,9 +136,8 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
 }
 
 /**
- * Its assignments go first, so that no assignment of nobody is left behind.
- *
- * @returns that If-Match was compared
+ * Deletes its assignments first, so that none is left without a principal.
+ * @returns true: If-Match has been checked
  * @throws PlatformError forbidden, last_owner, lockout, CONFLICT
  */
 async function beforeRemoval(
@@ -155,7 +153,7 @@ async function beforeRemoval(
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
   await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
-  // Before anything is taken: who saw another version is refused, and so asked for nothing.
+  // Before anything is removed, so that a request refused for a stale version changes nothing.
   refuseStale([group], ifMatch)
   await removeAssignments(services, caller, own)
   return true

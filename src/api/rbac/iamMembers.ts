@@ -33,7 +33,7 @@ const IamMemberDto = namedRecord('IamMemberDto', {
 })
 type IamMemberDto = z.output<typeof IamMemberDto>
 
-/** People and service accounts with an assignment in the boundary or in a group of it; inherited ones only beside those. */
+/** Returns people and service accounts with an assignment or a group here. Inherited ones alone do not count. */
 async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]> {
   const { services, parameters } = context
   const { boundaryId } = parameters
@@ -68,11 +68,10 @@ async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]>
 }
 
 /**
- * Takes every assignment, membership and open request in the boundary from a person.
- *
- * Many objects stand behind a row: If-Match names a version of one of them.
- *
- * @throws PlatformError NOT_FOUND (not a member), CONFLICT, forbidden (leaving a group would shed one's own deny), last_owner
+ * Removes every assignment, membership and open request of a person in the boundary. A row stands for many objects:
+ * If-Match names a version of one of them.
+ * @throws PlatformError NOT_FOUND (not a member), CONFLICT, forbidden (leaving a group would evade a deny of their
+ * own), last_owner
  */
 async function removePerson({ services, caller, ifMatch, parameters }: Context<'boundaryId' | 'userId'>) {
   const { boundaryId, userId } = parameters
@@ -107,7 +106,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
   })
 }
 
-/** The memberships once somebody is taken out of these groups of the boundary. */
+/** Returns the memberships without a person in these groups of the boundary. */
 function withoutMember(
   memberships: Memberships,
   groups: readonly { metadata: { name: string } }[],
@@ -124,8 +123,8 @@ function withoutMember(
 }
 
 /**
- * What could still become an assignment goes before the assignments: open requests, and open invitations to the address
- * of the person, with whose links they would be back at once.
+ * Withdraws what could still become an assignment, before the assignments are removed: open requests, and open
+ * invitations to the person's address, which would let them return at once.
  */
 async function withdrawRequests(
   { records, principals, clock }: Context['services'],

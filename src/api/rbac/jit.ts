@@ -67,7 +67,7 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
   return services.access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
 }
 
-/** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
+/** @throws PlatformError BAD_REQUEST if the scope is invalid, outside the boundary or does not exist */
 function lifeAt(services: Services, text: string, boundaryId: string): string {
   const incarnation = incarnationAt(services, readScope(services, text, boundaryId))
   if (incarnation === undefined) throw nothingAtScope()
@@ -101,7 +101,7 @@ function notPending(request: JitRecord, now: number): PlatformError {
 
 type Decide = Context<string, unknown, z.output<typeof JitDecisionRequest> | undefined>
 
-/** What both decisions ask for: another person than the requester, who could give the role themselves. */
+/** Checks that apply to both decisions: the caller is not the requester, and could grant the role. */
 async function decidable(context: Decide): Promise<{ request: JitRecord; home: BoundaryHome }> {
   const { services, caller } = context
   const { object: request, home } = await jitRequests.find(context as Context)
@@ -129,7 +129,7 @@ async function decide(context: Decide, request: JitRecord, decision: 'Approved' 
     change: (stored) => {
       refuseWhileDeleting(stored)
       const now = services.clock.now()
-      // Somebody else may have decided, or the requester cancelled, since we looked.
+      // The request may have been decided or cancelled in the meantime.
       if (jitState(stored, now) !== 'Pending') throw notPending(stored, now)
       const decisionReason = body?.reason ?? undefined
       return { ...stored.spec, decision, decidedAt: timestamp(now), decidedBy: caller.principalId, decisionReason }
@@ -139,8 +139,7 @@ async function decide(context: Decide, request: JitRecord, decision: 'Approved' 
 }
 
 /**
- * The decision first: it is what the controller makes the assignment from, should this process stop here.
- *
+ * Stores the decision first: the controller creates the assignment from it if this process stops here.
  * @throws PlatformError NOT_FOUND, self_approval, invalid_state, unknown_role, forbidden, principal_not_found
  */
 async function approve(context: Decide) {
@@ -175,7 +174,7 @@ async function deny(context: Decide) {
   return jitRequests.show(context as Context, await decide(context, request, 'Denied'), home)
 }
 
-/** Takes a request back, or ends the role at once. @throws PlatformError NOT_FOUND, FORBIDDEN, invalid_state */
+/** Withdraws a request, or ends the role at once. @throws PlatformError NOT_FOUND, FORBIDDEN, invalid_state */
 async function endRequest(context: Context) {
   const { services, caller, ifMatch } = context
   const { object: request, home } = await jitRequests.find(context)
@@ -197,7 +196,7 @@ async function endRequest(context: Context) {
     },
   )
   const name = jitAssignmentName(request)
-  // The controller may have been first.
+  // The controller may already have deleted it.
   await services.records.remove(RoleAssignment, { namespace, name }, { caller }).catch(alreadyGone)
   return noContent()
 }
@@ -209,7 +208,7 @@ const jitRequests = collection(JitRequest, {
   home: inVisibleBoundary,
   keyOf: 'name',
   isFresh: true,
-  // Others than holders of rbac/members/read see their own.
+  // Without rbac/members/read, callers see only their own requests.
   holds: ({ spec }, { boundaryId }, context) =>
     spec.principalId === context.caller.principalId || mayReadAll(context, boundaryId),
   may: {
@@ -251,13 +250,13 @@ const jitRequests = collection(JitRequest, {
   create: {
     summary: 'Request a role for a limited time',
     body: CreateJitRequest,
-    // What is open is read from the API server.
+    // `sees` is empty, because open requests are read from the API server.
     turn: ({ boundaryId }, { caller }) => ({
       key: `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
       sees: [],
     }),
     toSpec: requestSpec,
-    // From the first moment: the role that an approval gives ends with the request.
+    // Set at creation: deleting the request must end the role that its approval granted.
     options: { finalizers: [FINALIZER] },
   },
 })
@@ -277,7 +276,7 @@ export const jitRoutes: readonly RouteDraft[] = [
   ...jitRequests.routes(),
   decision('approve', 'Approve a request: give the role for the requested time', approve),
   decision('deny', 'Reject a request for a role', deny),
-  // A request stays when it is ended, so that one can read what became of it: no removal of the object.
+  // Not a removal of the object: ended requests stay readable.
   route('DELETE', jitRequests.itemPath, {
     auth: asking('the action `rbac/members/write` at the boundary for requests of others than the caller'),
     summary: 'Withdraw a request, or end the role at once',

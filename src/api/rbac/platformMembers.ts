@@ -48,7 +48,7 @@ const PlatformMemberDto = namedRecord('PlatformMemberDto', {
 
 type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
 
-/** The role of the request, where the caller may give it at the root. @throws PlatformError unknown_role, forbidden */
+/** Returns the requested role if the caller may grant it at the root. @throws PlatformError unknown_role, forbidden */
 function roleToGive({ services, caller, body }: Add): Role | undefined {
   if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
   const role = findRole(services, body.roleDefinitionName)
@@ -96,7 +96,7 @@ function noTenant(tenantId: string): PlatformError {
   return new PlatformError('tenant_not_found', `Tenant "${tenantId}" was not found.`, { tenantId })
 }
 
-/** @param role that the person does not hold yet */
+/** @param role that the person does not have yet */
 async function takeIn(context: Add, role: Role | undefined) {
   const { services, caller, body } = context
   const { userId: principalId, tenantId } = body
@@ -107,7 +107,7 @@ async function takeIn(context: Add, role: Role | undefined) {
   return { given, isChanged }
 }
 
-/** People whom the identity provider keeps have no record of ours. */
+/** People of an external identity provider have no PlatformUser. */
 async function joinTenant({ services, caller, body }: Add): Promise<{ isChanged: boolean }> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: body.userId }
   if (services.records.peek(PlatformUser, ref) === undefined) {
@@ -127,7 +127,7 @@ function alreadyMember(userId: string, tenantId: string): PlatformError {
   })
 }
 
-/** Ends the membership, and the root assignments that were made with it. @throws PlatformError NOT_FOUND, last_owner */
+/** Ends the membership and the root assignments granted with it. @throws PlatformError NOT_FOUND, last_owner */
 async function removePlatformMember({ services, caller, ifMatch, parameters }: Context<'userId' | 'tenantId'>) {
   const { userId, tenantId } = parameters
   const user = (await services.principals.find([userId])).get(userId)
@@ -143,7 +143,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
     refuseStale(made, ifMatch)
     const after = { removed: new Set(made.map(assignmentIdOf)) }
     await refuseUngoverned(services, ROOT_SCOPE, after, 'last_owner', { userId })
-    // The rights first: who fails half way through must not keep them.
+    // Assignments first, so that a failure half way does not leave them in place.
     await removeAssignments(services, caller, made)
     const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
     if (services.records.peek(PlatformUser, ref) === undefined) {

@@ -19,7 +19,7 @@ const AuthorizationPurgeResult = namedRecord('AuthorizationPurgeResult', {
   groups: z.int(),
 })
 
-/** Removes all objects of a kind in a boundary. What somebody else removed meanwhile is not counted. */
+/** Removes all objects of a kind in a boundary. Objects that are already gone are not counted. */
 export async function removeAll(services: Services, caller: Caller, kind: AnyKind, namespace: string): Promise<number> {
   let count = 0
   for (const { metadata } of await services.records.list(kind, { namespace }, { fresh: true })) {
@@ -42,7 +42,7 @@ export const purgeRoutes: readonly RouteDraft[] = [
       const namespace = boundaryNamespace(boundaryId)
       return oneAtATime(services, boundaryTurn(boundaryId), async () => {
         const remove = (kind: AnyKind) => removeAll(services, caller, kind, namespace)
-        // Requests and invitations before grants, so that nothing is approved in between; denies last, while somebody still has rights.
+        // Requests and invitations first, so that none is approved in between; denies last.
         const jitRequests = await remove(JitRequest)
         const invitations = await remove(MemberInvitation)
         const assignments = await remove(RoleAssignment)

@@ -44,7 +44,7 @@ function roleDto(role: Role, isBuiltIn: boolean): RoleDefinitionDto {
   }
 }
 
-/** Built-in ones are part of the program: their objects in the cluster only show them. */
+/** Built-in roles are part of the program; their objects in the cluster are copies. */
 function everyRole({ records }: Services): RoleDefinitionDto[] {
   const builtIn = new Set(BUILT_IN_ROLES.map(({ name }) => name))
   const custom = records.peekAll(RoleDefinition).filter(({ metadata }) => !builtIn.has(metadata.name))

@@ -7,7 +7,7 @@ const refused = (message: string) => refusedFields([{ field: 'scope', message }]
 
 export const nothingAtScope = () => refused('nothing exists at this scope')
 
-/** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
+/** @throws PlatformError BAD_REQUEST if the scope is invalid, outside the boundary or does not exist */
 export function readScope(services: Services, text: string, boundaryId: string): Scope {
   const scope = parseScope(text)
   if (scope === undefined) throw refused('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')

@@ -35,7 +35,7 @@ type Counts = { readonly boundaries: ReadonlyMap<string, number>; readonly users
 
 type TenantRecord = Pick<RecordOf<typeof PlatformTenant>, 'metadata'>
 
-/** How many boundaries and people belong to each of these tenants. */
+/** Returns how many boundaries and people belong to each tenant. */
 async function countsByTenant({ records, accounts }: Services, tenants: readonly TenantRecord[]): Promise<Counts> {
   const boundaries = records.peekAll(Boundary).flatMap(({ spec }) => spec.tenantId ?? [])
   const users = await accounts.users.countIn(tenants.map(({ metadata }) => metadata.name))

@@ -65,7 +65,7 @@ function targetOf({ services, caller, body }: Create): Target {
     const id = groupId ?? ''
     const groups = services.records.peekAll(PrincipalGroup).filter(({ metadata }) => metadata.name === id)
     if (groups.length === 0) throw principalNotFound(id)
-    // The people whom the issuer names get what the group holds. Of one id the controllers choose.
+    // The people whom the issuer names get what the group has. If several groups have the id, the controllers choose.
     for (const group of groups) refuseGivingGroup(services, caller, group)
     return { groupId: id }
   }
@@ -91,7 +91,7 @@ function refuseGrant(services: Services, caller: Create['caller'], role: Role, s
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
 }
 
-/** One that goes takes back what it gave, which takes moments. */
+/** A binding that is being deleted is still withdrawing what it granted. */
 const isLive = ({ metadata }: BindingRecord) => metadata.deletionTimestamp === undefined
 
 function keyOf(spec: Partial<BindingRecord['spec']>): string {
@@ -127,7 +127,7 @@ export const bindings = collection(IdpBinding, {
     summary: 'Bind a claim of an external issuer to a group or a role',
     further: GRANTING,
     body: CreateBindingRequest,
-    // What is there is read from the API server.
+    // `sees` is empty, because existing bindings are read from the API server.
     turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),
     toSpec: async (context, { tenantId }) => {
       const { issuer, claim, claimValue } = context.body

@@ -18,7 +18,7 @@ import type { ConnectionRecord, SsoServices } from './record.ts'
 export type FollowerOptions = {
   connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'list' | 'subscribe'>
   tenants: Pick<WatchCache<PlatformTenant & KubeObject>, 'get' | 'subscribe'>
-  /** Metadata of Secrets in the platform's namespace. */
+  /** Metadata of the Secrets in the platform's namespace. */
   secrets: Pick<WatchCache<KubeObject>, 'subscribe'>
   sso: Pick<SsoServices, 'federation' | 'outgoing' | 'secrets'>
   clock: Clock
@@ -27,13 +27,13 @@ export type FollowerOptions = {
 
 const FIRST_WAIT = 5_000
 const LONGEST_WAIT = 300_000
-/** Metadata changes without a word: a provider that takes other keys lets nobody in by the old ones. */
+/** Metadata can change without notice: after a rotation of its keys, a provider would let nobody in. */
 const METADATA_INTERVAL = 3_600_000
 
 /**
- * Makes an identity provider that keeps records of its own know what SsoConnection objects say, whoever wrote them. Runs
- * beside the facade, because the controllers may not read Secrets of the platform's namespace. Each replica does the
- * same, which does no harm: what is applied is the whole of what a tenant has.
+ * Propagates SsoConnection objects, whoever wrote them, to an identity provider with its own records. Runs beside the
+ * facade, because the controllers may not read Secrets in the platform's namespace. Every replica does the same, which
+ * is harmless: each applies the complete state of a tenant.
  */
 export function followConnections(options: FollowerOptions): { stop(): void; whenIdle(): Promise<void> } {
   const { connections, clock, log, sso } = options
@@ -55,7 +55,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
       later(tenantId)
     }
   }
-  /** Also of a tenant with a provider that does not answer: the others, and what was disabled or removed. */
+  /** Applies a tenant even if one of its providers does not answer: for the others, and for what was removed. */
   async function tell(object: SsoConnection & KubeObject): Promise<void> {
     const { tenant, trouble } = await federatedTenant(options, object)
     await sso.federation.apply(tenant)
@@ -65,7 +65,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_WAIT / 2) * 2, LONGEST_WAIT)
     beginIn(tenantId, wait, wait)
   }
-  /** Until something changes, or metadata may have. */
+  /** Waits until something changes, or until metadata may have. */
   function rest(tenantId: string, hasMetadata: boolean): void {
     waits.get(tenantId)?.timer.cancel()
     waits.delete(tenantId)
@@ -75,7 +75,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     waits.get(tenantId)?.timer.cancel()
     if (!isStopped) waits.set(tenantId, { wait, timer: clock.setTimeout(() => begin(tenantId), milliseconds) })
   }
-  /** One at a time for each tenant, and once more for what came in between. */
+  /** Runs one at a time per tenant, and once more for changes in between. */
   function begin(tenantId: string): void {
     if (isStopped) return
     const before = running.get(tenantId) ?? Promise.resolve()
@@ -100,7 +100,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
   }
 }
 
-/** Tells of each tenant of which something else is to be made known. @returns ends it */
+/** Reports each tenant whose state must be applied again. @returns a function that unsubscribes */
 function follow({ connections, secrets, tenants }: FollowerOptions, atOnce: (tenantId: string) => void): () => void {
   const ofConnections = connections.subscribe(
     ({ type, object, previous }) => {
@@ -108,13 +108,13 @@ function follow({ connections, secrets, tenants }: FollowerOptions, atOnce: (ten
     },
     { replay: true },
   )
-  // Another value under the same name, or one that was missing. One that goes says nothing new.
+  // A Secret was changed, or a missing one created. A deletion requires nothing.
   const ofSecrets = secrets.subscribe(({ type, object: { metadata } }) => {
     const isNamed = ({ clientSecretName }: SsoIdentityProvider) => clientSecretName === metadata.name
     const naming = connections.list().filter(({ spec }) => spec.identityProviders.some(isNamed))
     if (type !== 'removed') for (const connection of naming) atOnce(connection.metadata.name)
   })
-  // Its name is told with it.
+  // The tenant's name is part of the applied state.
   const ofTenants = tenants.subscribe(({ object, previous }) => {
     const tenantId = object.metadata.name
     const isNamedAlike = previous?.spec.displayName === object.spec.displayName
@@ -130,7 +130,7 @@ const hasLivingMetadata = (provider: SsoIdentityProvider) => {
   return enabled && metadataUrl !== undefined
 }
 
-/** Only the spec and which domains are verified matter; conditions come and go. */
+/** Compares the spec and the verified domains only, because conditions change often. */
 function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObject): boolean {
   const shape = (object: SsoConnection & KubeObject) => [object.spec, verifiedDomains(object as ConnectionRecord)]
   const isGoing = one.metadata.deletionTimestamp !== other.metadata.deletionTimestamp
@@ -139,11 +139,11 @@ function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObj
 
 type Told = {
   tenant: FederatedTenant
-  /** Why an enabled provider could not be told of. */
+  /** Why an enabled provider could not be included. */
   trouble: OutgoingError | undefined
 }
 
-/** With its secrets and with what metadata says. @throws IdentityProviderError */
+/** Returns the state of a tenant, with secrets and metadata. @throws IdentityProviderError */
 async function federatedTenant(
   { tenants, sso }: Pick<FollowerOptions, 'tenants' | 'sso'>,
   object: SsoConnection & KubeObject,
@@ -182,7 +182,7 @@ async function federatedProvider(
   if ('why' in read) throw new OutgoingError('Unreachable', `The metadata of "${provider.alias}" ${read.why}.`)
   const { endpoints: found } = read
   if (found === undefined) return { ...rest, metadata: text }
-  // What the tenant wrote counts before what the metadata says.
+  // Explicitly configured endpoints take precedence over the metadata.
   return {
     ...rest,
     issuer: provider.issuer ?? found.issuer,

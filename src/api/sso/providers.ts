@@ -23,14 +23,14 @@ import {
 } from './record.ts'
 
 const ADDRESSES = ['metadataUrl', 'issuer', 'authorizationUrl', 'tokenUrl', 'jwksUrl'] as const
-/** Where the client secret is sent, or what says where. */
+/** The fields that determine where the client secret is sent. */
 const SENT_TO = ['metadataUrl', 'tokenUrl'] as const
-/** Stands for a secret that is not written yet, while the rest is judged. */
+/** Stands for the name of a Secret that is not written yet, while the rest is checked. */
 const UNWRITTEN = 'unwritten'
-/** As many as the kind allows. */
+/** Providers per tenant, as in the schema of the kind. */
 const MOST = 20
 
-/** The connection of a tenant, made if there is none: its Secrets need an owner. */
+/** Returns the connection of a tenant, created if needed, because its Secrets need an owner. */
 export async function openConnection(
   { records }: Services,
   caller: Caller,
@@ -43,7 +43,7 @@ export async function openConnection(
   return (await records.create(SsoConnection, { ...ref, spec, caller, isSame: () => true })).object
 }
 
-/** The field of a body, which is one provider, for a field of the connection, which holds them all. */
+/** Maps a field of the connection, which has all providers, to the field of a body, which is one provider. */
 function ownField(field: string, provider: SsoIdentityProvider): string {
   const own = field.replace(/^identityProviders(\.0\.?)?/, '')
   return own || (isReachable(provider) ? 'clientId' : 'metadataUrl')
@@ -84,7 +84,7 @@ async function fetched({ sso }: Services, url: string, signal: AbortSignal): Pro
   }
 }
 
-/** @throws PlatformError NOT_FOUND, what judge throws, already_exists */
+/** @throws PlatformError NOT_FOUND, what checkProvider throws, already_exists */
 export async function createProvider(context: Context<'tenantId', unknown, CreateSsoIdentityProviderRequest>) {
   const { services, caller, body, parameters } = context
   const { tenantId } = parameters
@@ -130,7 +130,7 @@ function readProvider(
   return readChanged(SsoIdentityProvider, provider, previous)
 }
 
-/** @throws PlatformError already_exists; BAD_REQUEST if there are as many as there may be */
+/** @throws PlatformError already_exists; BAD_REQUEST if the tenant has the maximum number of providers */
 function refuseTaken(connection: ConnectionRecord | undefined, alias: string): void {
   const providers = connection?.spec.identityProviders ?? []
   if (providers.some((one) => one.alias === alias)) {
@@ -141,7 +141,7 @@ function refuseTaken(connection: ConnectionRecord | undefined, alias: string): v
   throw refusedFields([{ field: 'alias', message }])
 }
 
-/** Writes the secret first and takes it away again if the record then cannot be written. */
+/** Writes the secret first, and deletes it again if the record cannot be written. */
 async function withSecret<Result>(
   { sso, log }: Pick<Services, 'sso' | 'log'>,
   connection: ConnectionRecord,
@@ -157,7 +157,7 @@ async function withSecret<Result>(
   }
 }
 
-/** One that stays behind goes with the connection. */
+/** A Secret left behind is deleted with the connection. */
 async function dropSecret({ sso, log }: Pick<Services, 'sso' | 'log'>, name: string): Promise<void> {
   try {
     await sso.secrets.remove(name)
@@ -182,18 +182,18 @@ async function requireProvider({ services, parameters }: Context<'tenantId' | 'a
     const provider = connection?.spec.identityProviders.find((one) => one.alias === alias)
     return connection && provider && { connection, provider }
   }
-  // Another replica may just have added it.
+  // Another replica may have just added it.
   const found = (await stored(false)) ?? (await stored(true))
   if (found === undefined) throw notFound(`Identity provider "${alias.slice(0, 64)}"`)
   return found
 }
 
-/** What the patch makes of the provider, and the secret in it. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
+/** Returns the patched provider and the secret in the patch. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
 function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   const given = Object.entries(body as object).filter(([name]) => !SHOWN_FIELDS.has(name))
   const complete = completeProvider(provider)
   const { clientSecretName, ...stored } = complete
-  // These two have no default that null could set.
+  // These two have no default for null to restore.
   const patch = given.filter(([name, value]) => value !== null || (name !== 'alias' && name !== 'protocol'))
   const merged = mergePatch(stored, Object.fromEntries(patch))
   const { clientSecret, ...fields } = readChanged(PatchedProvider, merged, stored)
@@ -203,7 +203,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   }
   const next = readProvider(services, fields, clientSecretName, provider)
   const moved = SENT_TO.find((field) => next[field] !== provider[field])
-  // Else whoever may change the provider could have a secret that they cannot read sent to a host of theirs.
+  // Otherwise whoever may change the provider could have a secret that they cannot read sent to their own host.
   if (moved !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
     const message = `must be given again with another ${moved}, because it is sent there`
     throw refusedFields([{ field: 'clientSecret', message }])
@@ -211,7 +211,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   return { next, clientSecret: clientSecret ?? undefined }
 }
 
-/** @throws PlatformError NOT_FOUND, CONFLICT, what patched and judge throw */
+/** @throws PlatformError NOT_FOUND, CONFLICT, what patched and checkProvider throw */
 export async function patchProvider(context: OfAlias) {
   const { services, caller, ifMatch, parameters } = context
   const { tenantId, alias } = parameters

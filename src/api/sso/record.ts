@@ -16,14 +16,13 @@ import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, DnsRecordDto, Uuid, wholeRecord } from '../resources/dto.ts'
 import type { SsoSecrets } from './secrets.ts'
 
-/** What single sign-on works with. */
 export type SsoServices = {
   readonly federation: Federation
   readonly outgoing: OutgoingPort
-  /** Hosts that are called wherever they are. */
+  /** Hosts that may be called at any address. */
   readonly allowedHosts: readonly string[]
   readonly secrets: SsoSecrets & SecretReader
-  /** Of the platform's own tokens; redirect addresses stand below it. */
+  /** The issuer of the platform's own tokens; redirect URIs are below it. */
   readonly issuer: string
 }
 
@@ -98,14 +97,14 @@ export const CreateSsoIdentityProviderRequest = strictRecord('CreateSsoIdentityP
 })
 export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentityProviderRequest>
 
-/** What a merge patch makes of a stored provider. */
+/** The result of a merge patch on a stored provider. */
 export const PatchedProvider = z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable })
 const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
 export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(SsoIdentityProviderDto.shape).filter((name) => !PROVIDER_FIELDS.has(name)),
 )
 
-/** @throws PlatformError NOT_FOUND for a tenant that is not there */
+/** @throws PlatformError NOT_FOUND if the tenant does not exist */
 export async function requireTenant({
   services,
   parameters,

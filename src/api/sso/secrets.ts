@@ -8,9 +8,9 @@ import { SsoConnection } from '../../crds/sso.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
-/** Client secrets of external identity providers: each stands in a Secret of its own, which the record names. */
+/** Client secrets of external identity providers, each in its own Secret, which the record names. */
 export interface SsoSecrets {
-  /** A new Secret, owned by the connection. Answers its name; the old one stays until the record names the new one. */
+  /** Creates a Secret owned by the connection, and returns its name. The old one stays until the record names it. */
   write(owner: { metadata: ObjectMeta }, clientSecret: string): Promise<string>
   remove(name: string): Promise<void>
 }
@@ -27,7 +27,7 @@ export function kubeSsoSecrets(client: Pick<KubeClient, 'create' | 'remove'>): S
           namespace: SYSTEM_NAMESPACE,
           name,
           labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
-          // It goes with the connection, whoever deletes that.
+          // Garbage-collected with the connection, whoever deletes that.
           ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }],
         },
         type: 'Opaque',
