@@ -11,7 +11,7 @@ const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 const JPEG = Buffer.from('ffd8ff', 'hex')
 const beginsWith = (bytes: Buffer, magic: Buffer) => bytes.subarray(0, magic.length).equals(magic)
 
-/** Whoever opens it must not be surprised by what it is. */
+/** Checks that the content is what its media type says, so that opening it is safe. */
 const IS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
   'image/png': (bytes) => beginsWith(bytes, PNG),
   'image/jpeg': (bytes) => beginsWith(bytes, JPEG),

@@ -26,7 +26,7 @@ declare module '../http/context.ts' {
 
 const HOUR = 3_600_000
 const REPORTS_AN_HOUR = 10
-/** Of one person, closed ones included, until an administrator deletes some: each holds up to a megabyte. */
+/** Reports per person, closed ones included, until an administrator deletes some: each may hold up to a megabyte. */
 const REPORTS_MAX = 100
 
 const Attachment = strictRecord('BugAttachment', {
@@ -56,10 +56,10 @@ const BugReportDto = namedRecord('BugReportDto', {
 
 type Report = RecordOf<typeof BugReport>
 
-/** Names that administrators choose have no number. */
+/** Returns 0 for a name that an administrator chose, which has no number. */
 const numberOf = ({ metadata: { name } }: Report) => Number(/^bug-([1-9][0-9]{0,8})$/.exec(name)?.[1] ?? 0)
 
-/** One at a time, so that numbers and limits hold over replicas. */
+/** Runs one at a time, so that numbers and limits hold across replicas. */
 function submit(context: Context<string, unknown, Submitted>) {
   const { services, body } = context
   const attached = readAttachments(body.attachments ?? [])
@@ -123,7 +123,7 @@ async function store(context: Context<string, unknown, Submitted>, name: string,
   return object
 }
 
-/** Of a picture nobody can tell what it shows; of a text one can, beside the thread that answers others. */
+/** Redacts text, on a worker thread so that other requests are not delayed. Images cannot be redacted. */
 async function kept({ services, caller }: Context, { mediaType, bytes }: Attached): Promise<Buffer> {
   if (mediaType !== 'text/plain') return bytes
   const text = await beside(

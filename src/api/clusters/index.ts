@@ -25,7 +25,7 @@ import { type ClusterRecord, ClusterViewModel, clusterDto, usersOf } from './rec
 declare module '../http/context.ts' {
   interface Services {
     readonly clusters: {
-      /** Where agents call and how they know it; undefined if this platform takes none. */
+      /** The URL at which agents connect and its CA; undefined if this platform accepts no agents. */
       readonly gate: { readonly serverUrl: string; readonly caPem: string; readonly caFingerprint: string } | undefined
     }
   }
@@ -33,7 +33,7 @@ declare module '../http/context.ts' {
 
 const read = action('kernel/clusters/read')
 const write = action('kernel/clusters/write')
-/** Errors of the area are problem-details (interface section 7). */
+/** Errors in this area are problem details (interface section 7). */
 const errors = 'problem' as const
 const ONE = '/clusters/{clusterId}'
 
@@ -51,7 +51,7 @@ const CreateClusterRequest = withMeanings(
 )
 const UpdateClusterRequest = strictRecord('UpdateClusterRequest', {
   ...writable,
-  // A record that was read can be sent back.
+  // Read-only fields are accepted, so that a record can be sent back as read.
   ...Object.fromEntries(
     Object.entries(ClusterViewModel.shape)
       .filter(([name]) => !(name in writable))
@@ -86,7 +86,7 @@ async function find({ services, parameters, fresh }: Context): Promise<ClusterRe
 
 const shown = ({ services }: Context, cluster: ClusterRecord) => clusterDto(services, cluster)
 
-/** What a body says of a cluster; absent is the default. A cluster without a domain gets one below the platform's own. */
+/** Returns the spec for a body; absent fields get their defaults. The default domain is below the platform's own. */
 function specOf({ services }: Context, name: string, body: Writable): object {
   const { displayName, region, labels, ingressDomain, defaultStorageClass } = body
   return {
@@ -98,7 +98,7 @@ function specOf({ services }: Context, name: string, body: Writable): object {
   }
 }
 
-/** Named after its name: of two who register one name at once, the API server lets one. @throws PlatformError already-exists */
+/** Named by a hash, so that the API server rejects concurrent duplicates. @throws PlatformError already-exists */
 async function create(context: Context<string, unknown, z.output<typeof CreateClusterRequest>>) {
   const { services, caller, body } = context
   const { name } = body
@@ -150,7 +150,7 @@ async function update(context: Context<string, unknown, Record<string, unknown>>
   return ok(shown(context, object), { etag: etagOf(object) })
 }
 
-/** The platform's own has no other domain to fall back to. */
+/** The platform's own cluster has no default domain to fall back to. */
 function keepDomain({ spec }: ClusterRecord, body: Writable): Writable {
   return spec.isPlatform && !body.ingressDomain ? { ...body, ingressDomain: spec.domain } : body
 }
@@ -177,7 +177,7 @@ function refuseLocal({ spec }: ClusterRecord): void {
   throw new PlatformError('cluster-is-local', 'This is the cluster that the platform runs on; it needs no agent.')
 }
 
-/** A second revocation changes nothing, unless an agent has joined since the first. */
+/** Revoking again changes nothing, unless an agent has joined in the meantime. */
 async function revoke(context: Context) {
   refuseLocal(await find(context))
   const object = await change(context, ({ spec, status }) => {
@@ -185,9 +185,9 @@ async function revoke(context: Context) {
     const revokedAt = revokedAtOf({ spec, status })
     const isRevoked = revokedAt !== undefined && !(joinedAt > Date.parse(revokedAt))
     if (isRevoked && spec.joinTokens.length === 0) return spec
-    // One that joined in the second of the revocation before has its certificate from the next one.
+    // An agent that joined in the second of the previous revocation has a certificate dated one second later.
     const at = Math.max(context.services.clock.now(), joinedAt || 0)
-    // A token that is still out would let the very same agent in again.
+    // The agent could join again with an outstanding token.
     return { ...spec, joinTokens: [], revokedAt: timestamp(at) }
   })
   return ok(shown(context, object), { etag: etagOf(object) })

@@ -20,7 +20,7 @@ const StorageClassDto = namedRecord('ClusterStorageClass', {
   isShareable: z.boolean().nullable(),
 })
 
-/** No cluster has as many; a record may be sent back as it was read. */
+/** More than any cluster has; a bound is needed because a record may be sent back as read. */
 const MOST_LISTED = 10_000
 
 export const ClusterViewModel = namedRecord('ClusterViewModel', {
@@ -69,7 +69,7 @@ const resources = RESOURCE_KINDS.map((kind) =>
   derivedFrom(kind, (objects) => countByCluster(objects as readonly Placed[])),
 )
 
-/** What names a cluster now. A resource that names none is on the platform's own. */
+/** Counts what refers to a cluster. A resource without a cluster is on the platform's own. */
 export function usersOf({ records }: Pick<Services, 'records'>, { metadata, spec }: ClusterRecord) {
   const count = (counts: ReadonlyMap<string | undefined, number>) =>
     (counts.get(metadata.name) ?? 0) + (spec.isPlatform ? (counts.get(undefined) ?? 0) : 0)
@@ -95,10 +95,10 @@ export function clusterDto(
     labels: spec.labels,
     isDefault: spec.isPlatform,
     isLocal: spec.isPlatform,
-    // Told now: a revocation counts before a controller has seen it.
+    // Computed now, so that a revocation shows before a controller has seen it.
     status: clusterStateOf(cluster, services.clock.now()),
     agentVersion: agent?.version,
-    // Nothing is written while it is there.
+    // The time is not stored while the agent is connected.
     lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : agent?.lastSeenAt,
     capabilities: [],
     ingressDomain: spec.domain,

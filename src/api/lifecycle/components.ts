@@ -61,7 +61,7 @@ async function one(context: Context<'name'>) {
   return ok(dto, { etag: etagOf(component) })
 }
 
-/** What an installation of the newest version needs. */
+/** Returns what an installation of the newest version needs. */
 async function installSpec(context: Context<'name'>) {
   const stock = await stockOf(context)
   const component = componentOf(stock, context.parameters.name)
@@ -83,21 +83,21 @@ async function installSpec(context: Context<'name'>) {
   })
 }
 
-/** Milliseconds: registries are asked by the controllers, a few at once. */
+/** Milliseconds. The controllers query the registries, a few at a time. */
 const REFRESH_WAIT = 20_000
 
-/** Which registry, and why: only that tells whether it may answer later. */
+/** Names the registry and the cause, which tells whether a retry may help. */
 function unreachable(problems: readonly string[]): PlatformError {
   const [first = ''] = problems
   const message = `No chart registry answered. ${first} Set chartRegistryUrl to use a mirror.`
   return new PlatformError('FeedUnreachable', message, { problems: problems.slice(0, 50) })
 }
 
-/** Has the feed of every component read, and says what came of it. @throws PlatformError FeedUnreachable */
+/** Reads the feeds of all components and reports the result. @throws PlatformError FeedUnreachable */
 async function refresh(context: Context) {
   const { services, caller } = context
   const { namespace } = atPlatform()
-  // To the millisecond: two that ask within a second are two.
+  // Milliseconds, so that two requests within a second differ.
   const asked = new Date(services.clock.now()).toISOString()
   const components = (await services.records.list(PlatformComponent, { namespace }, { fresh: true })).filter(
     ({ spec }) => spec.chart !== undefined,
@@ -170,7 +170,7 @@ export const componentRoutes: readonly RouteDraft[] = [
     dto: ReleaseDto,
     answers: [404],
     columns: {
-      // As text 1.10.0 would come before 1.9.0.
+      // As text, 1.10.0 would sort before 1.9.0.
       version: text('Version', { isFiltered: false, of: orderOfRelease }),
       isInstalled: flag('Installed'),
       isSchemaBreaking: flag('Schema-breaking'),

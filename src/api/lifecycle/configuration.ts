@@ -7,13 +7,13 @@ import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
 import { putSecret } from '../../kube/putSecret.ts'
 
-/** What people gave to components: the Secret install-configuration. Each read goes to the API server. */
+/** Values that people set for components (Secret install-configuration), read from the API server each time. */
 export interface InstallConfiguration {
-  /** Without entries, and without a version, if nobody gave anything yet. */
+  /** Returns no entries and no version if nothing has been set yet. */
   read(): Promise<{ readonly version: string | undefined; readonly entries: Configuration }>
-  /** Sets entries and keeps the others. */
+  /** Sets these entries and keeps the others. */
   put(entries: Configuration): Promise<void>
-  /** Sets one entry. @returns false if it is not of that version any more */
+  /** Sets one entry. @returns false if the version has changed */
   replace(key: string, value: string, version: string): Promise<boolean>
 }
 
@@ -26,7 +26,7 @@ export function kubeInstallConfiguration(
       const found = await client.get<SecretObject>(secret, ref).catch(absent)
       return { version: found?.metadata.resourceVersion, entries: secretTexts(found?.data) }
     },
-    // It belongs to no component: what one of them leaves, the others need.
+    // The Secret has no owner, because all components share it.
     put: (entries) => putSecret(client, ref, secretData(entries)),
     async replace(key, value, resourceVersion) {
       try {

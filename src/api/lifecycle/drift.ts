@@ -45,7 +45,7 @@ const DependencyGraphDto = namedRecord('DependencyGraphDto', {
   ),
 })
 
-/** How what runs differs from what installs and rollouts wrote; a change that is under way is none. */
+/** Returns how a component differs from what installs and rollouts wrote; undefined while a change is in progress. */
 export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock: Stock): VersionDriftItem | undefined {
   if (status.state === 'Installing' || status.state === 'Upgrading') return undefined
   const running = status.installedVersion

@@ -10,5 +10,5 @@ declare module '../http/context.ts' {
   }
 }
 
-/** Components of the platform and their installs (interface section 4.21). */
+/** Platform components and their installs (interface section 4.21). */
 export const lifecycleRoutes: readonly RouteDraft[] = [...componentRoutes, ...installRoutes, ...driftRoutes]

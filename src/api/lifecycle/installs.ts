@@ -59,7 +59,7 @@ const installs = collection(ComponentInstall, {
   get: { summary: 'An installation or repair' },
 })
 
-/** The version that is asked for, as the feed has it. @throws PlatformError BAD_REQUEST */
+/** Returns the requested release from the feed. @throws PlatformError BAD_REQUEST */
 function releaseFor(
   { metadata }: ComponentRecord,
   releases: readonly ReleaseRecord[],
@@ -127,7 +127,7 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
 
 type NewInstall = { component: string; kind: 'Install' | 'Repair'; version?: string; startedBy: string }
 
-/** Stores it, if nothing else is under way. @throws PlatformError RolloutBusy */
+/** Creates the install unless something else is in progress. @throws PlatformError RolloutBusy */
 async function begin(context: Context, spec: NewInstall, before: () => Promise<void> = async () => {}) {
   const { services, caller } = context
   const object = await oneAtATime(services, LIFECYCLE_TURN, async () => {
@@ -143,7 +143,7 @@ function dtoOf(object: InstallRecord, version: string): z.output<typeof InstallD
   return { id: idIn(ComponentInstall, object.metadata), ...installFields(object, version) }
 }
 
-/** What would be answered. */
+/** Returns the record that a dry run shows. */
 function wouldBe({ services }: Context, spec: NewInstall): z.output<typeof InstallDto> {
   const metadata = {
     name: randomUUID(),

@@ -96,10 +96,10 @@ export const InstallDto = namedRecord('InstallDto', {
   canResume: z.boolean(),
 })
 
-/** Everything that records of components are made of. */
+/** The objects from which component records are computed. */
 export type Stock = { components: readonly ComponentRecord[]; releases: readonly ReleaseRecord[] }
 
-/** The release that the component has, else the newest. */
+/** Returns the installed release of the component, or else the newest. */
 export function currentRelease(component: ComponentRecord, { releases }: Stock): ReleaseRecord | undefined {
   const { name } = component.metadata
   const version = component.spec.version ?? component.status?.installedVersion
@@ -142,7 +142,7 @@ function unselectableReason({ spec, status }: ComponentRecord, newest: ReleaseRe
   return newest.spec.isSchemaBreaking ? 'SchemaBreaking' : null
 }
 
-/** What its workloads say; null where there are none to look at. */
+/** Returns the health of its workloads; null if there are none to check. */
 function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthReportDto> | null {
   const seen = status?.workloads ?? []
   if (spec.workloads.length === 0 || status?.installedVersion === undefined || status.isOutside === true) return null
@@ -170,7 +170,7 @@ export function releaseDto({ spec }: ReleaseRecord, { components, releases }: St
   })
 }
 
-/** @param version what is shown until the install has chosen one */
+/** @param version shown until the install has chosen one */
 export function installFields({ metadata, spec, status = {} }: InstallRecord, version: string) {
   const state = status.state ?? 'Queued'
   const isAsked = spec.requests.resumeAt !== undefined && spec.requests.resumeAt !== status.resumedAt

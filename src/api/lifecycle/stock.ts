@@ -6,14 +6,14 @@ import type { Context } from '../http/context.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
 import type { ComponentRecord, Stock } from './records.ts'
 
-/** Everything of the area stands there. */
+/** All objects of this area are in the platform's namespace. */
 const HERE = { namespace: atPlatform().namespace }
 
 export function idIn({ resource }: AnyKind, { name }: { name: string }): string {
   return objectId(resource, { ...HERE, name })
 }
 
-/** All objects of a kind of the platform. */
+/** Returns all objects of a kind in the platform's namespace. */
 export function all<K extends AnyKind>({ services, fresh }: Context, kind: K, now = fresh) {
   return services.records.list(kind, HERE, { fresh: now })
 }

@@ -7,10 +7,10 @@ import type { Context } from '../http/context.ts'
 import type { Turn } from '../rules/turns.ts'
 import { all, idIn } from './stock.ts'
 
-/** Of installs, rollouts and scans, over all replicas: what one decides by, none of the others changes meanwhile. */
+/** Serializes installs, rollouts and scans over all replicas, so that none changes what another decides by. */
 export const LIFECYCLE_TURN: Turn = { key: LIFECYCLE_TURN_KEY, sees: [] }
 
-/** One that has not begun yet has its turn before, too. @throws PlatformError RolloutBusy with `executionId` */
+/** A rollout that has not started counts too. @throws PlatformError RolloutBusy with `executionId` */
 export async function refuseInRollout(context: Context): Promise<void> {
   const rollout = (await all(context, RolloutExecution, true)).find(({ status }) => !isRolloutOver(status?.state))
   if (rollout === undefined) return
@@ -19,9 +19,8 @@ export async function refuseInRollout(context: Context): Promise<void> {
 }
 
 /**
- * Refuses a change while another one is under way, or waits for its turn. To be asked in LIFECYCLE_TURN.
- *
- * @param but the install that it is about
+ * Refuses a change while another one is in progress or queued. Must be called within LIFECYCLE_TURN.
+ * @param but the install to ignore
  * @throws PlatformError RolloutBusy with `installId` or `executionId`
  */
 export async function refuseWhileBusy(context: Context, but?: string): Promise<void> {

@@ -28,7 +28,7 @@ export const DocumentedModules = namedRecord('DocumentedModules', {
 })
 type DocumentedModules = z.output<typeof DocumentedModules>
 
-/** Modules of the interface (section 4.1), what they are called, and the pages of `docs/areas` that speak of each. */
+/** Modules of the interface (section 4.1), with their titles and their pages in `docs/areas`. */
 export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas: readonly string[] }>> = {
   'db-vector': { title: 'Vector databases', areas: ['vector', 'data', 'plans'] },
   'db-sql': { title: 'SQL instances', areas: ['sql', 'data', 'plans'] },
@@ -62,14 +62,14 @@ export type DocumentationFile = {
   readonly content: string
 }
 
-/** What each module serves. A path that no manifest lists does not exist, so that no request ever names a file. */
+/** The documentation of each module. Only listed paths are served, so that no request can name a file on disk. */
 export class Documentation {
   readonly #sources: ReadonlyMap<string, () => readonly DocumentationFile[]>
   readonly #modules = new Map<string, ReadonlyMap<string, DocumentationFile>>()
   readonly #encoded = new WeakMap<DocumentationFile, Promise<EncodedDocument>>()
   readonly #version: string
 
-  /** @param files by module, called when a module is first asked for: the documents of all of them take a while */
+  /** @param files by module, called at its first request, because generating all documents takes a while */
   constructor(version: string, files: Readonly<Record<string, () => readonly DocumentationFile[]>>) {
     this.#version = version
     this.#sources = new Map(Object.entries(files))
@@ -85,7 +85,7 @@ export class Documentation {
     return { version: this.#version, openApi: '/openapi.json', modules }
   }
 
-  /** Undefined for a module that does not exist. */
+  /** Returns undefined for an unknown module. */
   manifest(module: string): DocsManifestDto | undefined {
     const files = this.#filesOf(module)
     if (files === undefined) return undefined
@@ -106,7 +106,7 @@ export class Documentation {
     return this.#filesOf(module)?.get(path)
   }
 
-  /** Encoded when it is first asked for. */
+  /** Encodes a file at the first request. */
   encoded(file: DocumentationFile): Promise<EncodedDocument> {
     const known = this.#encoded.get(file)
     if (known !== undefined) return known
@@ -126,8 +126,7 @@ export class Documentation {
 }
 
 /**
- * The pages of a folder, each read once. A page that is not written yet is left out.
- *
+ * Loads the pages of a folder, each once. Missing pages are left out.
  * @param folder of the area pages, `docs/areas`
  * @param openApiOf the OpenAPI document of one module, or undefined if it has no routes
  */

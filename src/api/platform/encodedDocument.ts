@@ -6,7 +6,7 @@ import { contentTag } from '../http/etag.ts'
 
 const gzip = promisify(gzipWith)
 
-/** A text that many ask for, as it is sent. */
+/** A document that is requested often, encoded once. */
 export type EncodedDocument = { readonly plain: Buffer; readonly gzip: Buffer; readonly etag: string }
 
 export async function encoded(text: string): Promise<EncodedDocument> {
@@ -14,7 +14,7 @@ export async function encoded(text: string): Promise<EncodedDocument> {
   return { plain, gzip: await gzip(plain), etag: contentTag(plain) }
 }
 
-/** Nothing is encoded anew, and nothing sent to who has it (RFC 9110, section 13.1.2). */
+/** Returns the response, without encoding again, or 304 for a client that has it (RFC 9110, section 13.1.2). */
 export function documentAnswer(
   { plain, gzip, etag }: EncodedDocument,
   context: Pick<Context, 'header'>,
@@ -26,7 +26,7 @@ export function documentAnswer(
   return { status: 200, headers: { ...known, 'content-encoding': 'gzip' }, bytes: gzip }
 }
 
-/** Proxies that compress make a tag weak. */
+/** Compressing proxies turn a strong tag into a weak one. */
 function isKnown(tags: string | undefined, etag: string): boolean {
   return tags?.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim())) ?? false
 }

@@ -11,13 +11,13 @@ import { DateTime, HealthCheckDto } from '../resources/dto.ts'
 import { DocsManifestDto, type Documentation, DocumentedModules } from './documentation.ts'
 import { documentAnswer, type EncodedDocument } from './encodedDocument.ts'
 
-/** What the process knows of itself and of the cluster under it. */
+/** What the process knows about itself and its cluster. */
 export type Platform = {
   readonly version: string
   readonly commit: string
   /** RFC 3339. */
   readonly builtAt: string
-  /** Of the API server; empty while it has not answered yet. */
+  /** Of the API server; empty until it has answered. */
   readonly kubernetesVersion: string
   /** Drivers that are simulated. */
   readonly simulated: readonly string[]
@@ -46,7 +46,7 @@ export const VersionDto = namedRecord('VersionDto', {
   simulated: z.array(z.string()).describe('Drivers that are simulated'),
 })
 
-/** RFC 9728: a client that knows only the address of the platform learns here who issues its tokens. */
+/** RFC 9728: tells clients that only know the platform's address who issues its tokens. */
 export const ProtectedResourceDto = namedRecord('ProtectedResourceDto', {
   resource: z.string().describe('The address of the platform; a client that asked at another does not use this'),
   authorization_servers: z.array(z.string()).describe('The issuer, as OpenID Connect discovery takes it'),
@@ -86,7 +86,7 @@ async function sendWholeDocument(context: Context) {
   })
 }
 
-/** Names and states only: anybody may ask, and messages of a failing part could tell them about the inside. */
+/** Shows names and states only: the route is public, and messages could reveal internals. */
 function readiness({ services }: Context) {
   const observedAt = timestamp(services.clock.now())
   const checks = services.platform.readiness.map(({ name, isReady }) => ({
@@ -131,7 +131,7 @@ export const commonRoutes: readonly RouteDraft[] = [
   }),
 ]
 
-/** What shows a newcomer the way, without a token: nothing in it is of any tenant. */
+/** Routes for newcomers. They need no token, because they contain nothing about tenants. */
 export const additionalCommonRoutes: readonly RouteDraft[] = [
   route('GET', '/docs', {
     auth: anonymous,

@@ -7,7 +7,7 @@ import { escapeHtml, page } from '../../core/page.ts'
 import { METADATA_PATH } from '../http/protectedResource.ts'
 import type { Platform } from './index.ts'
 
-/** Pages and files of one address in a minute. The reference is six requests. */
+/** Requests per address and minute. The reference needs six. */
 const REQUESTS_PER_MINUTE = 240
 
 const LINKS = [
@@ -19,7 +19,7 @@ const LINKS = [
   { path: '/readyz', title: 'Readiness', about: 'whether requests are taken' },
 ] as const
 
-/** The renderer has no script or style of another host, and needs none inline. */
+/** The renderer needs no external and no inline scripts or styles. */
 const REFERENCE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,8 +32,8 @@ const REFERENCE_POLICY = [
 ].join('; ')
 
 /**
- * The pages of the platform itself: what this is, at `/`, and the API reference. Everybody may see them, so nothing in
- * them is of any tenant. Programs get JSON at `/`.
+ * The platform's own pages: the welcome page at `/` and the API reference. They are public, so they contain nothing
+ * about tenants. At `/`, programs get JSON.
  */
 export function platformPages(platform: Platform): RequestHandler {
   const router = express.Router({ strict: true, caseSensitive: true })
@@ -54,7 +54,7 @@ export function platformPages(platform: Platform): RequestHandler {
   }
   return (request, response, next) => {
     const path = request.url.split('?', 1)[0] ?? ''
-    // Nearly every request is for something else.
+    // Nearly all requests are for other paths.
     if (path === '/' || path === '/reference' || path.startsWith('/reference/')) router(request, response, next)
     else next()
   }
@@ -110,7 +110,7 @@ const REFERENCE_PAGE = `<!DOCTYPE html>
 </html>
 `
 
-/** Words that are paler than one can read well, what is wider than a small screen, and a choice of one server without a name. */
+/** Fixes low contrast and overflow on small screens, and hides the choice of a single unnamed server. */
 const REFERENCE_STYLE = `
 .swagger-ui .info .title small{background:#596170}
 .swagger-ui .info .title small.version-stamp{background:#466200}
@@ -123,7 +123,7 @@ const REFERENCE_STYLE = `
 @media(max-width:40rem){.swagger-ui .opblock .opblock-summary{flex-wrap:wrap}.swagger-ui .wrapper{padding:0 .5rem}}
 `
 
-/** No validator: it would send the document to another host. Tokens are forgotten with the page. */
+/** No validator, because it would send the document to another host. Tokens are not persisted. */
 const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
@@ -143,7 +143,7 @@ const REFERENCE_FILES: readonly (readonly [name: string, mediaType: string, read
   ['start.js', 'text/javascript; charset=utf-8', () => START],
 ]
 
-/** A file of the renderer, read when it is first asked for. */
+/** A file of the renderer, read at the first request. */
 function packaged(name: string): () => Buffer {
   let content: Buffer | undefined
   return () => {

@@ -1,10 +1,9 @@
 import { type EncodedDocument, encoded } from './encodedDocument.ts'
 
 /**
- * The document of everything, made when it is first asked for and kept: it takes seconds of a processor, and anybody may
- * ask. A failure is not kept.
- *
- * @param make the text, beside the main thread
+ * Generates the complete document at the first request and keeps it: it takes seconds of CPU time, and the route is
+ * public. A failure is not kept.
+ * @param make generates the text on another thread
  */
 export function wholeDocument(make: () => Promise<string>): () => Promise<EncodedDocument> {
   let made: Promise<EncodedDocument> | undefined

@@ -28,7 +28,7 @@ type Request = Context<string, unknown, z.output<typeof ArchivingClusterRequest>
 
 const errors = 'problem' as const
 
-/** A name that the API server could have: anything else must not become part of a path. */
+/** Valid object names only: other text must not become part of a path. */
 const isName = (text: string) => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(text)
 
 /** @throws PlatformError invalid-cluster, cluster-not-found */
@@ -91,7 +91,7 @@ async function suspend(context: Request) {
     suspendedBy: caller.principalId,
   }
   const all = new Set((await services.platformBackups.cluster.databases()).map(keyOf))
-  // The list has an end, and nobody resumes a database that is gone.
+  // The list is bounded, and nobody would resume a deleted database.
   const isThere = (one: { namespace: string; name: string }) => all.has(placeOf(one))
   await changeSettings(context, ({ spec }) => ({
     ...spec,

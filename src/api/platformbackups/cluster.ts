@@ -12,7 +12,7 @@ import { alreadyThere, isKubeError } from '../../kube/errors.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSchedule } from '../../kube/velero.ts'
 
-/** A Backup of Velero, with what only the platform's administrators are shown. */
+/** A Velero Backup with the fields that only platform administrators see. */
 export type PlatformBackup = Backup & {
   status?: {
     queuePosition?: number
@@ -33,25 +33,24 @@ export type Location = BackupLocation & {
 export type DatabaseBackup = KubeObject & { spec?: { cluster?: { name?: string } }; status?: { phase?: string } }
 
 /**
- * What Velero and CloudNativePG say, asked when somebody asks: it is looked at rarely, and then as it is now. Of what is not
- * installed there is nothing.
- *
+ * Reads Velero and CloudNativePG objects on demand, because they are needed rarely and then must be current. Types that
+ * are not installed have no objects.
  * @throws KubeError if the API server does not answer
  */
 export interface BackupCluster {
   schedule(): Promise<Schedule | undefined>
-  /** Velero's default location, or its only one. */
+  /** Returns Velero's default location, or its only one. */
   location(): Promise<Location | undefined>
-  /** Of the platform. */
+  /** Returns backups of the platform only. */
   backups(): Promise<PlatformBackup[]>
   restores(): Promise<Restore[]>
   definitions(): Promise<Definition[]>
   databases(): Promise<DatabaseCluster[]>
   database(ref: ObjectRef): Promise<DatabaseCluster | undefined>
   stores(): Promise<ArchiveStore[]>
-  /** Backups of databases that were taken with backups of the platform. */
+  /** Returns database backups that were taken as part of platform backups. */
   databaseBackups(): Promise<DatabaseBackup[]>
-  /** Has Velero take a backup. */
+  /** Makes Velero take a backup. */
   take(backup: KubeObject): Promise<PlatformBackup>
   /** Deletes a backup and its data in the bucket. */
   remove(backup: PlatformBackup): Promise<void>
@@ -61,7 +60,7 @@ type Client = Pick<KubeClient, 'get' | 'list' | 'create'>
 
 const READ = ['get', 'list']
 
-/** What the facade may do for it. */
+/** Returns the permissions of the facade for this. */
 export function platformBackupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: string[] }[] {
   const read = [veleroSchedule, veleroBackup, veleroLocation, veleroRestore]
   const databases = [postgresqlCluster, postgresqlBackup, barmanObjectStore]
@@ -77,7 +76,7 @@ export function platformBackupReads(): { resource: Resource; verbs: readonly str
   ]
 }
 
-/** @param velero the namespace that it is in */
+/** @param velero the namespace of Velero */
 export function createBackupCluster(client: Client, velero: string): BackupCluster {
   async function all<T extends KubeObject>(resource: Resource, options: Parameters<Client['list']>[1] = {}) {
     return (await found(() => client.list<T>(resource, options)))?.items ?? []
@@ -105,7 +104,7 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
       const ask = (name: string) => client.create(veleroDeletion, deletionOf({ ...ofVelero, name, labels }, backupName))
       if ((await ask(backupName).catch(alreadyThere)) !== undefined) return
       const before = await one<Deletion>(veleroDeletion, { ...ofVelero, name: backupName })
-      // Velero tries each request once, and keeps for a day one that it gave up, or was stopped in.
+      // Velero tries each request once, and keeps a failed or interrupted one for a day.
       if (!isWaiting(before)) await ask(`${backupName}-${randomUUID().slice(0, 8)}`)
     },
   }
@@ -126,7 +125,7 @@ function deletionOf({ labels, ...place }: Place, backupName: string): KubeObject
   }
 }
 
-/** Undefined for what is not there, the type included. */
+/** Returns undefined if the object or its type does not exist. */
 async function found<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask()

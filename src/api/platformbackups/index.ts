@@ -30,7 +30,7 @@ declare module '../http/context.ts' {
       readonly cluster: BackupCluster
       readonly targets: BackupTargets
       readonly logs: DatabaseLogs
-      /** Of freehold-system, where the key of the target is. */
+      /** Secrets in freehold-system, for the key of the target. */
       readonly secrets: SecretReader & SecretWriter & { remove(ref: ObjectRef): Promise<void> }
     }
   }
@@ -39,7 +39,7 @@ declare module '../http/context.ts' {
 const PATH = '/lifecycle/backups'
 const errors = 'problem' as const
 
-/** One at a time, so that of two who ask at once only one is answered with a backup. */
+/** Runs one at a time, so that of two concurrent requests only one gets a backup. */
 async function take(context: Context) {
   const { services, caller } = context
   const { cluster } = services.platformBackups
@@ -57,13 +57,13 @@ async function take(context: Context) {
 const inProgress = (backup: string, phase: string) =>
   new PlatformError('backup-in-progress', `Backup "${backup}" is under way (${phase}).`, { backup, phase })
 
-/** One that waits for its turn is newer than all that have begun. */
+/** A queued backup sorts as newer than all that have started. */
 function startOrLater({ startedAt, phase }: PlatformBackupRecord) {
   return startedAt ?? (isPhaseOver(phase) ? null : LATER)
 }
 const LATER = '9999-12-31T23:59:59Z'
 
-/** The interface's routes of the platform's own backups (section 4.21). */
+/** The routes of platform backups in the interface (section 4.21). */
 export const platformBackupRoutes: readonly RouteDraft[] = [
   listRoute(PATH, {
     auth: action('lifecycle/view'),

@@ -47,7 +47,7 @@ export type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
 export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBackup[]): PlatformBackupRecord {
   const { metadata, status = {} } = backup
   const { progress = {}, phase, completionTimestamp } = status
-  // Velero leaves a zero out, and counts nothing of what it did not bring to an end.
+  // Velero omits zeros, and has no counts for a backup that it did not finish.
   const none = completionTimestamp === undefined || phase === 'Failed' ? null : 0
   return {
     name: metadata.name,
@@ -95,12 +95,12 @@ export const ArchivingClusterDto = namedRecord('ArchivingClusterDto', {
 })
 export type ArchivingRecord = z.output<typeof ArchivingClusterDto>
 
-/** A database as it is told of. */
+/** A database with everything that its record shows. */
 export type SeenDatabase = {
   cluster: DatabaseCluster
-  /** What carries the marks of a suspension: the Cluster, or the resource that it is made for. */
+  /** The object with the suspension annotations: the Cluster, or the resource that it was created for. */
   marked: Pick<KubeObject, 'metadata'>
-  /** As the settings name it; undefined if they do not. */
+  /** Its entry in the settings; undefined if there is none. */
   wanted: SuspendedArchive | undefined
   figures: LogFigures | undefined
   stores: readonly ArchiveStore[]

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import type { Context } from '../http/context.ts'
 
-/** A rollout takes its snapshot to the target that it began with. @throws PlatformError rollout-in-flight */
+/** A rollout writes its snapshot to the target that it started with. @throws PlatformError rollout-in-flight */
 export async function refuseInRollout({ services }: Context): Promise<void> {
   const rollouts = await services.records.list(RolloutExecution, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
   const running = rollouts.find(({ status }) => isRolloutActive(status?.state))

@@ -32,7 +32,7 @@ const computed = ignoredFields(
   Object.keys(BackupScheduleDto.shape).filter((name) => name !== 'cron' && name !== 'ttlHours'),
 )
 const { cron, ttlHours } = PlatformBackupSettings.spec.shape.schedule.unwrap().shape
-/** As it is told; what is wrong with a field is said by the route, after it has looked for the schedule. */
+/** For documentation only: the route validates the fields itself, after it has found the schedule. */
 const UpdateBackupScheduleRequest = strictRecord('UpdateBackupScheduleRequest', {
   cron: cron.unwrap(),
   ttlHours: ttlHours.unwrap(),

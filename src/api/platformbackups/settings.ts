@@ -9,17 +9,16 @@ export type Settings = RecordOf<typeof PlatformBackupSettings>
 
 export const SETTINGS = { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME }
 
-/** What counts where nobody has said anything. */
+/** The defaults, until something is set. */
 export const DEFAULTS = PlatformBackupSettings.spec.parse({})
 
-/** From the API server: two replicas must not decide on what each remembers. */
+/** Read from the API server: replicas must not decide by stale copies. */
 export function storedSettings({ services }: Context): Promise<Settings | undefined> {
   return services.records.get(PlatformBackupSettings, SETTINGS, { fresh: true })
 }
 
 /**
- * Changes the settings, which an administrator may have deleted: then they begin anew.
- *
+ * Changes the settings, and creates them if an administrator has deleted them.
  * @throws PlatformError CONFLICT
  */
 export async function changeSettings(

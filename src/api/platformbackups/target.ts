@@ -33,7 +33,7 @@ const EXAMPLE = {
   endpoint: 'https://store.example.com',
 }
 
-/** In the order of the interface: the body, the bucket, what is stored, rollouts, who else writes. */
+/** Checks in the order of the interface: body, bucket, stored target, rollouts, concurrent writers. */
 async function put(context: Context<string, unknown, Body>) {
   const { services, ifMatch } = context
   const before = await storedSettings(context)
@@ -53,7 +53,7 @@ async function put(context: Context<string, unknown, Body>) {
 const changed = () =>
   new PlatformError('target-changed', 'Somebody else changed the settings of backups meanwhile: read them again.')
 
-/** The target without its key. */
+/** Returns the target without its key. */
 function specOf({ accessKeyId: _id, secretAccessKey: _secret, ...rest }: TargetAccess) {
   return rest
 }
@@ -71,7 +71,7 @@ function keyOf({ accessKeyId, secretAccessKey }: TargetAccess): Record<string, s
   return secretData({ [TARGET_SECRET_KEYS.id]: accessKeyId, [TARGET_SECRET_KEYS.secret]: secretAccessKey })
 }
 
-/** The key goes under the name that is not in use, so that one write, of the settings, changes everything or nothing. */
+/** The key goes to the unused of two Secret names, so that one write, of the settings, switches everything. */
 async function store(context: Context, before: Settings | undefined, access: TargetAccess): Promise<Settings> {
   const { secrets } = context.services.platformBackups
   const version = (settings: Settings | undefined) => `${settings?.metadata.uid} ${settings?.metadata.generation}`
@@ -99,7 +99,7 @@ async function shown(context: Context, settings: Settings | undefined) {
   return targetDto(context, settings, await context.services.platformBackups.cluster.location())
 }
 
-/** Never an error: what is wrong is what was asked for. */
+/** Always answers 200: the response says what is wrong with the target. */
 async function test({ services, body }: Context<string, unknown, Body>) {
   const { clock, platformBackups } = services
   const begin = clock.monotonic()

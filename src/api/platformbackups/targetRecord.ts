@@ -16,8 +16,6 @@ import { DateTime, ignoredFields, wholeRecord } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
 import type { Settings } from './settings.ts'
 
-/** Records of the target of the platform's backups, and how a body is read. */
-
 export const BackupTargetDto = namedRecord('BackupTargetDto', {
   isConfigured: z.boolean().describe('Whether Velero has anywhere to write to'),
   provider: z.string(),
@@ -38,7 +36,7 @@ export const BackupTargetDto = namedRecord('BackupTargetDto', {
 })
 type TargetRecord = z.output<typeof BackupTargetDto>
 
-/** Part of a file, one line each. */
+/** The key is stored in a file, one value per line. */
 const KeyText = z
   .string()
   .min(1)
@@ -59,7 +57,7 @@ export const BackupTargetRequest = strictRecord('BackupTargetRequest', {
 })
 
 const WRITABLE = Object.keys(BackupTargetRequest.shape)
-/** As it is told: what is missing or wrong has a code of this route's own. A record that was read can be sent back. */
+/** Accepts any text: this route has its own error code. A record can be sent back as read. */
 export const LaxTargetRequest = z.strictObject({
   ...Object.fromEntries(WRITABLE.map((name) => [name, z.string().max(65_536).nullish()])),
   forcePathStyle: z.boolean().nullish(),
@@ -96,7 +94,7 @@ export function readTarget(body: Readonly<Record<string, unknown>>): TargetAcces
   }
 }
 
-/** The end of the certificate that ends first, RFC 3339. @throws PlatformError invalid-target */
+/** Returns the earliest expiry of the certificates, RFC 3339. @throws PlatformError invalid-target */
 function expiryOf(pem: string): string {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
@@ -114,7 +112,7 @@ const NOTHING: TargetRecord = {
   ...{ status: 'Unknown', message: null, lastValidatedAt: null, source: 'Installation', rolloutId: null },
 }
 
-/** What was set here, or what Velero was installed with. */
+/** Returns the configured target, or the one that Velero was installed with. */
 export async function targetDto(
   context: Context,
   settings: Settings | undefined,
@@ -138,7 +136,7 @@ export async function targetDto(
   })
 }
 
-/** What kubectl stored may look like certificates and be none. */
+/** kubectl can store text that only looks like certificates. */
 function endOf(pem: string): string | null {
   try {
     return expiryOf(pem)

@@ -30,9 +30,8 @@ const CeilingQuery = z.object({
 })
 
 /**
- * POST /lifecycle/preflight/projector-ceiling/apply. The change is made with the caller's own token, so that the API
- * server's rule against escalation decides.
- *
+ * POST /lifecycle/preflight/projector-ceiling/apply. Uses the caller's own token, so that the escalation check of the
+ * API server applies.
  * @throws PlatformError ReleaseNotFound, forbidden
  */
 async function applyCeiling(context: Context<string, z.output<typeof CeilingQuery>>) {

@@ -38,7 +38,7 @@ function scanDto({ metadata, spec, status = {} }: ScanRecord): z.output<typeof P
   }
 }
 
-/** The next one of the clock is stored beforehand, and is none yet. */
+/** The next scheduled scan is created in advance and does not count before it is due. */
 const isDue = ({ spec }: ScanRecord, now: number) => spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
 const isRunning = (scan: ScanRecord, now: number) =>
   isDue(scan, now) && (scan.status?.state === undefined || scan.status.state === 'Running')
@@ -92,7 +92,7 @@ const PlatformDriftAdoptionDto = namedRecord('PlatformDriftAdoption', {
 const refused = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdoptable', message: string) =>
   new PlatformError(code, message)
 
-/** In the order of the interface. @throws PlatformError AcknowledgementRequired, ScanStale, NotAdoptable, RolloutBusy, DriftChanged, ConfigChanged */
+/** @throws PlatformError AcknowledgementRequired, ScanStale, NotAdoptable, RolloutBusy, DriftChanged, ConfigChanged */
 async function adopt(context: Context<string, unknown, Adopt>) {
   const { services, body } = context
   const { configKey } = body
@@ -134,7 +134,7 @@ async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> 
   throw refused('ScanStale', 'scanId must name the scan that finished last.')
 }
 
-/** The value itself, which no record holds. @throws PlatformError DriftChanged */
+/** Returns the secret value, which records do not contain. @throws PlatformError DriftChanged */
 async function secretOf(
   { services }: Context,
   item: { kind: string; namespace: string; name: string; field: string },

@@ -26,7 +26,7 @@ const CreateExecutionRequest = strictRecord('CreateExecutionRequest', {
   acknowledgedFailures: RolloutExecution.spec.shape.acknowledgedFailures.describe('Ids of failed checks to override'),
 })
 
-/** The checks, in the order of the interface: what has a code of its own says so. @throws PlatformError */
+/** Checks in the order of the interface; some failures have their own error code. @throws PlatformError */
 async function toSpec(context: Context<string, unknown, z.output<typeof CreateExecutionRequest>>) {
   const { body, caller } = context
   const acknowledgedFailures = [...new Set(body.acknowledgedFailures)]
@@ -155,7 +155,7 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
   }
 }
 
-/** Of a rollout that has not begun. */
+/** Returns the kind of a rollout that has not started. */
 function kindBefore({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: Stock) {
   if (plan === undefined) return rollbackOf === undefined ? ('Components' as const) : ('Rollback' as const)
   return kindOfPlan(plan.spec.kind, lookedAt(plan, stock).items)
@@ -167,7 +167,7 @@ function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {
   return { ...pause, component, batchIndex, platformDrift: platformDrift.map(driftDto) }
 }
 
-/** The run that decided; without checks until it has run. */
+/** Returns the report of the deciding preflight; without checks until it has run. */
 function preflightOf({ metadata, spec, status }: ExecutionRecord) {
   const { runAt = createdAtOf(metadata), checks = [] } = status?.preflight ?? {}
   const id = uuidV5(`preflight/${metadata.name}/${runAt}`)

@@ -10,7 +10,7 @@ import { requestRoutes } from './requests.ts'
 
 export { additionalPlanRoutes } from './plans.ts'
 
-/** What the facade reads for the checks, and for values that are taken over. */
+/** Returns the permissions of the facade for the checks and for adopting values. */
 export function rolloutReads(): { resource: Resource; verbs: readonly string[] }[] {
   return [
     ...CHECKED_TYPES.map((resource) => ({ resource, verbs: ['list'] })),

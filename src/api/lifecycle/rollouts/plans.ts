@@ -20,7 +20,7 @@ import { componentOf, idIn, stockOf } from '../stock.ts'
 import { RolloutPlanDto } from './records.ts'
 import { findPlan, type PlanRecord } from './service.ts'
 
-/** A plan as it was last worked out; as it would be now until its controller has looked. */
+/** Returns a plan as last validated, or as computed now if its controller has not validated it yet. */
 export function lookedAt(plan: PlanRecord, stock: Stock) {
   const { spec, status } = plan
   const isLooked = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt

@@ -15,7 +15,7 @@ const PreflightQuery = z.object({
   planId: Uuid.optional().describe('The plan to check; the platform as it is when absent'),
 })
 
-/** Runs every check now. @throws PlatformError PlanNotFound */
+/** Runs all checks now. @throws PlatformError PlanNotFound */
 async function runPreflight(context: Context<string, z.output<typeof PreflightQuery>>) {
   const { services, query } = context
   const plan = query.planId === undefined ? undefined : await findPlan(context, query.planId)

@@ -20,7 +20,7 @@ import { CATEGORIES } from '../../../contracts/rollouts/verdicts.ts'
 import { namedRecord } from '../../http/named.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 
-/** The records of section 19, as answers show them. */
+/** The records of section 19. */
 
 const maybe = z.string().nullable()
 const when = DateTime.nullable()
@@ -166,7 +166,7 @@ type DriftItem = Omit<z.output<typeof PlatformDriftItemDto>, 'expected' | 'live'
   firstSeenAt?: string | undefined
 }
 
-/** Values are kept as JSON, which a digest and what was cut off are not. */
+/** Values are stored as JSON, except digests and truncated values. */
 function shownValue(text: string | undefined): unknown {
   if (text === undefined) return null
   try {
@@ -183,7 +183,7 @@ export function driftDto(item: DriftItem): z.output<typeof PlatformDriftItemDto>
 
 type Stored = Pick<Checked, 'id' | 'message' | 'details'> & { result: (typeof RESULTS)[number] }
 
-/** What the checks said, in the words that this version has for them. */
+/** Returns the results of the checks, with the titles and remedies of this version. */
 export function preflightDto(
   report: { id: string; planId: string | null; runAt: string; canExecute: boolean },
   checks: readonly Stored[],

@@ -26,7 +26,7 @@ const refuse = (code: ErrorCode, message: string, extras: Record<string, unknown
   throw new PlatformError(code, message, extras)
 }
 
-/** Writes down what is asked of a rollout, if its state is one in which that is heard. */
+/** Stores a request to a rollout if its state allows it. */
 async function ask(
   context: Context,
   found: ExecutionRecord,
@@ -34,7 +34,7 @@ async function ask(
   check: (status: Status) => void,
 ): Promise<ExecutionRecord> {
   const { services, caller, ifMatch } = context
-  // In milliseconds: two requests within a second are two.
+  // Milliseconds, so that two requests within a second differ.
   const at = new Date(services.clock.now()).toISOString()
   const { object } = await services.records.update(RolloutExecution, refOf(found), {
     caller,
@@ -92,7 +92,7 @@ async function resume(context: Context<'executionId', unknown, Resume>) {
   return accepted(...(await shown(context, await ask(context, found, requests, check))))
 }
 
-/** As far as it can be seen from outside whether the cause is gone. @throws PlatformError StillFailing */
+/** Refuses if the cause of the pause visibly persists. @throws PlatformError StillFailing */
 async function refuseWhileFailing(context: Context, { metadata, status }: ExecutionRecord): Promise<void> {
   const { pause, preflight } = status ?? {}
   if (pause?.code === 'HealthFailed') {
@@ -156,7 +156,7 @@ async function rollback(context: Context<'executionId'>) {
     const names = rollbackNames(asked.metadata.name, asked.spec.requests.rollbackAt ?? '')
     const [{ namespace }, rollbackOf] = [atPlatform(), asked.metadata.name]
     const plan = { kind: 'Rollback', rollbackOf }
-    // The controllers make the same where this process ends between the two.
+    // If this process ends between the two writes, the controllers create the same objects.
     await services.records.create(RolloutPlan, { namespace, name: names.plan, spec: plan, caller, isSame: () => true })
     const spec = { plan: names.plan, rollbackOf, startedBy: caller.principalId }
     const of = { namespace, name: names.execution, spec, caller, isSame: () => true }

@@ -15,7 +15,7 @@ declare module '../../http/context.ts' {
     readonly rollouts: {
       readonly look: ClusterLook
       readonly ceiling: RoleCeiling
-      /** Version of the operator. */
+      /** The version of the operator. */
       readonly version: string
     }
   }
@@ -25,7 +25,7 @@ export type PlanRecord = RecordOf<typeof RolloutPlan>
 export type ExecutionRecord = RecordOf<typeof RolloutExecution>
 export type ScanRecord = RecordOf<typeof PlatformDriftScan>
 
-/** What takes a rollout back, or has: one that failed or was cancelled on the way leaves that to the next. */
+/** Returns the rollback of an execution. A failed or cancelled one does not count: another may follow. */
 export function takenBackBy(name: string, executions: readonly ExecutionRecord[]): ExecutionRecord | undefined {
   const isLeft = (state: string | undefined) => state === 'Failed' || state === 'Cancelled'
   return executions.find(({ spec, status }) => spec.rollbackOf === name && !isLeft(status?.state))
@@ -40,7 +40,6 @@ export async function findPlan(context: Context, id: string): Promise<PlanRecord
   throw new PlatformError('PlanNotFound', `Plan "${id.slice(0, 64)}" was not found.`)
 }
 
-/** What the checks say now. */
 export async function checksNow(context: Context, plan: Gathered['plan'], but?: string): Promise<Checked[]> {
   const { services } = context
   const { look, version } = services.rollouts
