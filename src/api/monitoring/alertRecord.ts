@@ -37,12 +37,12 @@ export function alertIdOf(ref: { namespace: string; name: string }): string {
   return objectId(PlatformAlert.resource, ref)
 }
 
-/** The group that an alert is about; undefined for what is about a boundary or the platform. */
+/** Returns the group that an alert concerns; undefined if it concerns a boundary or the platform. */
 export function groupOfAlert({ metadata, spec }: AlertRecord): string | undefined {
   return boundaryOfNamespace(metadata.namespace ?? '') === undefined ? undefined : spec.metadata[PLACE_KEYS.group]
 }
 
-/** A link that a browser may open; whoever tells of an alert may have put anything there. */
+/** Returns the text only if it is a web URL, because reporters of alerts can put anything there. */
 function webAddress(text: string | undefined): string | null {
   return text !== undefined && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : null
 }

@@ -10,12 +10,12 @@ import { type AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
 import { targetOf } from './targets.ts'
 import { KIND_OF, type Watched } from './watched.ts'
 
-/** Alerts of one delivery; `max_alerts` of Alertmanager makes it less. */
+/** Alerts per delivery; a lower `max_alerts` can be set in Alertmanager. */
 const ALERTS_MAX = 500
 const PAIRS_MAX = 45
 const Texts = z.record(z.string().max(256), z.string().max(16_384)).default({})
 
-/** What Alertmanager sends to a webhook, version 4, as far as it is read. */
+/** The fields that are read from a webhook delivery of Alertmanager, version 4. */
 const AlertmanagerDelivery = z
   .looseObject({
     version: z.literal('4'),
@@ -35,13 +35,13 @@ type Delivered = z.output<typeof AlertmanagerDelivery>['alerts'][number]
 
 const LEVELS: Readonly<Record<string, number>> = { critical: 4, error: 3, warning: 2, info: 1, none: 0 }
 const STATES: Readonly<Record<Delivered['status'], AlertState>> = { firing: 'Firing', resolved: 'Resolved' }
-/** Labels that name something of a workload. */
+/** Labels that name an object of a workload. */
 const NAMING = ['pod', 'persistentvolumeclaim', 'job_name'] as const
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
-/** An alert of Prometheus in the words of the platform. Only the namespace says where it belongs: labels may come from anybody. */
+/** Converts an alert of Prometheus. Only the namespace determines where it belongs, because anybody can set labels. */
 export function alertOf(
   services: Pick<Services, 'records'>,
   { status, labels, annotations, fingerprint }: Delivered,
@@ -73,7 +73,7 @@ export function alertOf(
   }
 }
 
-/** The resource that a pod, a claim or a Job belongs to by its name; of several the one whose name says most. */
+/** Returns the resource that a pod, claim or Job belongs to by its name; of several, the one with the longest match. */
 function resourceOf(
   services: Pick<Services, 'records'>,
   boundaryId: string,
@@ -103,7 +103,7 @@ function resourceOf(
 
 const AlertmanagerResult = namedRecord('AlertmanagerResult', { results: z.array(AlertIngestResult) })
 
-/** Alertmanager tells of many alerts at once, which the interface's own route does not take. */
+/** Alertmanager delivers several alerts at once, which the route of the interface does not accept. */
 export const alertmanagerRoute: RouteDraft = route('POST', '/admin/monitoring/alerts/alertmanager', {
   auth: action('monitoring/platform/alerts/write'),
   summary: 'Receive alerts from the webhook of Alertmanager',
@@ -128,9 +128,9 @@ export const alertmanagerRoute: RouteDraft = route('POST', '/admin/monitoring/al
   },
   handler: async (context) => {
     const results: AlertIngestResult[] = []
-    // One after the other: a storm of alerts is no storm of writes.
+    // One at a time, so that a storm of alerts does not become a storm of writes.
     for (const alert of context.body.alerts) {
-      // Who hung up sends them all again: two of them would write beside each other.
+      // A client that disconnected resends everything, and two deliveries would write concurrently.
       if (context.signal.aborted) break
       results.push((await ingest(context as unknown as Context, alertOf(context.services, alert))).result)
     }

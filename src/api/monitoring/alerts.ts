@@ -50,7 +50,7 @@ async function shown(
     .map((alert) => alertDto(services, alert))
 }
 
-/** Of this very resource: what was last told before it was made is about a former one of its name. */
+/** Returns the alerts of this incarnation: those last seen before it was created concern an earlier namesake. */
 async function ofResource(context: Asked): Promise<AlertDto[]> {
   const { place, object } = await findWatched(context)
   const { boundaryId, resourceGroup, name, collection } = place
@@ -62,7 +62,7 @@ async function ofResource(context: Asked): Promise<AlertDto[]> {
   return alerts.filter(({ lastSeenAt }) => !(Date.parse(lastSeenAt) < made))
 }
 
-/** Of a boundary what the caller may read: a deny may lie on a group or a resource of it. */
+/** Returns the alerts of a boundary that the caller may read, because a deny may be at a group or resource in it. */
 async function ofBoundary(context: Asked): Promise<AlertDto[]> {
   const { boundaryId = '' } = context.parameters
   await findBoundary(context, boundaryId, context)
@@ -86,7 +86,7 @@ function scopeOf(boundaryId: string, group: string, { spec }: AlertRecord): stri
     : resourceScope(boundaryId, group, resourceType, resourceName)
 }
 
-/** Lists of alerts, and the way in for whatever tells of them (interface section 4.16). */
+/** Lists of alerts, and the route that reports them (interface section 4.16). */
 export const alertRoutes: readonly RouteDraft[] = [
   listRoute(`${MONITORING}/alerts`, {
     ...LIST,

@@ -36,7 +36,7 @@ export const MetricQuery = SpanQuery.extend({
   ),
 })
 
-/** In seconds since the epoch, with the step that follows from the span. */
+/** In seconds since the epoch, with a step that depends on the length. */
 export type Span = Steps
 
 const DAY = 86_400
@@ -56,8 +56,7 @@ export const pointsOf = (points: readonly { at: number; value: number }[]) =>
   points.map((point) => ({ timestamp: at(point.at), value: point.value }))
 
 /**
- * The metric and the aggregation that a query names.
- *
+ * Returns the requested metric and aggregation.
  * @throws PlatformError BAD_REQUEST with `supported`
  */
 export function metricAsked(
@@ -72,7 +71,7 @@ export function metricAsked(
   return { name: known, metric, aggregation }
 }
 
-/** The name that is meant: queries are read without regard to case. */
+/** Finds a name case-insensitively. */
 export function spelled<Name extends string>(names: readonly Name[], word: string): Name | undefined {
   const wanted = word.toLowerCase()
   return names.find((name) => name.toLowerCase() === wanted)
@@ -94,8 +93,8 @@ export function sourceOf({ monitoring: { metrics } }: Pick<Services, 'monitoring
 }
 
 /**
- * The part of a span that is about this life of a resource: one of the same name that was there before is nobody's business, and
- * of the time to come nothing is known. Undefined if nothing is left.
+ * Returns the part of a span that concerns this incarnation of a resource: data of an earlier namesake must not be
+ * shown, and there is none in the future. Undefined if nothing is left.
  */
 export function sinceItsBeginning(
   span: Span,

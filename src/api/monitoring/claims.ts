@@ -75,7 +75,7 @@ const byClaim = (found: readonly MeasuredSeries[]) =>
 const lastOf = (found: readonly MeasuredSeries[]) =>
   new Map([...byClaim(found)].flatMap(([key, points]) => points.slice(-1).map(({ value }) => [key, value] as const)))
 
-/** What the kubelets say of the claims; nothing if nobody measures, or whoever does gives no answer. */
+/** Returns what kubelets report about the claims; nothing if there is no metric source or it does not answer. */
 async function measuresOf({ services, query }: Asked, wanted: readonly Wanted[]): Promise<Measures> {
   const { metrics } = services.monitoring
   if (metrics === undefined) return NOTHING
@@ -107,7 +107,7 @@ async function measuresOf({ services, query }: Asked, wanted: readonly Wanted[])
 const DIGITS = 100
 const rounded = (value: number | undefined) => (value === undefined ? null : Math.round(value * DIGITS) / DIGITS)
 
-/** Claims as they are shown, with whom they belong to and what was measured of them. */
+/** Returns the records of claims, with their owners and measurements. */
 export function claimDtos(
   services: Pick<Services, 'records'>,
   { clusterId }: Pick<Where, 'clusterId'>,
@@ -177,7 +177,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
       const own = claims.filter(
         ({ metadata }) => (query.namespace ?? metadata.namespace) === metadata.namespace && isWanted(wanted, metadata),
       )
-      // The kubelets of other clusters tell somebody else.
+      // Kubelets of other clusters report to another Prometheus.
       return claimDtos(services, where, own, where.elsewhere === undefined ? measures : NOTHING)
     }
   },

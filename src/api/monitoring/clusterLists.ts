@@ -8,10 +8,10 @@ import { listRoute } from '../resources/collection/columns.ts'
 import { defaultCluster } from '../resources/places.ts'
 import type { Place } from './kubernetesObjects.ts'
 
-/** On an answer that says nothing of some clusters: their ids. */
+/** Lists the ids of clusters that are missing from a response. */
 const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
 
-/** A cluster as its rows name it. */
+/** A cluster, as its rows name it. */
 export type Where = Place & { readonly clusterId: string; readonly clusterName: string }
 
 function clustersOf(services: Services, signal: AbortSignal): { where: Where; isThere: boolean }[] {
@@ -19,7 +19,7 @@ function clustersOf(services: Services, signal: AbortSignal): { where: Where; is
   const others = services.records.peekAll(PlatformCluster).flatMap((cluster) => {
     const { metadata, spec } = cluster
     const state = clusterStateOf(cluster, services.clock.now())
-    // Nobody has joined there yet, or may any more.
+    // No agent has joined yet, or none may any more.
     if (spec.isPlatform || state === 'AwaitingJoin' || state === 'Revoked') return []
     const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name, signal }
     return [{ where, isThere: isReachable(state) }]
@@ -28,12 +28,12 @@ function clustersOf(services: Services, signal: AbortSignal): { where: Where; is
   return [{ where: here, isThere: true }, ...others]
 }
 
-/** Milliseconds in which another cluster answers: one that hangs does not hold up what the others say. */
+/** The timeout for other clusters in milliseconds, so that a hanging one does not delay the rest. */
 const ANSWERS_WITHIN = 5_000
 
 type Read<Row> = (where: Where) => Promise<readonly Row[]>
 
-/** The rows of all clusters that answer, and the ids of those that do not. */
+/** Returns the rows of all clusters that answer, and the ids of those that do not. */
 async function rowsOfClusters<Row>(services: Services, read: Read<Row>) {
   const missing: string[] = []
   const ending = new AbortController()
@@ -60,7 +60,7 @@ type Declaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Omit<
   rowsOf: (context: Context<string, z.output<Query>>) => Promise<Read<z.output<Dto>>>
 }
 
-/** A list over all clusters. One that does not answer is left out, and a header names it. */
+/** Returns a list route over all clusters. Clusters that do not answer are left out and named in a header. */
 export function clusterListRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
   path: string,
   { rowsOf, ...declaration }: Declaration<Dto, Query>,

@@ -9,10 +9,10 @@ import type { Watched } from './watched.ts'
 type Asked = { metric: string; aggregation: Aggregation }
 type Found = { labels: Readonly<Record<string, string>>; points: { at: number; value: number }[] }[]
 
-/** Milliseconds before the end of a secret that its expiry is near. */
+/** How long before its expiry a secret counts as expiring soon, in milliseconds. */
 const SOON = 30 * 86_400_000
 
-/** What the activator counts of calls, and what our own objects tell. Reads and writes of secrets are counted by nobody. */
+/** Returns metrics of the activator or computed from our objects. Reads and writes of secrets are not counted. */
 export async function countedHere(services: Services, watched: Watched, asked: Asked, span: Span): Promise<Found> {
   if (watched.place.collection === 'functionnamespaces') return callsOf(services, watched, asked, span)
   if (asked.metric === 'SecretsExpiringSoon')
@@ -20,7 +20,7 @@ export async function countedHere(services: Services, watched: Watched, asked: A
   return []
 }
 
-/** One series for each function. */
+/** Returns one series per function. */
 async function callsOf(
   { records, functions }: Pick<Services, 'records' | 'functions'>,
   { namespace, place }: Watched,
@@ -41,7 +41,7 @@ async function callsOf(
   )
 }
 
-/** @param watched one vault; all of the platform if absent */
+/** @param watched one vault; the whole platform if absent */
 export function expiringSoon({ records, clock }: Pick<Services, 'records' | 'clock'>, watched?: Watched): number {
   const now = clock.now()
   const entries = records.peekAll(VaultEntry, watched && { namespace: watched.namespace })
@@ -53,8 +53,8 @@ export function expiringSoon({ records, clock }: Pick<Services, 'records' | 'clo
 }
 
 /**
- * Of what is known of this moment only: a point in the last step, if the span reaches until now. Who asks until now is
- * answered a moment later.
+ * Returns a point in the last step for a value that is only known now, if the span reaches the present. Allows for the
+ * time that a request takes.
  */
 export function pointOfNow({ clock }: Pick<Services, 'clock'>, { from, to, stepSeconds }: Span, value: number) {
   const now = Math.floor(clock.now() / 1000)

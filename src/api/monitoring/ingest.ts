@@ -47,15 +47,15 @@ export const AlertIngestResult = namedRecord('AlertIngestResult', {
 })
 export type AlertIngestResult = z.output<typeof AlertIngestResult>
 
-/** `alert` is undefined for one that was over before anybody told of it: that one is not kept. */
+/** `alert` is undefined if it was resolved before it was reported: such alerts are not stored. */
 type Ingested = { result: AlertIngestResult; alert?: AlertRecord | undefined }
 
 type Place = { namespace: string; resourceGroup: string | undefined }
 const AT_PLATFORM: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefined }
 
-/** Where an alert belongs: an unknown place is none, and the alert is kept at the platform. */
+/** Returns where an alert belongs. With an unknown place, it is stored at the platform. */
 function placeNamed({ services }: Context, pairs: Readonly<Record<string, string>>): Place | undefined {
-  // A uuid in capitals is the same uuid (RFC 9562 section 4).
+  // UUIDs are case-insensitive (RFC 9562 section 4).
   const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary]?.toLowerCase(), pairs[PLACE_KEYS.group]]
   if (boundaryId === undefined) return undefined
   const namespace = boundaryNamespace(boundaryId)
@@ -74,7 +74,7 @@ const placeOf = (alert: AlertRecord): Place => ({
   resourceGroup: groupOfAlert(alert),
 })
 
-/** Who says no place means the alert that is known, if there is one alone. */
+/** Without a place, finds the known alert if there is exactly one, preferring the platform's. */
 function find(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
   const { records } = context.services
   const same = records
@@ -87,8 +87,8 @@ function find(context: Context, identity: AlertIdentity, place: Place | undefine
 }
 
 /**
- * Takes what somebody tells of an alert (interface section 4.16, records: monitoring). One of the same alertId, resourceType and
- * resourceName in the same place is the same alert: it is written over and counted.
+ * Stores a reported alert (interface section 4.16, records: monitoring). Reports with the same alertId, resourceType
+ * and resourceName in the same place concern one alert, which is overwritten and counted.
  */
 export async function ingest(context: Context, body: AlertIngestRequest): Promise<Ingested> {
   const { alertId, resourceType, resourceName } = body
@@ -112,7 +112,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
     told: toldAgain(before?.told ?? countedBefore(known), status, now),
   })
   if (known === undefined && status === 'Resolved') {
-    // Another replica may know of it, and its watch has not told us yet.
+    // Another replica may have stored it before our watch has seen it.
     const stored = await context.services.records.get(PlatformAlert, ref, { fresh: true })
     if (stored === undefined) return { result: { ...told, created: false } }
   } else if (known === undefined) {
@@ -124,7 +124,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   return { result: { ...told, created: false }, alert: object }
 }
 
-/** What was written by kubectl goes on counting from what its status says. */
+/** Alerts written with kubectl continue counting from their status. */
 function countedBefore(alert: AlertRecord | undefined) {
   if (alert === undefined) return undefined
   const { occurrences = 1, resolvedAt } = alert.status ?? {}
@@ -139,7 +139,7 @@ function placedBefore(spec: AlertRecord['spec'] | undefined): Record<string, str
   return Object.fromEntries(kept)
 }
 
-/** Undefined if somebody else was told of it at the same moment. */
+/** Returns undefined if another replica created it at the same time. */
 async function create(context: Context, { namespace, name }: { namespace: string; name: string }, spec: object) {
   try {
     const { isNew, object } = await context.services.records.create(PlatformAlert, {

@@ -4,25 +4,24 @@ import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-/** The cluster that is asked, undefined for the platform's own, and until when. */
+/** The cluster to query, undefined for the platform's own, and its timeout. */
 export type Place = { readonly elsewhere: string | undefined; readonly signal: AbortSignal | undefined }
 
 /**
- * What Kubernetes says of the machines and volumes of a cluster, for administrators. Nodes and pods of the platform's own cluster
- * come from the caches, everything else is asked for when it is needed.
- *
+ * Reads nodes and volumes of a cluster for administrators. Nodes and pods of the platform's own cluster come from the
+ * caches, all else is read on demand.
  * @throws KubeError if the cluster does not answer
  */
 export interface KubernetesObjects {
   nodes(place: Place): Promise<readonly KubeObject[]>
   pods(place: Place): Promise<readonly KubeObject[]>
-  /** What nodes use now, by name; empty where nothing measures it. */
+  /** Returns the current usage of nodes by name; empty if there are no metrics. */
   nodeUsage(place: Place): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
   volumes(place: Place): Promise<readonly KubeObject[]>
   claims(place: Place): Promise<readonly KubeObject[]>
 }
 
-/** Objects of one list; a larger cluster is told of in part. */
+/** The most objects in one list; of a larger cluster, only a part is shown. */
 const MOST = 10_000
 
 const nodeMetrics: Resource = {
@@ -36,7 +35,7 @@ type NodeMetrics = KubeObject & { usage?: { cpu?: string; memory?: string } }
 
 type Lister = Pick<KubeClient, 'list'>
 
-/** @param clientOf for the API server of another cluster */
+/** @param clientOf returns the client for the API server of another cluster */
 export function createKubernetesObjects({
   client,
   caches,
@@ -48,7 +47,7 @@ export function createKubernetesObjects({
 }): KubernetesObjects {
   async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: Place) {
     const there = elsewhere === undefined ? client : clientOf(elsewhere)
-    // The API server may answer from its memory: nothing depends on what is a moment old.
+    // Lets the API server answer from its cache, because slightly stale data is good enough here.
     return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0', signal })).items.slice(0, MOST)
   }
   const held = (resource: Resource, place: Place) =>

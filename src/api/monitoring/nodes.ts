@@ -65,7 +65,7 @@ function stateOf({ status }: Node): NodeDto['status'] {
   return ready === 'True' ? 'Ready' : ready === 'False' ? 'NotReady' : 'Unknown'
 }
 
-/** Nodes as they are shown, with what their pods ask for and what they use. */
+/** Returns the records of nodes, with the requests of their pods and their usage. */
 export function nodeDtos(
   { clusterId, clusterName }: Pick<Where, 'clusterId' | 'clusterName'>,
   nodes: readonly KubeObject[],

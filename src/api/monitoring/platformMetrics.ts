@@ -33,7 +33,7 @@ type Asked = Context<string, z.output<typeof Query>>
 
 const has = (metrics: object, name: string) => spelled(Object.keys(metrics), name) !== undefined
 
-/** Whose metric is meant: the platform's, or that of each collection that has it. @throws PlatformError BAD_REQUEST */
+/** Returns the platform, or the collections that have the metric. @throws PlatformError BAD_REQUEST */
 function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (MetricCollection | 'platform')[] {
   if (resourceType !== undefined) {
     const collection = spelled(METRIC_COLLECTIONS, resourceType)
@@ -77,7 +77,7 @@ async function platformSeries(context: Asked) {
   })
 }
 
-/** What may be asked for without a collection: an unknown name is told all that there are. */
+/** Returns the metrics that need no collection, which the refusal of an unknown name lists. */
 function everyMetric(resourceType: string | undefined): Readonly<Record<string, Metric>> {
   const ofCollections: Readonly<Record<string, Metric>>[] = METRIC_COLLECTIONS.map((collection) => METRICS[collection])
   return resourceType === undefined ? Object.assign({}, ...ofCollections, PLATFORM_METRICS) : {}
@@ -89,7 +89,7 @@ async function pointsAsked(
   { name, metric, aggregation }: ReturnType<typeof metricAsked>,
   span: Span,
 ) {
-  // What the activator counts is told function by function; nobody sums it up.
+  // The activator counts per function, and nothing sums that up.
   if (metric.by === 'activator') return []
   if (metric.by === 'objects')
     return name === 'SecretsExpiringSoon' ? pointOfNow(services, span, expiringSoon(services)) : []
@@ -99,7 +99,7 @@ async function pointsAsked(
   return one?.points ?? []
 }
 
-/** The figures of the platform (interface section 4.16, records: monitoring). */
+/** Metrics of the platform (interface section 4.16, records: monitoring). */
 export const platformMetricsRoute: RouteDraft = route('GET', '/admin/monitoring/metrics', {
   auth: action('monitoring/platform/read'),
   summary: 'What was measured of the platform, or of all resources together',

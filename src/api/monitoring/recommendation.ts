@@ -12,18 +12,17 @@ export type Recommendation = {
 type Plan = RecordOf<typeof ComputePlan>
 type Size = 'cpuLimit' | 'memoryLimit' | 'storageSize'
 
-/** Of the limit: beyond it there is little room left. */
+/** The fraction of the limit above which a larger size is recommended. */
 const NEARLY_ALL = 0.85
-/** Of what is requested: below it more than half was never needed. */
+/** The fraction of the request below which a smaller size is recommended. */
 const LITTLE = 0.4
-/** Seconds of which the least use must be known before less is recommended. */
+/** Seconds of measurements that are needed before a smaller size is recommended. */
 const LONG_ENOUGH = 86_400
 
 /**
- * Whether another size would do better.
- *
- * @param size the field of plans that is about it; undefined for what no plan says, such as connections
- * @param current its plan of now, if it follows one
+ * Returns whether another size would suit better.
+ * @param size the plan field concerned; undefined for sizes that plans do not have, such as connections
+ * @param current the current plan, if there is one
  */
 export function recommendation(
   { p95, maximum, limit, request, seconds }: Usage,
@@ -46,7 +45,7 @@ export function recommendation(
 
 const percent = (part: number, whole: number) => Math.round((100 * part) / whole)
 
-/** The plan of the same family with the next size in that direction. */
+/** Returns the plan of the same family with the next size in that direction. */
 function neighbour(
   plans: readonly Plan[],
   size: Size | undefined,

@@ -62,7 +62,7 @@ async function requestsOf(context: Asked) {
   })
 }
 
-/** The way of requests through the Gateway; undefined if none leads there. @throws PlatformError METRIC_NOT_APPLICABLE */
+/** Returns the Gateway route of a resource; undefined if there is none. @throws PlatformError METRIC_NOT_APPLICABLE */
 function routedTo({ services }: Asked, watched: Watched) {
   const { namespace, place } = watched
   if (place.collection === 'functionnamespaces') {
@@ -78,7 +78,7 @@ function routedTo({ services }: Asked, watched: Watched) {
   return first && { namespace, ...first }
 }
 
-/** What it answered to the web (interface section 4.16, records: monitoring). */
+/** Web requests answered by a resource (interface section 4.16, records: monitoring). */
 export const requestsRoute: RouteDraft = route('GET', `${MONITORING}/requests`, {
   auth: action('monitoring/read'),
   summary: 'The web requests that a resource answered',

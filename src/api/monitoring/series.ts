@@ -37,7 +37,7 @@ export const MonitoringSeriesDto = namedRecord('MonitoringSeriesDto', {
 type Shown = z.output<typeof MonitoringSeriesDto>
 export type ShownSeries = Shown['series']
 
-/** How labels of Prometheus are called here. */
+/** Our names for labels of Prometheus. */
 const LABELS: Readonly<Record<string, string>> = {
   pod: 'replica',
   function: 'function',
@@ -53,7 +53,7 @@ export function shownLabels(labels: Readonly<Record<string, string>>): Record<st
   )
 }
 
-/** Whether each step has a point of some series. */
+/** Returns whether each step has a point in some series. */
 export function isWhole(series: ShownSeries, { from, to, stepSeconds }: Span): boolean {
   const times = new Set(series.flatMap(({ points }) => points.map(({ timestamp }) => timestamp)))
   return times.size >= Math.ceil((to - from) / stepSeconds)
@@ -82,7 +82,7 @@ async function seriesOf(context: Asked) {
     labels: shownLabels(labels),
     points: pointsOf(points),
   }))
-  // Nothing was measured; of a process that there is not there is nothing at all.
+  // Without measurements, one empty series is shown, but none for a process that does not exist.
   const series = named.length > 0 || query.container !== undefined ? named : [{ name, unit, labels: {}, points: [] }]
   const { collection: resourceType, name: resourceName } = watched.place
   const isComplete = isWhole(series, span)
@@ -103,10 +103,10 @@ const OF_CONTAINERS: ReadonlySet<string> = new Set([
 async function measuredSeries({ services }: Asked, watched: Watched, asked: Words, span: Span): Promise<Found> {
   const source = sourceOf(services)
   const { object, place } = watched
-  // What measures another cluster is not known here.
+  // We do not know what measures other clusters.
   if (otherClusterOf(services, (object.spec as { clusterId?: string }).clusterId) !== undefined) return []
   const { metric, aggregation, container } = asked
-  // What a pod or a volume has as a whole is that of its main process; what stands beside it has figures of its own.
+  // Metrics of a whole pod or volume belong to its main process; sidecars only have those of their container.
   if (container !== undefined && !hasProcess(watched, container) && !OF_CONTAINERS.has(metric)) return []
   const chooses = choosesPods(place.collection)
   const target = targetOf(services, watched, chooses ? container : undefined)
@@ -120,7 +120,7 @@ async function countedSeries({ services }: Asked, watched: Watched, asked: Words
   return part === undefined ? [] : countedHere(services, watched, asked, part)
 }
 
-/** The figures of one resource (interface section 4.16, records: monitoring). */
+/** Metrics of one resource (interface section 4.16, records: monitoring). */
 export const seriesRoute: RouteDraft = route('GET', MONITORING, {
   auth: action('monitoring/read'),
   summary: 'What was measured of a resource',

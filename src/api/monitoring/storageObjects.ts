@@ -21,7 +21,7 @@ export type Volume = KubeObject & {
   status?: { phase?: string }
 }
 
-/** Nothing, of what is no quantity. */
+/** Returns 0 for text that is not a quantity. */
 export const bytesOf = (text: string | undefined) => Number(amountOf(text) / 1000n)
 
 export type Owner = {
@@ -34,7 +34,7 @@ export const NO_OWNER: Owner = { boundaryId: null, resourceGroup: null, collecti
 
 const KIND_BY_NAME = new Map(KINDS.map((kind) => [kind.kind, kind]))
 
-/** Whose claims are: the namespace tells the group, labels tell the resource. Each namespace is looked up once. */
+/** Returns a finder for owners of claims: the namespace, which is cached, gives the group, labels the resource. */
 export function ownerFinder(
   services: Pick<Services, 'records'>,
 ): (namespace: string, claim: Claim | undefined) => Owner {
@@ -55,7 +55,7 @@ export function ownerFinder(
   }
 }
 
-/** Whether the resource that a claim belongs to is there; true for claims that are nobody's. */
+/** Returns whether the resource that owns a claim exists; true for claims without an owner. */
 export function hasOwner({ records }: Pick<Services, 'records'>, claim: Claim): boolean {
   const { namespace, labels = {} } = claim.metadata
   const kind = KIND_BY_NAME.get(labels[OWNER_KIND_LABEL] ?? '')

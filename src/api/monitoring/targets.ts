@@ -20,7 +20,7 @@ import type { Watched } from './watched.ts'
 const NOTHING = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
 type Names = Omit<Target, 'namespace'>
 
-/** A StatefulSet of ours, with a volume for each of its pods. */
+/** Names of one of our StatefulSets, with one volume for each pod. */
 const stateful = (workload: string): Names => ({
   ...NOTHING,
   pods: [{ workload, tail: 'Ordinal' }],
@@ -44,7 +44,7 @@ function componentsOf(kind: ContainerKind, { object, place }: Watched, process: 
   return { ...NOTHING, pods, claims, routes: routesOf(kind, object.spec, names) }
 }
 
-/** The way of its public hosts through the Gateway. */
+/** Returns the Gateway route of its public hosts. */
 function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof containerNames>): Names['routes'] {
   const component =
     kind === 'ContainerInstance'
@@ -68,7 +68,7 @@ function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }:
 
 type NamesOf = (services: Pick<Services, 'records'>, watched: Watched, process: string | undefined) => Names
 
-/** How the pods, claims and buckets of each collection are called. */
+/** The names of pods, claims and buckets, by collection. */
 const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
   vectorclusters: (_, { place }) => stateful(vectorNames(place.name).workload),
   sqlclusters: (_, { place }) => stateful(sqlNames(place.name).workload),
@@ -91,13 +91,13 @@ const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
 
 const withoutVolumes = (watched: Watched): Watched => ({ ...watched, object: { ...watched.object, spec: {} } as never })
 
-/** What of the cluster belongs to a resource. */
+/** Returns the objects in the cluster that belong to a resource. */
 export function targetOf(services: Pick<Services, 'records'>, watched: Watched, process?: string): Target {
   const { collection } = watched.place
   return { namespace: watched.namespace, ...NAMES[collection](services, watched, process) }
 }
 
-/** The container of each pod that the engine or the code runs in. */
+/** The container in each pod that runs the engine or the code. */
 const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
   vectorclusters: () => 'qdrant',
   relationalclusters: () => 'postgres',
@@ -106,21 +106,20 @@ const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
   jobs: () => JOB_CONTAINER,
 }
 
-/** Whether the resource has a process of this name. */
 export function hasProcess({ object, place }: Watched, name: string): boolean {
   const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
   if (choosesPods(place.collection)) return components.some((component) => component.name === name)
   return MAIN[place.collection]?.(object.spec) === name
 }
 
-/** Whether processes of this collection are Deployments of their own, so that a name chooses pods and no container in them. */
+/** Returns whether processes are separate Deployments, so that a name selects pods rather than containers. */
 export function choosesPods(collection: MetricCollection): boolean {
   return collection === 'containerinstances' || collection === 'apps' || collection === 'staticwebapps'
 }
 
 type Stems = { readonly workload: string; readonly claim?: string }
 
-/** What the names of all resources begin with, given those of a resource called `x`. */
+/** Returns the common prefixes of names, derived from those of a resource called `x`. */
 const stemsOf = (workload: string, claim?: string): Stems => {
   const stem = (name: string) => name.slice(0, name.indexOf('-x'))
   return { workload: stem(workload), ...(claim !== undefined && { claim: stem(claim) }) }
@@ -142,7 +141,7 @@ const STEMS: Partial<Record<MetricCollection, Stems>> = {
   jobs: stemsOf(jobNames('x').workload),
 }
 
-/** The same of all resources of a collection. */
+/** Returns the objects that belong to any resource of a collection. */
 export function targetOfAll(collection: MetricCollection): Target {
   const { workload, claim }: Partial<Stems> = STEMS[collection] ?? {}
   return {

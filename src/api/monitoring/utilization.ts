@@ -24,7 +24,7 @@ import { recommendation } from './recommendation.ts'
 import { targetOf } from './targets.ts'
 import { findWatched, MONITORING, type Watched } from './watched.ts'
 
-/** What is used of what: the metric, and the amounts that it is held against. */
+/** The metric of each usage, and the amounts to compare it with. */
 const METERS = {
   Cpu: { unit: 'cores', used: 'CpuUsage', requested: 'CpuRequest', limit: 'CpuLimit', size: 'cpuLimit' },
   Memory: { unit: 'bytes', used: 'MemoryUsage', requested: 'MemoryRequest', limit: 'MemoryLimit', size: 'memoryLimit' },
@@ -139,7 +139,7 @@ function recommended(
   return recommendation({ p95, maximum, limit, request, seconds }, plans, size, current)
 }
 
-/** How much of what it has a resource uses (interface section 4.16, records: monitoring). */
+/** Usage of a resource against its request and limit (interface section 4.16, records: monitoring). */
 export const utilizationRoute: RouteDraft = route('GET', `${MONITORING}/utilization`, {
   auth: action('monitoring/read'),
   summary: 'How much of what it has a resource uses',

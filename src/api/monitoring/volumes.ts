@@ -34,7 +34,7 @@ export const StorageVolumeDto = namedRecord('StorageVolumeDto', {
 })
 export type StorageVolumeDto = z.output<typeof StorageVolumeDto>
 
-/** Volumes as they are shown, with whom they belong to. */
+/** Returns the records of volumes, with their owners. */
 export function volumeDtos(
   services: Pick<Services, 'records'>,
   { clusterId }: Pick<Where, 'clusterId'>,
@@ -46,7 +46,7 @@ export function volumeDtos(
   return (volumes as readonly Volume[]).map(({ metadata, spec = {}, status = {} }) => {
     const { claimRef } = spec
     const found = claimRef && claimOf.get(keyOf(claimRef))
-    // One of the same name that was made since has another volume.
+    // A recreated claim of the same name has another volume.
     const claim =
       found !== undefined && (claimRef?.uid ?? found.metadata.uid) === found.metadata.uid ? found : undefined
     return {

@@ -20,7 +20,7 @@ export type Watched = {
   readonly namespace: string
 }
 
-/** The resource of any kind that the path names. @throws PlatformError NOT_FOUND */
+/** Finds the resource of any kind in the path. @throws PlatformError NOT_FOUND */
 export async function findWatched(context: Context<string, unknown>): Promise<Watched> {
   const { resourceType = '' } = context.parameters
   const kind = KIND_OF.get(resourceType)
