@@ -3,8 +3,8 @@ import type { Place } from './ends.ts'
 import type { Side } from './policy/verdict.ts'
 
 /**
- * Who asks about an address outside thinks of `allowedCidrs`, not of the policy that the platform writes of it: the side then
- * names that field of the resource.
+ * Names the field `allowedCidrs` of the resource as the deciding rule: callers who ask about an outside address know
+ * that field, not the policy that the platform generates from it.
  */
 export function byAllowedCidrs(ingress: Side, from: Place, to: Place): Side {
   const { rule } = ingress

@@ -17,7 +17,7 @@ import { NetworkCheckRequest, NetworkCheckResult } from './record.ts'
 type Request = z.output<typeof NetworkCheckRequest>
 type Result = Omit<z.output<typeof NetworkCheckResult>, 'clusterId' | 'evaluatedAt'>
 
-/** Pods of each end that are judged. Those of one resource mostly have the same labels. */
+/** Pods checked at each end. Pods of one resource mostly have the same labels. */
 const JUDGED_MAX = 20
 const NAMED_MAX = 100
 
@@ -90,7 +90,7 @@ function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen):
   }
 }
 
-/** Of a resource only its pods tell which policies hold for it. */
+/** Which policies apply to a resource is only known from its pods. */
 function isSilent(place: Place, pods: readonly unknown[]): boolean {
   return !('end' in place) && place.resources !== undefined && pods.length === 0
 }
@@ -113,7 +113,7 @@ function sideOf(
       side: judgeSide(direction, { ...asked, from: one, to: other }, policies),
     })),
   )
-  // There is at least one of each.
+  // Neither list is empty, so there is a result.
   return agreed(sides) as Side
 }
 

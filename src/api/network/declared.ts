@@ -6,9 +6,9 @@ import type { Group } from './flows.ts'
 import type { NetworkPolicy, Peer, PolicyRule } from './policy/kubernetes.ts'
 import { type Selector, selects } from './policy/selectors.ts'
 
-/** Connections that policies allow, as edges between what a boundary knows; pure. */
+/** Pure: connections that policies allow, as edges between nodes of a boundary. */
 
-/** `protocol` Any and port 0 are every one of them. */
+/** An edge; protocol `Any` and port 0 stand for all. */
 export type Declared = {
   readonly sourceId: string
   readonly targetId: string
@@ -45,7 +45,7 @@ export function declaredBy(policies: readonly NetworkPolicy[], around: Around): 
   })
 }
 
-/** Whose pods a policy is about: a resource, if it is a child of one; else all of its group that have its labels. */
+/** Returns the subject of a policy: the resource that owns it, or else the whole group. */
 function subjectOf({ metadata }: NetworkPolicy, group: Group, resources: readonly GroupResource[]): string {
   const owner = resources.find(
     ({ kind, object, resourceGroup }) =>
@@ -85,14 +85,14 @@ function portsOf({ ports = [] }: PolicyRule): { protocol: string; port: number }
 }
 
 type Referring = Variables & { components?: readonly Variables[] }
-/** Whatever else a kind has as `env` (a job has a map of values) refers to no resource. */
+/** Unknown, because other kinds use `env` differently (a job has a map of values) and refer to no resource with it. */
 type Variables = { env?: unknown }
 type Variable = { output?: { collection: string; name: string } }
 
 const outputsOf = ({ env }: Variables) =>
   Array.isArray(env) ? (env as Variable[]).flatMap(({ output }) => output ?? []) : []
 
-/** What resources of a group refer to, and so connect to: on each port that the other lets its group use. */
+/** Returns edges from resources to those they refer to, on each port that the target opens to its group. */
 export function referenced(
   { resources }: Around,
   declared: readonly Declared[],

@@ -69,7 +69,7 @@ const DeniesQuery = z.strictObject({
 })
 type Query = z.output<typeof DeniesQuery>
 
-/** What is looked at. A resource by its name alone has to be the only one. @throws PlatformError NOT_FOUND, BAD_REQUEST */
+/** Returns what a query is about. A name alone must be unique. @throws PlatformError NOT_FOUND, BAD_REQUEST */
 export async function lookedAt(
   context: Context,
   { resource, resourceGroup }: Pick<Query, 'resource' | 'resourceGroup'>,
@@ -91,7 +91,7 @@ export async function lookedAt(
 const endsOf = ({ from, to }: Flow, around: Around) =>
   [from, to].map((end) => knownEnd(end, around, SYSTEM_NAMESPACE)) as [Known, Known]
 
-/** Flows of what is looked at, in each cluster. */
+/** Returns the flows that a query is about, by cluster. */
 export async function observed(context: Context, query: Omit<Query, 'direction'>) {
   const window = windowOf(query.window, context.services.clock.now())
   const { isMeant, ...around } = await lookedAt(context, query)
@@ -99,7 +99,7 @@ export async function observed(context: Context, query: Omit<Query, 'direction'>
   const { told, reason } = await flowsIn(context, clusters, around.groups, window)
   const meant = told.map(({ cluster, flows }) => ({
     cluster,
-    // Of what is hidden at both ends nothing is told.
+    // Omits flows between ends that are both hidden.
     flows: flows.filter((flow) => endsOf(flow, around).some((end) => isMeant(end) && end.group !== undefined)),
   }))
   return { window, around, clusters, told: meant, reason }
@@ -128,7 +128,7 @@ function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Around): D
 }
 
 function endpointDto({ namespace, podName, ipAddress, labels }: FlowEnd, { kind, group, resource }: Known) {
-  // Whose pods these are is nobody's business here, unless the boundary's own.
+  // Shows pods of the boundary only.
   const isOwn = kind === 'Resource' || kind === 'Group'
   return {
     kind,
@@ -165,7 +165,7 @@ async function list(context: Context<'boundaryId', Query>) {
 const SAMPLES = 20
 const LONGEST = '7d'
 
-/** @throws PlatformError NOT_FOUND, also for one that nobody remembers any more */
+/** @throws PlatformError NOT_FOUND, also if its flows are no longer stored */
 async function read(context: Context<'boundaryId' | 'denyId'>) {
   const { denyId } = context.parameters
   const { around, told } = await observed(context, { window: LONGEST })

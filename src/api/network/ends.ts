@@ -15,15 +15,15 @@ import { sightOf } from './sight.ts'
 
 export type FoundResource = { readonly kind: AnyKind; readonly object: RecordOf<AnyKind> }
 
-/** An end of a question: outside, or pods of a group of the boundary. */
+/** An end of the connection: outside the cluster, or pods in a group of the boundary. */
 export type Place =
   | { readonly end: Exclude<End, Pod> }
   | {
       readonly namespace: string
       readonly labels: Readonly<Record<string, string>>
-      /** The resource by that name; several kinds may have one. None for pods by their labels. */
+      /** The resources of that name, maybe of several kinds. Undefined for pods selected by labels. */
       readonly resources: readonly FoundResource[] | undefined
-      /** Those of the group that the caller may not see: their pods are none here. */
+      /** Resources of the group that the caller may not see; their pods are ignored. */
       readonly hidden: readonly FoundResource[]
     }
 
@@ -66,7 +66,7 @@ function missing(message: string, field: string, value: string): PlatformError {
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
 }
 
-/** The pods that a place means now. */
+/** Returns the current pods of a place. */
 export function podsAt(place: Place, { pods }: Seen): SeenPod[] {
   if ('end' in place) return []
   const { namespace, labels, resources, hidden } = place
@@ -78,7 +78,7 @@ export function podsAt(place: Place, { pods }: Seen): SeenPod[] {
   })
 }
 
-/** What is judged for a place: what is outside, its pods, or for labels that no pod has such a pod as it would be. */
+/** Returns the ends to judge: the outside, the pods or, for labels without pods, a hypothetical pod. */
 export function endsAt(place: Place, found: readonly SeenPod[], { namespaceLabels }: Seen): End[] {
   if ('end' in place) return [place.end]
   const { namespace, labels, resources } = place

@@ -5,22 +5,22 @@ import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import type { Window } from './window.ts'
 
-/** What single flows add up to; pure. */
+/** Pure: aggregates flows. */
 
 export type Group = { readonly name: string; readonly namespace: string }
 
-/** Who an end of a flow is, as a boundary knows it. */
+/** An end of a flow, as seen from a boundary. */
 export type Known = {
   readonly kind: 'Resource' | 'Group' | 'Platform' | 'Cluster' | 'Internet'
   readonly group?: string | undefined
   readonly resource?: GroupResource | undefined
 }
 
-/** What a boundary holds, as far as the caller may see it. */
+/** The content of a boundary that the caller may see. */
 export type Around = {
   readonly groups: readonly Group[]
   readonly resources: readonly GroupResource[]
-  /** Those of the same groups that the caller may not see. */
+  /** Resources of the same groups that the caller may not see. */
   readonly hidden: readonly GroupResource[]
 }
 
@@ -41,7 +41,7 @@ export function knownEnd({ namespace, labels }: FlowEnd, { groups, resources, hi
 
 export type Denied = { readonly id: string; readonly flows: readonly [Flow, ...Flow[]] }
 
-/** Drops of one kind between the same two are one deny. Its id is the same as long as it goes on. */
+/** Groups drops of one kind between the same ends into one deny, with a stable id. */
 export function deniesOf(clusterId: string, flows: readonly Flow[]): Denied[] {
   const byId = new Map<string, [Flow, ...Flow[]]>()
   for (const flow of flows) {
@@ -56,12 +56,12 @@ export function deniesOf(clusterId: string, flows: readonly Flow[]): Denied[] {
   return [...byId].map(([id, found]) => ({ id, flows: found }))
 }
 
-/** Seconds of a point: 120 of them in a window, none shorter than 15 seconds. */
+/** Returns the step in seconds: 120 points per window, but at least 15 seconds each. */
 export function stepOf({ from, to }: Window): number {
   return Math.max(15, Math.ceil((to - from) / 120_000))
 }
 
-/** Flows per second; the last point may be of less than a step. */
+/** Returns flows per second; the last step may be incomplete. */
 export function rates(flows: readonly Flow[], window: Window, stepSeconds: number) {
   const step = stepSeconds * 1000
   const count = Math.ceil((window.to - window.from) / step)

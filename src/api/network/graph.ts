@@ -86,7 +86,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
 
 type Ends = Pick<Edge, 'sourceId' | 'targetId' | 'protocol' | 'port'>
 
-/** The edge of these ends, made if there is none. */
+/** Returns the edge between these ends, creating it if needed. */
 function add(edges: Map<string, Edge>, { sourceId, targetId, protocol, port }: Ends, isDeclared: boolean): Edge {
   const id = `${sourceId}>${targetId}:${protocol}/${port}`
   const known = edges.get(id)
@@ -115,7 +115,7 @@ function nodeOf({ kind, group, resource }: Known): string {
   return kind === 'Platform' ? PLATFORM : kind === 'Cluster' ? CLUSTER : INTERNET
 }
 
-/** Everything of the boundary, and of the rest what some edge leads to. */
+/** Returns all nodes of the boundary, and others only if an edge leads to them. */
 function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.output<typeof NetworkNode>[] {
   const none = { resourceGroup: null, collection: null, resourceId: null, status: null }
   const used = new Set(edges.flatMap(({ sourceId, targetId }) => [sourceId, targetId]))

@@ -4,5 +4,5 @@ import { denyRoutes } from './denies.ts'
 import { graphRoute } from './graph.ts'
 import { statusRoutes } from './status.ts'
 
-/** What lets connections of a boundary pass, and which there were (interface section 4.13). */
+/** Which connections of a boundary are allowed, and which were seen (interface section 4.13). */
 export const networkRoutes: readonly RouteDraft[] = [checkRoute, ...denyRoutes, graphRoute, ...statusRoutes]

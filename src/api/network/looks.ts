@@ -19,17 +19,17 @@ export type SeenPod = KubeObject & {
   status?: { phase?: string; podIP?: string; podIPs?: { ip?: string }[] }
 }
 
-/** What of a cluster decides about the traffic of some namespaces, as it is now. */
+/** The current state of a cluster that decides about traffic of some namespaces. */
 export type Seen = {
-  /** Of those that are there. */
+  /** Labels of the existing namespaces. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>
   readonly pods: readonly SeenPod[]
   readonly policies: Policies
-  /** Whether Cilium is there, which takes pods by labels alone. */
+  /** Whether Cilium is installed, which selects pods by labels only. */
   readonly hasCilium: boolean
 }
 
-/** Reads policies when they are asked about: nothing has to be watched for it. */
+/** Reads policies on demand, so that none have to be watched. */
 export interface NetworkLooks {
   /**
    * @param clusterId of another cluster
@@ -38,12 +38,12 @@ export interface NetworkLooks {
   at(namespaces: readonly string[], clusterId?: string): Promise<Seen>
 }
 
-/** What the facade may do for it. The types of Cilium may be missing. */
+/** Returns the permissions of the facade for this. The types of Cilium may be missing. */
 export function policyReads(): { resource: Resource; verbs: readonly string[] }[] {
   return [networkPolicy, ...CILIUM_POLICIES].map((resource) => ({ resource, verbs: ['list'] }))
 }
 
-/** What a cluster shows, or why it shows nothing: what is not known is an answer here. */
+/** Returns what a cluster shows, or a sentence why it does not: an unknown state is a valid answer here. */
 export async function lookAt(
   services: Services,
   clusterId: string,
@@ -65,7 +65,7 @@ export async function lookAt(
 
 type Reader = Pick<KubeClient, 'get' | 'list'>
 
-/** @param clientOf for the API server of another cluster */
+/** @param clientOf returns the client for the API server of another cluster */
 export function createNetworkLooks(client: Reader, clientOf: (clusterId: string) => Reader): NetworkLooks {
   return {
     async at(namespaces, clusterId) {
@@ -93,13 +93,13 @@ export function createNetworkLooks(client: Reader, clientOf: (clusterId: string)
   }
 }
 
-/** Undefined for one that is not there, which has no pods either. */
+/** Returns undefined if the namespace does not exist, and so has no pods. */
 async function labelsOf(client: Reader, name: string): Promise<Record<string, string> | undefined> {
   const found = await client.get(namespace, { name }).catch(absent)
   return found && (found.metadata.labels ?? {})
 }
 
-/** Undefined if the cluster does not know the type. */
+/** Returns undefined if the cluster does not have the type. */
 async function unlessMissing<T>(list: () => Promise<T[]>): Promise<T[] | undefined> {
   try {
     return await list()

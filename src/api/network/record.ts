@@ -62,7 +62,7 @@ export const NetworkCheckResult = namedRecord('NetworkCheckResult', {
   evaluatedAt: DateTime,
 })
 
-/** The parts of each kind of end. Others would be read by nobody, so they are refused. */
+/** The fields of each kind of end. Others would be ignored, so they are refused. */
 const PARTS: Readonly<Record<EndRequest['kind'], readonly (keyof EndRequest)[]>> = {
   Resource: ['name', 'resourceGroup'],
   Pods: ['labels', 'resourceGroup'],
@@ -72,7 +72,7 @@ const PARTS: Readonly<Record<EndRequest['kind'], readonly (keyof EndRequest)[]>>
 }
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)+\.?$/i
 
-/** What of an end is missing, too much or malformed. @param at the field of the request */
+/** Returns which fields of an end are missing, superfluous or malformed. @param at the field of the request */
 export function faultsOf(end: EndRequest, at: 'from' | 'to'): { field: string; message: string }[] {
   const { kind, value } = end
   const wanted = PARTS[kind]

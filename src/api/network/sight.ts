@@ -8,8 +8,8 @@ import { readDeniedAt } from '../resources/holders.ts'
 const READ = 'boundaries/network/read'
 
 /**
- * What of the boundary the caller may see: the routes ask at the boundary, and a deny may lie on a group or a resource of it,
- * of the view or of reading it at all.
+ * Returns what the caller may see in the boundary: routes check the boundary only, and a deny on the network view or on
+ * reading may be at a group or resource in it.
  */
 export function sightOf(context: Pick<Context, 'services' | 'caller'>, boundaryId: string) {
   const { services, caller } = context

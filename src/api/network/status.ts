@@ -69,7 +69,7 @@ async function status(context: Context<'boundaryId'>) {
   } as const)
 }
 
-/** A policy that selects all pods closes each namespace of a group, wherever the group is. */
+/** Returns whether, on every cluster, each group namespace has an ingress policy that selects all pods. */
 function isClosed(clusters: readonly SeenCluster[], namespaces: readonly string[]): boolean {
   return clusters.every(({ seen, other }) => {
     if (typeof seen === 'string') return false
@@ -78,7 +78,7 @@ function isClosed(clusters: readonly SeenCluster[], namespaces: readonly string[
         .filter((policy) => directionsOf(policy).includes('ingress') && isForAll(policy.spec?.podSelector))
         .map(({ metadata }) => metadata.namespace),
     )
-    // On another cluster a group may have no namespace.
+    // On another cluster, a group may have no namespace.
     const there = other === undefined ? namespaces : namespaces.filter((name) => seen.namespaceLabels.has(name))
     return there.every((name) => closed.has(name))
   })

@@ -23,7 +23,7 @@ declare module '../http/context.ts' {
 
 type Group = { readonly name: string; readonly namespace: string }
 
-/** One cluster of a boundary: what it shows of policies, or why it does not. */
+/** A cluster of a boundary: its policies, or why they are unknown. */
 export type SeenCluster = {
   readonly id: string
   /** Undefined for the platform's own. */
@@ -32,7 +32,7 @@ export type SeenCluster = {
   readonly seen: Seen | string
 }
 
-/** Those that the caller may see. @throws PlatformError NOT_FOUND for the boundary, and for a group that is named */
+/** Returns the groups that the caller may see. @throws PlatformError NOT_FOUND for the boundary or the named group */
 export async function groupsOf(context: Context, name: string | undefined): Promise<Group[]> {
   const { boundaryId = '' } = context.parameters
   await findBoundary(context, boundaryId)
@@ -43,7 +43,7 @@ export async function groupsOf(context: Context, name: string | undefined): Prom
   return name === undefined ? all : all.filter((group) => group.name === name)
 }
 
-/** The platform's own cluster, and those that the boundary is projected on. */
+/** Returns the platform's own cluster and those that the boundary is projected on. */
 export async function clustersOf({ services, parameters }: Context, groups: readonly Group[]): Promise<SeenCluster[]> {
   const { boundaryId = '' } = parameters
   const own = defaultCluster(services).id
@@ -67,7 +67,7 @@ export const policiesOf = ({ seen }: SeenCluster) =>
 
 const NOBODY = 'Nothing in this cluster collects flows'
 
-/** What was told of flows in each cluster, and what is not known. */
+/** Returns the flows in each cluster, and which are unknown. */
 export async function flowsIn(
   { services }: Context,
   clusters: readonly SeenCluster[],

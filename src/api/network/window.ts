@@ -3,7 +3,7 @@ import { timestamp } from '../../core/clock.ts'
 import { DateTime } from '../resources/dto.ts'
 import { badParameter } from '../resources/queryFaults.ts'
 
-/** The part of time that every answer about flows is of (records section 1, "Network view"). */
+/** The time window of all answers about flows (records section 1, "Network view"). */
 
 export const WindowQuery = {
   window: z
@@ -31,7 +31,7 @@ export function windowOf(window: string, now: number): Window {
   return { from: now - length, to: now }
 }
 
-/** @param reason what of the window is not known; undefined if nothing is */
+/** @param reason which part of the window is unknown; undefined if none is */
 export function shownWindow({ from, to }: Window, reason: string | undefined) {
   return {
     from: timestamp(from),

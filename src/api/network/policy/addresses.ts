@@ -1,16 +1,16 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Addresses as one line of numbers: IPv4 at its beginning, IPv6 behind it. A set is a list of ranges that are sorted and do not
- * touch, so that "all of it", "part of it" and "none of it" are exact however many networks and exceptions there are.
+ * Addresses as numbers on one line, IPv4 first and IPv6 after it. A set is a sorted list of disjoint, non-adjacent
+ * ranges, so that "all", "part" and "none" are exact for any number of networks and exceptions.
  */
 export type Range = readonly [first: bigint, last: bigint]
 export type Addresses = readonly Range[]
 
-/** Where IPv6 begins on the line. */
+/** Where IPv6 starts on the line. */
 const BEHIND_IPV4 = 1n << 128n
 
-/** @param cidr an address, or `address/prefix`; bits behind the prefix are ignored. Undefined for what is neither. */
+/** @param cidr an address, or `address/prefix`; host bits are ignored. Returns undefined for other text. */
 export function network(cidr: string): Range | undefined {
   const text = cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`
   if (!ipaddr.isValidCIDR(text)) return undefined
@@ -38,7 +38,7 @@ export function union(ranges: readonly Range[]): Addresses {
   return whole
 }
 
-/** What of `set` is not in `taken`. */
+/** Returns the part of `set` that is not in `taken`. */
 export function without(set: Addresses, taken: Addresses): Addresses {
   return taken.reduce<Addresses>(
     (left, [first, last]) =>
@@ -57,14 +57,14 @@ export function common(set: Addresses, other: Addresses): Addresses {
 export const IPV4 = networks('0.0.0.0/0')
 export const IPV6 = networks('::/0')
 
-/** What no router of the Internet carries (RFC 6890, and multicast). */
+/** Addresses that are not routed on the Internet (RFC 6890, and multicast). */
 const NOT_PUBLIC = networks(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
 )
 
-/** Of IPv4: a network without IPv6 has no rules for it. */
+/** IPv4 only, because networks without IPv6 have no rules for it. */
 export const INTERNET = without(IPV4, NOT_PUBLIC)
 
-/** Where a pod may be whose address is not known: anywhere but in networks that never leave a machine or a link. */
+/** Where a pod of unknown address may be: anywhere except loopback, link-local and multicast networks. */
 export const SOME_POD = without(IPV4, networks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'))

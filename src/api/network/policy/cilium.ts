@@ -22,7 +22,7 @@ type PortRule = {
   rules?: Readonly<Record<string, unknown>>
 }
 type Fqdn = { matchName?: string; matchPattern?: string }
-/** A rule of either direction: the fields of one begin with `from`, those of the other with `to`. */
+/** A rule of either direction: peer fields start with `from` for ingress and with `to` for egress. */
 type CiliumRule = { toPorts?: readonly PortRule[]; toFQDNs?: readonly Fqdn[]; icmps?: readonly unknown[] } & {
   [field: string]: unknown
 }
@@ -38,7 +38,7 @@ type Spec = {
 /** A CiliumNetworkPolicy or CiliumClusterwideNetworkPolicy (cilium.io/v2). */
 export type Cilium = KubeObject & { spec?: Spec; specs?: readonly Spec[] }
 
-/** What the parts of a policy say of what the pod sends or is sent; those that do not select it say nothing. */
+/** Returns what each spec of a policy says about traffic of the pod; specs that do not select it say nothing. */
 export function readCilium(policy: Cilium, pod: Pod, direction: Direction, question: Question): Reading[] {
   const { namespace, name } = policy.metadata
   const kind: PolicyKind = namespace === undefined ? 'CiliumClusterwideNetworkPolicy' : 'CiliumNetworkPolicy'
@@ -51,7 +51,7 @@ export function readCilium(policy: Cilium, pod: Pod, direction: Direction, quest
     const [firstAllow, firstDeny] = [allows, denies]
     allows += allow.length
     denies += deny.length
-    // A part without one speaks of nodes.
+    // A spec without an endpoint selector applies to nodes.
     if (spec.endpointSelector === undefined || !selectsPod(spec.endpointSelector, pod, undefined)) return []
     const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): Judged => ({
       rule: { ...ref, ruleIndex, effect, text: textOf(rule) },
@@ -60,7 +60,7 @@ export function readCilium(policy: Cilium, pod: Pod, direction: Direction, quest
     return [
       {
         policy: ref,
-        // An empty rule allows nothing, and closes all the same.
+        // An empty rule allows nothing but still isolates.
         isolates: spec.enableDefaultDeny?.[direction] ?? allow.length + deny.length > 0,
         rules: [
           ...deny.map((rule, index) => judged(rule, firstDeny + index, 'Deny')),
@@ -98,7 +98,7 @@ function portsFit({ toPorts, icmps }: CiliumRule, question: Question): Fit {
   )
 }
 
-/** Fields by which a rule may name others that nothing here can look up. */
+/** Peer fields that cannot be resolved here. */
 const NOT_LOOKED_UP = ['Requires', 'Groups', 'Nodes', 'Services'] as const
 
 function peersCover(
@@ -109,7 +109,7 @@ function peersCover(
 ): { covers: Addresses; doubt?: string | undefined } {
   const list = <T>(field: string) => rule[`${way}${field}`] as readonly T[] | undefined
   const named = Object.keys(rule).filter((field) => field.startsWith(way) && field !== 'toPorts')
-  // Whoever it is, but an empty rule is nobody's.
+  // A rule with ports but no peers matches everybody; an empty rule nobody.
   if (named.length === 0) return { covers: rule.toPorts === undefined ? [] : other.addresses }
   const covers: Addresses[] = []
   const doubts: string[] = []
@@ -141,7 +141,7 @@ function blocks(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): A
   return union([...whole, ...cut])
 }
 
-/** What of the other end belongs to an entity, or why nobody can tell. */
+/** Returns the part of the other end that belongs to an entity, or why this is unknown. */
 function entityCovers(entity: string, other: End): Addresses | string {
   const isPod = other.kind === 'pod'
   switch (entity) {
@@ -157,7 +157,7 @@ function entityCovers(entity: string, other: End): Addresses | string {
       return []
     default: {
       if (isPod) return entity === 'cluster' ? other.addresses : []
-      // Nodes of the cluster, and what runs on them.
+      // These entities are nodes of the cluster and what runs on them.
       const mayBe = other.kind === 'host' || (other.kind === 'outside' && !other.isInternet)
       return mayBe ? `It names the entity "${entity}", whose addresses are not known here.` : []
     }
@@ -172,7 +172,7 @@ function fqdnCovers(names: readonly Fqdn[], other: End): Addresses | string {
 
 const plain = (name: string) => name.toLowerCase().replace(/\.$/, '')
 
-/** `*` stands for any characters but a dot; alone for every name. */
+/** `*` matches any characters except a dot; alone, it matches every name. */
 function isNamed({ matchName, matchPattern }: Fqdn, host: string): boolean {
   if (matchName !== undefined && plain(matchName) === plain(host)) return true
   if (matchPattern === undefined) return false
@@ -187,12 +187,12 @@ const SERVICE_ACCOUNT = 'io.cilium.k8s.policy.serviceaccount'
 const CLUSTER = 'io.cilium.k8s.policy.cluster'
 const bare = (key: string) => key.replace(/^(k8s|any):/, '')
 
-/** The pod in a cluster that Cilium knows by this name. */
+/** Returns the pod as part of a cluster with this name in Cilium. */
 export function inCluster(pod: Pod, name: string): Pod {
   return { ...pod, labels: { ...pod.labels, [CLUSTER]: name } }
 }
 
-/** The names of clusters by which anything in policies selects. */
+/** Returns the cluster names by which policies select. */
 export function clustersNamed(part: unknown): string[] {
   if (typeof part !== 'object' || part === null) return []
   const { key, values } = part as { key?: unknown; values?: unknown }
@@ -202,7 +202,7 @@ export function clustersNamed(part: unknown): string[] {
   )
 }
 
-/** @param home the namespace that is meant where the selector names none; undefined for any */
+/** @param home the namespace that applies if the selector names none; undefined for any */
 function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {
   const namesOne = asksFor(selector, (key) => bare(key) === NAMESPACE || bare(key).startsWith(NAMESPACE_LABELS))
   if (home !== undefined && !namesOne && pod.namespace !== home) return false

@@ -32,7 +32,7 @@ export type NetworkPolicy = KubeObject & {
   }
 }
 
-/** What a policy says of what the pod sends or is sent; undefined if it says nothing. */
+/** Returns what a policy says about traffic of the pod; undefined if it does not apply. */
 export function readNetworkPolicy(
   policy: NetworkPolicy,
   pod: Pod,
@@ -60,7 +60,7 @@ export function readNetworkPolicy(
 const LABELS_ALONE = { blocksTakePods: false }
 const BY_ADDRESS = 'An address block selects these pods by their addresses, which not every network plugin supports.'
 
-/** Whom it closes: what comes in always if it names no types, what goes out if it has rules for that. */
+/** Returns the directions that a policy isolates. Without `policyTypes`: ingress, and egress if it has egress rules. */
 export function directionsOf({ spec = {} }: Pick<NetworkPolicy, 'spec'>): Direction[] {
   const types = spec.policyTypes ?? []
   if (types.length === 0) return spec.egress === undefined ? ['ingress'] : ['ingress', 'egress']
@@ -79,7 +79,7 @@ function portsFit(ports: readonly Port[] = [], question: Question): Fit {
   )
 }
 
-/** The part of the other end that the peers of a rule take. None at all named means everybody. */
+/** Returns the part of the other end that the peers of a rule match. No peers match everybody. */
 function peersCover(
   peers: readonly Peer[] | undefined,
   other: End,

@@ -8,7 +8,7 @@ export type Selector = {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** Whether a selector takes labels; an empty one takes all. An operator that nobody knows takes nothing. */
+/** Returns whether a selector matches labels; an empty one matches all. An unknown operator matches nothing. */
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labelOf: (key: string) => string | undefined,
@@ -20,7 +20,7 @@ export function selects(
       if (operator === 'Exists') return value !== undefined
       if (operator === 'DoesNotExist') return value === undefined
       if (operator === 'In') return value !== undefined && values.includes(value)
-      // What lacks the label has none of its values.
+      // NotIn also matches objects without the label.
       return operator === 'NotIn' && (value === undefined || !values.includes(value))
     })
   )
@@ -30,7 +30,7 @@ export function labelsTaken(selector: Selector, labels: Labels): boolean {
   return selects(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined))
 }
 
-/** Whether a selector asks for a label that begins so. */
+/** Returns whether a selector uses a label that satisfies the predicate. */
 export function asksFor({ matchLabels = {}, matchExpressions = [] }: Selector, isMeant: (key: string) => boolean) {
   return Object.keys(matchLabels).some(isMeant) || matchExpressions.some(({ key }) => isMeant(key))
 }

@@ -5,14 +5,14 @@ import type { Direction, End, Judged, Question, Reading, Rule } from './question
 
 export type Verdict = 'Allowed' | 'Denied' | 'Unknown'
 
-/** A rule that decided; the platform's default where nothing allows what is closed. */
+/** The deciding rule, or the platform's default if nothing allows what a policy isolates. */
 export type DecidingRule =
   | Rule
   | (Omit<Rule, 'kind' | 'ruleIndex'> & { kind: 'PlatformDefault' | 'AllowedCidrs'; ruleIndex: null })
 
 export type Side = {
   readonly verdict: Verdict
-  /** Whether all is closed that no rule allows. */
+  /** Whether everything is denied that no rule allows. */
   readonly isolated: boolean
   readonly rule: DecidingRule | null
   readonly message: string
@@ -22,8 +22,8 @@ export type Side = {
 export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly cilium: readonly Cilium[] }
 
 /**
- * What policies say of one connection at one of its ends. A deny goes before every allow; what no policy closes is open
- * (NetworkPolicy of Kubernetes, policy enforcement of Cilium).
+ * Judges one connection at one of its ends. A deny overrides every allow; what no policy isolates is allowed
+ * (Kubernetes NetworkPolicy, policy enforcement of Cilium).
  */
 export function judgeSide(direction: Direction, question: Question, policies: Policies): Side {
   const subject = direction === 'ingress' ? question.to : question.from
@@ -32,7 +32,7 @@ export function judgeSide(direction: Direction, question: Question, policies: Po
   const kubernetes = policies.kubernetes.flatMap(
     (policy) => readNetworkPolicy(policy, subject, direction, question) ?? [],
   )
-  // Any other name is like none.
+  // Tries every cluster name that policies mention, and one that none does, which represents all others.
   const [side, ...others] = ['', ...new Set(clustersNamed(policies.cilium))].map((name) => {
     const at = <E extends End>(end: E) => (end.kind === 'pod' ? inCluster(end, name) : end)
     const asked = { ...question, from: at(question.from), to: at(question.to) }
@@ -74,7 +74,7 @@ function allowance(
   side: (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string) => Side,
 ): Side {
   const allows = rules.filter(({ rule }) => rule.effect === 'Allow')
-  // First what allows all of it, and of that what needs no further word.
+  // Prefers a rule that allows everything, and of those one without a note.
   const rank = ({ covers, note }: Judged) => 2 * without(other.addresses, covers).length + (note === undefined ? 0 : 1)
   const [allow] = allows.filter(({ covers }) => covers.length > 0).sort((one, another) => rank(one) - rank(another))
   const left = without(other.addresses, coveredBy(allows))
@@ -105,7 +105,7 @@ function coveredBy(rules: readonly Judged[]): Addresses {
   return union(rules.flatMap(({ covers }) => covers))
 }
 
-/** Both ends together: each of them has to let it pass. */
+/** Combines both ends: each must allow the connection. */
 export function bothSides(egress: Side, ingress: Side): { verdict: Verdict; decidedBy: DecidingRule | null } {
   const sides = [egress, ingress]
   for (const verdict of ['Denied', 'Unknown'] as const) {
@@ -115,7 +115,7 @@ export function bothSides(egress: Side, ingress: Side): { verdict: Verdict; deci
   return { verdict: 'Allowed', decidedBy: ingress.rule ?? egress.rule }
 }
 
-/** The same side of several pairs of pods, each with what it is called. Where they differ nobody can give one answer. */
+/** Combines one side of several pairs of pods, each with a name. If they differ, the verdict is Unknown. */
 export function agreed(sides: readonly { readonly pods: string; readonly side: Side }[]): Side | undefined {
   const [first] = sides
   if (first === undefined) return undefined
