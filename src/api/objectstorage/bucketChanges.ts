@@ -15,10 +15,10 @@ import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
 import { refuseLacking } from './store.ts'
 
-/** What a bucket is made with, and what of it may be changed later; the schema of the kind refuses the rest. */
+/** The settings of a new bucket, and what of them can change later; the schema of the kind refuses other changes. */
 export type BucketBody = Omit<BucketCreateDto, 'name'>
 
-/** The fields of a spec that a body has, without forceDelete and the names. */
+/** Returns the spec fields in a body, without forceDelete and the names. */
 export function bucketSpec(body: BucketBody) {
   return {
     versioning: body.versioning ?? undefined,
@@ -52,18 +52,17 @@ const declaration = {
 export type AccountHome = ParentHome<typeof ObjectStorageAccount>
 
 /**
- * Lays a merge patch (RFC 7396) over a bucket.
- *
- * @throws PlatformError BAD_REQUEST for what is fixed at creation (name, account, objectLock), PUBLIC_ACCESS_DISABLED,
- *   FEATURE_UNSUPPORTED
+ * Applies a merge patch (RFC 7396) to a bucket.
+ * @throws PlatformError BAD_REQUEST for immutable fields (name, account, objectLock), PUBLIC_ACCESS_DISABLED,
+ * FEATURE_UNSUPPORTED
  */
 export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountHome): object {
   const { bucketName, accountName } = stored.spec
   const place = { ...placeOf(context, 'accountName'), name: bucketName, accountName }
   const spec = bucketSpec(patchedBody(AccountBucket, context.body, place, stored, declaration) as BucketBody)
-  // What the account says is not written down because somebody sends back what he read.
+  // Sending back the account's default as read must not store it.
   if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
-  // Nor what absent fields of rules mean.
+  // The same holds for defaults of rules.
   const { lifecycleRules, corsRules } = stored.spec
   const kept = {
     ...(isAlike(spec.lifecycleRules, lifecycleRules, completeLifecycleRule) && { lifecycleRules }),

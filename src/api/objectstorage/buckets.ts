@@ -42,7 +42,7 @@ function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject,
 async function refuseFull({ services, signal }: Context, object: BucketObject, force: boolean): Promise<void> {
   const { store } = services.objectStorage
   const { bucketName, objectLock } = object.spec
-  // What goes with all that is in it is not looked into: some of it the store may not be able to list.
+  // Do not list when everything will be deleted, because the store may be unable to list some of it.
   if (store === undefined || (force && !objectLock)) return
   const storeName = storeNameOf(object)
   await asking(async () => {
@@ -57,7 +57,7 @@ async function refuseFull({ services, signal }: Context, object: BucketObject, f
   })
 }
 
-/** @throws PlatformError BUCKET_NOT_EMPTY for what force removes, else the error */
+/** @throws PlatformError BUCKET_NOT_EMPTY if force would delete it, otherwise the error itself */
 function refuseUnlisted(error: unknown, { spec }: BucketObject): never {
   if (spec.objectLock || !isStoreError(error, 'Failed')) throw error
   const message = `The object store cannot list bucket "${spec.bucketName}": add force=true to delete it with what is in it.`
@@ -79,7 +79,7 @@ function newBucket(context: Create, { owner: account }: AccountHome) {
 
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
-/** A bucket that holds something goes only if that was asked for; what is locked stays in any case. */
+/** Refuses a bucket with objects unless the caller set force; locked objects are refused in any case. */
 async function beforeRemoval(context: Remove, object: BucketObject): Promise<boolean> {
   const force = context.query?.force === 'true'
   if (object.status?.storeName === undefined) return false
@@ -129,7 +129,7 @@ const buckets = collection(AccountBucket, {
     nameOf: ({ services, body }, { namespace, owner: { metadata } }) => {
       const present = bucketsOf(services, namespace, metadata.name)
       const known = present.find(({ spec }) => spec.bucketName === body.name)
-      // Another way of making it, or a former release, may have called the object otherwise.
+      // kubectl or an earlier release may have named the object differently.
       return known?.metadata.name ?? storeBucketName(metadata.name, body.name)
     },
   },
@@ -148,5 +148,5 @@ const buckets = collection(AccountBucket, {
 
 export const bucketRoutes = buckets.routes('list', 'create', 'get', 'remove')
 
-/** What the interface lacks: a bucket can be made there, and no setting of it changed. */
+/** Not in the interface, where buckets can be created but not changed. */
 export const additionalBucketRoutes = buckets.routes('patch')

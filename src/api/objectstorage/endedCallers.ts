@@ -17,12 +17,12 @@ export type EndedCallersOptions = {
   log: Log
 }
 
-/** Milliseconds between two looks. Where there is no session nobody is asked. */
+/** Milliseconds between checks. Without sessions, nobody is queried. */
 const INTERVAL = 60_000
 
 /**
- * Ends sessions whose callers an identity provider of its own has disabled or deleted: the controllers know only who has an
- * object here. Each replica looks; one that comes later finds nothing left.
+ * Ends sessions of callers whom an external identity provider has disabled or deleted: the controllers only know people
+ * with an object here. All replicas check; a later one finds nothing left to do.
  */
 export function endSessionsOfEnded({ keys, principals, client, clock, log }: EndedCallersOptions): { stop(): void } {
   async function look(): Promise<void> {

@@ -36,7 +36,7 @@ const ObjectAuditEntry = namedRecord('ObjectAuditEntry', {
 })
 type ObjectAuditEntry = z.output<typeof ObjectAuditEntry>
 
-/** The newest requests that a look-up considers. */
+/** The number of newest requests that are considered. */
 const AUDIT_MAX = 10_000
 
 async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
@@ -58,15 +58,15 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   })
 }
 
-/** A time in which a name at the store meant one bucket of the account; seconds, as the API server counts. */
+/** The time in which a store name belonged to one bucket of the account, in seconds like creation timestamps. */
 type Life = { storeName: string; bucketName: string; from: number; to: number }
 
 const secondsOf = (time: string | undefined, otherwise: number) =>
   time === undefined ? otherwise : Math.floor(Date.parse(time) / 1000)
 
 /**
- * Names are given again, to others too, whose requests are none of this account's business: one of the second in which
- * the account was made could be of another account of its name.
+ * Store names are reused, also by other accounts, whose requests must not be shown. So requests in the second in which
+ * the account was created are left out: they could belong to a previous account of the same name.
  */
 function livesOf({ metadata, status }: AccountObject): Life[] {
   const made = secondsOf(metadata.creationTimestamp, Number.POSITIVE_INFINITY) + 1
@@ -115,10 +115,10 @@ const ObjectUsageDto = namedRecord('ObjectUsageDto', {
   series: z.array(SeriesDto),
 })
 
-/** Buckets that are looked at while the caller waits; the figures of others are those of their last look. */
+/** Buckets that are measured during the request; for others, the stored figures are shown. */
 const LOOKED_AT_NOW = 20
 
-/** What is not counted by then is told as it was last seen: a bucket may take a thousand requests. */
+/** A timeout, after which stored figures are shown: measuring a bucket may take a thousand requests. */
 const LOOK_MILLISECONDS = 2_000
 
 async function useOf(context: Context, bucket: BucketObject, deadline: AbortSignal | undefined) {
@@ -129,7 +129,7 @@ async function useOf(context: Context, bucket: BucketObject, deadline: AbortSign
   if (deadline === undefined || store === undefined || status?.storeName === undefined)
     return { name, ...kept, quotaBytes }
   const signal = AbortSignal.any([context.signal, deadline])
-  // A store that is away does not hide what was known a moment ago.
+  // If the store does not answer, show the stored figures.
   const use = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
   return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
 }

@@ -9,7 +9,7 @@ import { oneAtATime } from '../rules/turns.ts'
 import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
-/** The controller makes keys within moments; a request waits this long, because only its answer has the secret. */
+/** How long a request waits for the controller to create the key: only this response can contain the secret. */
 const WAIT_MILLISECONDS = 10_000
 const RETRY_SECONDS = 5
 
@@ -26,9 +26,8 @@ export function refuseUnknownBuckets(
 }
 
 /**
- * Makes the object of a key and waits until the key opens what it should. A key whose secret could not be shown is
- * taken back: nobody could ever use it.
- *
+ * Creates the object of a key and waits until the key works. A key whose secret could not be returned is deleted,
+ * because nobody could ever use it.
  * @throws PlatformError ENGINE_MISSING, SERVICE_UNAVAILABLE, QUOTA_EXCEEDED, INVALID_STATE
  */
 export async function issueKey(
@@ -38,9 +37,9 @@ export async function issueKey(
     name: string
     spec: object
     annotations?: Record<string, string>
-    /** Whose keys are counted together. */
+    /** The owner against whose limit the key counts. */
     owner: string
-    /** Asked in the turn of the owner, and so of no two requests at once. @throws PlatformError QUOTA_EXCEEDED */
+    /** Called in the owner's turn, so never concurrently. @throws PlatformError QUOTA_EXCEEDED */
     refuseOneMore: () => void
   },
 ): Promise<{ object: KeyObject; pair: AccessKeyPair }> {
@@ -67,7 +66,7 @@ export async function issueKey(
   const isMade = summarize(object.status, false).status === 'Running'
   const read = isMade ? pairOf(context, object) : Promise.resolve(undefined)
   const pair = await read.catch(async (error: unknown) => {
-    // The cause is what the caller is told, also where the key cannot be taken back either.
+    // Report the original error even if the deletion fails too.
     await takeBack().catch(() => undefined)
     throw error
   })
@@ -86,7 +85,7 @@ function notIssued(object: KeyObject): PlatformError {
   const why = statusMessage ?? 'The store gave no reason.'
   if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
   if (phase === 'ReferenceMissing') return invalidState(object, why)
-  // What a person must change first does not come about by asking again.
+  // Retrying does not help until somebody fixes the cause.
   if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
   const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was withdrawn: ${why} Try again later.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })

@@ -85,25 +85,25 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   return {
     object,
     more: { ...pair, endpoint: publicEndpoint ?? endpoint, regionName },
-    // Secrets must not stay in caches on the way.
+    // Prevents caches on the way from storing secrets.
     headers: { 'cache-control': 'no-store' },
   }
 }
 
 type KeyAction = Extract<ActionName, `objectaccesskeys/${string}`>
 
-/** Where the right to keys of an account is asked for, whatever path leads to them. */
+/** Returns the scope at which rights on keys of an account are checked, whatever the path. */
 function scopeOfAccount({ parameters }: Context, accountName: string): string {
   const { boundaryId = '', resourceGroupName = '' } = parameters
   return resourceScope(boundaryId, resourceGroupName, COLLECTION, accountName)
 }
 
-/** The group's rights are not enough where somebody is denied one account of it. @throws PlatformError FORBIDDEN */
+/** Checks the account too, because a deny may be at a single one. @throws PlatformError FORBIDDEN */
 function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
   return requireBelow(context, wanted, scopeOfAccount(context, accountName))
 }
 
-/** The account of the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
+/** Returns the account named in the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
 async function accountOfBody(context: Issue, namespace: string): Promise<AccountObject> {
   const { accountName } = context.body
   if (accountName === undefined || accountName === null)
@@ -115,7 +115,7 @@ async function accountOfBody(context: Issue, namespace: string): Promise<Account
   throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'accountName', value: accountName })
 }
 
-/** Which keys a path is about. */
+/** The keys that a path concerns. */
 type KeysHome = Home & { readonly namespace: string; readonly isOf: (spec: KeyObject['spec']) => boolean }
 type Issue = Context<string, unknown, IssueAccessKeyRequest>
 
@@ -138,7 +138,7 @@ async function atIdentity(context: Context) {
         idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name }) === managedIdentityId,
     )
   }
-  // Before it is refused, the API server is asked: it may just have been made.
+  // If not cached, ask the API server: the identity may have just been created.
   const owner = (await stored(false)) ?? (await stored(true))
   if (owner === undefined) throw notFound(`Managed identity "${managedIdentityId}" in group "${resourceGroupName}"`)
   const { services, caller } = context
@@ -148,7 +148,7 @@ async function atIdentity(context: Context) {
   return { namespace, owner, managedIdentityId, isOf, words: ' of this managed identity' }
 }
 
-/** The keys at one of the two paths that keys are issued at. */
+/** Returns the collection of keys at one of the two paths. */
 function keysAt<H extends KeysHome>(options: {
   path: string
   summary: string
@@ -202,7 +202,7 @@ function keysAt<H extends KeysHome>(options: {
   })
 }
 
-/** Answers when the store has it: an answer that says Inactive means that the key opens nothing any more. */
+/** Waits until the store has applied the change: a response with Inactive means that the key is dead. */
 async function untilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
   let seen = object
   await untilChanged(context, async () => {
@@ -238,5 +238,5 @@ const ofIdentity = keysAt({
 
 export const keyRoutes: readonly RouteDraft[] = [...ofAccount.routes('list', 'create'), ...ofIdentity.routes()]
 
-/** What the interface lacks: a key of an account can be issued there, and not be withdrawn. */
+/** Not in the interface, where keys of an account can be issued but not withdrawn. */
 export const additionalKeyRoutes: readonly RouteDraft[] = ofAccount.routes('patch', 'remove')

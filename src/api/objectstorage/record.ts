@@ -58,7 +58,7 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
   },
 })
 
-/** What the buckets of one account hold, from their own figures. */
+/** Returns the totals of an account's buckets, from their own figures. */
 export function useOfAccount(services: Services, { metadata }: AccountObject) {
   let [bucketCount, objectCount, usedBytes, usageAt] = [0, 0, 0, ''] as [number, number, number, string]
   for (const { status } of bucketsOf(services, metadata.namespace, metadata.name)) {
@@ -78,7 +78,7 @@ export function bucketsOf({ records }: Services, namespace = '', account: string
 
 const { expireDays, noncurrentExpireDays, abortUploadDays } = LifecycleRule.shape
 
-/** Null is absent, so that a record that was read can be sent back. */
+/** Null means absent, so that a record can be sent back as read. */
 const LifecycleRuleBody = LifecycleRule.extend({
   expireDays: expireDays.nullable(),
   noncurrentExpireDays: noncurrentExpireDays.nullable(),
@@ -142,13 +142,13 @@ export const BucketDto = namedRecord('BucketDto', {
   createdAt: DateTime,
 })
 
-/** What the bucket has or gets: versioning that was on once is suspended, never off. */
+/** Returns the effective versioning: once enabled, it can be suspended but not turned off. */
 export function bucketVersioning({ spec, status }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
   const wanted = spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
   return wanted === 'Off' && (status?.versioning ?? 'Off') !== 'Off' ? 'Suspended' : wanted
 }
 
-/** What a record of a bucket shows beyond its spec. */
+/** Returns the fields of a bucket's record that are not in the spec. */
 export function bucketDto(object: BucketObject, account: AccountObject) {
   const { spec, status } = object
   const storeName = storeNameOf(object)
@@ -200,7 +200,7 @@ export const IssuedAccessKeyDto = namedRecord('IssuedAccessKeyDto', {
   regionName: z.string(),
 })
 
-/** What a record of a key shows beyond its spec. */
+/** Returns the fields of a key's record that are not in the spec. */
 export function keyDto(object: KeyObject, now: number) {
   const { spec, status } = object
   return {

@@ -54,8 +54,7 @@ const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
 }
 
 /**
- * A session is never wider than what its caller may do to the account.
- *
+ * Refuses a session with more rights than its caller has on the account.
  * @throws PlatformError FORBIDDEN
  */
 async function refuseWider(context: Context, permission: KeyPermission): Promise<void> {
@@ -90,7 +89,7 @@ function refuseOneMore({ services }: Context, { metadata }: AccountObject): void
   throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" already has ${used} sessions.`, extras)
 }
 
-/** Whose session it is: it ends with them, and whoever comes later under the id is another. */
+/** Records the incarnation of the caller, so that the session ends with them and not with a later holder of the id. */
 function callerOf({ services, caller }: Context, namespace: string | undefined): Record<string, string> {
   const life = principalIncarnations(principalLookup(services), [caller.principalId], namespace)
   return life === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: life }

@@ -22,7 +22,7 @@ export function storeOf({ objectStorage }: Services): ObjectStore {
   })
 }
 
-/** Runs what asks the store. @throws PlatformError SERVICE_UNAVAILABLE, UPSTREAM_FAILED */
+/** Translates errors of the store. @throws PlatformError SERVICE_UNAVAILABLE, UPSTREAM_FAILED */
 export async function asking<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -22,7 +22,7 @@ export async function findVault(context: VaultContext): Promise<VaultRecord> {
   return (await findResource(SecretVault, context, 'resourceName')).object
 }
 
-/** The object of a secret, whatever its state; undefined if there is none. */
+/** Returns the object of a secret in any state; undefined if there is none. */
 export async function findEntry(
   { services, fresh }: Pick<Context, 'services' | 'fresh'>,
   vault: VaultRecord,
@@ -37,7 +37,7 @@ export function missingSecret(vaultName: string, secretName: string): PlatformEr
   return notFound(`Secret "${secretName.slice(0, 127)}" of vault "${vaultName.slice(0, 52)}"`)
 }
 
-/** A secret that people may know of, deleted ones included. @throws PlatformError NOT_FOUND */
+/** Finds a secret whose existence may be known, including deleted ones. @throws PlatformError NOT_FOUND */
 export async function findSecret(context: SecretContext): Promise<{ vault: VaultRecord; entry: EntryRecord }> {
   const vault = await findVault(context)
   const { secretName } = context.parameters
@@ -62,7 +62,7 @@ export function refuseUnreadable(entry: EntryRecord, version: number, now: numbe
   throw new PlatformError(code, `Secret "${secretName}" of vault "${vaultName}" ${words}.`)
 }
 
-/** A vault by its name on the platform, and the scope that it is; undefined for none. */
+/** Returns a vault by its unique name on the platform, with its scope; undefined if there is none. */
 export async function vaultByName(
   { records }: Services,
   name: string,

@@ -18,11 +18,11 @@ import type { ValueStore } from './values.ts'
 export type Vaults = {
   readonly keys: PlatformKeys
   readonly values: ValueStore
-  /** How callers reach the facade, without a slash at the end. */
+  /** The external URL of the facade, without a trailing slash. */
   readonly baseUrl: string
 }
 
-/** The value of a version; undefined if it or its key is gone. @throws PlatformError SERVICE_UNAVAILABLE */
+/** Returns the value of a version; undefined if it or its key is gone. @throws PlatformError SERVICE_UNAVAILABLE */
 export async function readValue({ keys, values }: Vaults, entry: EntryRecord, version: number) {
   const { namespace = '', name } = entry.metadata
   const life = entry.spec.history?.life ?? 1
@@ -44,7 +44,7 @@ export async function readValue({ keys, values }: Vaults, entry: EntryRecord, ve
   })
 }
 
-/** The data key of a life, made by the first who asks. @throws PlatformError SERVICE_UNAVAILABLE, INVALID_STATE */
+/** Returns the data key of a life, created at first use. @throws PlatformError SERVICE_UNAVAILABLE, INVALID_STATE */
 export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, life: number): Promise<Uint8Array> {
   const { namespace = '', name } = entry.metadata
   const context = keyContext(namespace, name, life)
@@ -62,7 +62,7 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   })
 }
 
-/** Stores a value as this version, and answers it encrypted. Undefined if the number is taken. */
+/** Stores a value as this version and returns it encrypted; undefined if the version number is taken. */
 export async function storeValue(
   { values }: Vaults,
   entry: EntryRecord,
@@ -75,13 +75,13 @@ export async function storeValue(
   return (await values.create(object)) ? sealed : undefined
 }
 
-/** Puts the newest value beside its key. The version is stored already: where this fails, reads take two calls. */
+/** Stores the newest value beside its key too. If this fails, reads need two calls. */
 export async function keepNewest({ values }: Vaults, entry: EntryRecord, life: number, sealed: string): Promise<void> {
   const { namespace = '', name } = entry.metadata
   await values.keepNewest(namespace, valueNames(name, life).key, sealed).catch(() => {})
 }
 
-/** Another process may have read a new platform key first and wrapped with it. */
+/** Another process may have loaded a new platform key earlier and wrapped with it. */
 async function unwrap(keys: PlatformKeys, wrapped: string, context: string): Promise<Uint8Array> {
   try {
     return await unwrapDataKey(wrapped, keys, context)
@@ -92,7 +92,7 @@ async function unwrap(keys: PlatformKeys, wrapped: string, context: string): Pro
   }
 }
 
-/** What people are told of an envelope that does not open: nothing of its content. */
+/** Translates envelope errors, revealing nothing about the content. */
 async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -22,7 +22,7 @@ import {
   versionDto,
 } from './record.ts'
 
-/** Past the cache; afterwards the cache is as new. */
+/** Bypasses the cache, which is up to date afterwards. */
 async function freshSecrets({ services }: Context, vault: VaultRecord): Promise<EntryRecord[]> {
   const { namespace, name } = vault.metadata
   const all = await services.records.list(VaultEntry, { namespace }, { fresh: true })
@@ -76,7 +76,7 @@ export const versionList = listRoute(`${SECRET}/versions`, {
   },
 })
 
-/** Vaults of a boundary whose secrets the caller may read or write. */
+/** Returns the vaults of a boundary whose secrets the caller may read or write. */
 async function accessibleVaults(context: Context): Promise<z.output<typeof AccessibleVaultDto>[]> {
   const { services, caller, parameters } = context
   const { boundaryId = '' } = parameters
@@ -89,7 +89,7 @@ async function accessibleVaults(context: Context): Promise<z.output<typeof Acces
       const scope = resourceScope(boundaryId, resourceGroup, 'secretvaults', name)
       const may = (action: string) => services.access.isAllowed(caller.principalId, action, scope)
       const [canRead, canWrite] = [may('secretvault/readSecrets'), may('secretvault/writeSecrets')]
-      // A deny of the vault itself hides that there is one, as in every list.
+      // A deny on the vault itself hides it, as in all lists.
       if ((!canRead && !canWrite) || !may('secretvault/read')) continue
       rows.push({
         id: resourceId(viewOf(object, resourceGroup) as never),

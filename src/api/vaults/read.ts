@@ -7,16 +7,16 @@ import { findEntry, findSecret, missingSecret, refuseUnreadable, type SecretCont
 import { readValue } from './keys.ts'
 import { type EntryRecord, secretDto, versionDto } from './record.ts'
 
-/** Values must not stay in caches on the way. */
+/** Prevents caches on the way from storing values. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** The value, with the attributes that were looked at before it was read. @throws PlatformError as refuseUnreadable */
+/** Returns the value after checking the attributes of the version. @throws PlatformError as refuseUnreadable */
 async function currentValue(context: Context, entry: EntryRecord, version: number): Promise<string> {
   const { services } = context
   refuseUnreadable(entry, version, services.clock.now())
   const value = await readValue(services.vaults, entry, version)
   if (value !== undefined) return value
-  // Purged, or dropped for newer versions, a moment ago.
+  // Purged or pruned in the meantime.
   throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
 }
 
@@ -36,12 +36,12 @@ export async function readVersion(context: SecretContext) {
   return ok(versionDto({ entry, record }, value), { headers: NO_STORE, etag: etagOf(entry) })
 }
 
-/** 0, which no version has, for anything that is not a number. */
+/** Returns 0, which no version has, for anything that is not a number. */
 function versionNumber(text: string | undefined): number {
   return text !== undefined && /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0
 }
 
-/** Missing and hidden are one answer: the name of a vault of others says nothing about it. */
+/** Missing and hidden vaults get the same answer, so that the name of a foreign vault reveals nothing. */
 export async function readByVaultName(context: Context<'vaultName' | 'name', { version?: number | undefined }>) {
   const { services, caller, parameters } = context
   const { vaultName, name } = parameters

@@ -89,7 +89,7 @@ export type SecretView = { entry: EntryRecord; vault: VaultRecord; services: Ser
 
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z'
 
-/** @param version the one that is shown, where it is not the newest */
+/** @param version the version to show, if not the newest */
 export function secretDto({ entry, vault, services }: SecretView, value: string | null, version?: number): SecretDto {
   const { spec, metadata } = entry
   const { history } = spec

@@ -4,7 +4,7 @@ import { strictRecord } from '../http/named.ts'
 import { DateTime } from '../resources/dto.ts'
 import { withMeanings } from '../resources/writtenBody.ts'
 
-// Kubernetes keeps what it is given: one form for all, so that equal times are equal texts.
+// Normalizes times, because Kubernetes stores the text as given: equal times must be equal texts.
 const Time = DateTime.transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
 
 const optional = <Schema extends z.ZodType>(schema: Schema) =>

@@ -6,17 +6,17 @@ import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-/** Secrets with wrapped keys and encrypted values. Each call goes to the API server: secrets are never kept. */
+/** Stores wrapped keys and encrypted values in Secrets. Nothing is cached: each call goes to the API server. */
 export interface ValueStore {
-  /** The JWE; undefined if there is none, or its content was removed. */
+  /** Returns the JWE; undefined if there is none or its content was wiped. */
   read(namespace: string, name: string): Promise<string | undefined>
-  /** A wrapped key, and the newest value where it lies beside it. */
+  /** Returns a wrapped key, and the newest value if it is stored beside it. */
   readKey(namespace: string, name: string): Promise<{ wrapped: string; newest: string | undefined } | undefined>
-  /** Lays the newest value beside the key. Where the key is gone, nothing. */
+  /** Stores the newest value beside the key; does nothing if the key is gone. */
   keepNewest(namespace: string, name: string, sealed: string): Promise<void>
-  /** False if one of that name is there already. */
+  /** Returns false if the name is taken. */
   create(object: KubeObject): Promise<boolean>
-  /** Removes the content at once; the object goes later. It is not an error if there is nothing to remove. */
+  /** Removes the content at once; the object is deleted later. Does nothing if there is none. */
   wipe(namespace: string, name: string): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
   }
 }
 
-/** A group is opened to the facade a moment after it was made. */
+/** The facade gets access to a group's namespace shortly after its creation. */
 function closed(error: unknown): unknown {
   if (!isKubeError(error, 'Forbidden')) return error
   const extras = { status: 'Pending', phase: 'WaitingForGroup' }

@@ -31,15 +31,15 @@ import type { SetSecretRequest } from './requests.ts'
 
 const turns = new Turns()
 
-/** A number may be taken by a writer on another replica, and the object changed by it, so often. */
+/** How often to retry when a writer on another replica takes the number or changes the object. */
 const ATTEMPTS = 50
 
 type SetSecretContext = SecretContext & { readonly body: SetSecretRequest }
 
 /**
- * A new version. Its number is taken by creating the Secret of the value under it: of two writers at once etcd decides,
- * and the other one takes the next. Then the version is put into the list of the entry. A crash in between leaves an
- * encrypted Secret that no list names, and a number that nobody was told.
+ * Adds a version. Creating the Secret of the value reserves its number: of concurrent writers, the API server lets one
+ * through, and the others take the next number. Then the version is added to the entry. A crash in between leaves an
+ * encrypted Secret that no entry lists, and a number that nobody was told.
  */
 export async function setSecret(context: SetSecretContext) {
   const vault = await findVault(context)
@@ -79,7 +79,7 @@ async function addVersion(
   }
 }
 
-/** The entry, made if there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE, CONFLICT */
+/** Returns the entry to write. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE, CONFLICT */
 async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Promise<EntryRecord> {
   const { services, caller, parameters, body } = context
   const { namespace, name: vaultName } = vault.metadata
@@ -87,7 +87,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
   if (found !== undefined) {
     refuseWrite(found)
     await refuseUnmatched(context, vault, found)
-    // What the rules refuse is refused before anything is stored.
+    // Checks the rules before anything is stored.
     checkSpec(VaultEntry, { ...found.spec, ...attributesOf(body), tags: body.tags ?? {} }, undefined)
     return found
   }
@@ -103,9 +103,9 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
       history: newHistory(vault.spec),
     },
     caller,
-    // From the first moment: one deleted before its controller saw it would leave its values behind.
+    // Set at creation: an entry deleted before its controller saw it would leave its values behind.
     finalizers: [FINALIZER],
-    // Another writer was first; which attributes hold is decided by the versions.
+    // Another writer may be first; the versions decide which attributes apply.
     isSame: () => true,
   })
   refuseWrite(object)
@@ -113,8 +113,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
 }
 
 /**
- * Before anything is stored: each refused request would leave a value that no list names, and take a number.
- *
+ * Checks If-Match before anything is stored: otherwise each refused request would leave a value that no entry lists.
  * @throws PlatformError CONFLICT
  */
 async function refuseUnmatched(context: SetSecretContext, vault: VaultRecord, known: EntryRecord): Promise<void> {
@@ -138,9 +137,8 @@ function managed({ spec }: EntryRecord): PlatformError {
 }
 
 /**
- * Undefined if the number was taken, or the secret was purged meanwhile: look again.
- *
- * @param numbers which is the next to try: of those that are known to be taken, none is tried twice
+ * Returns undefined if the number was taken or the secret was purged in the meantime: read again.
+ * @param numbers the next number to try, so that no taken number is tried twice
  */
 async function tryVersion(
   context: SetSecretContext,
@@ -180,7 +178,7 @@ async function tryVersion(
   return { object, version }
 }
 
-/** 200 with what is deleted where the vault keeps it for a while, 204 where it is gone. */
+/** Answers 200 with the deleted secret if the vault supports recovery, or 204 if it is gone. */
 export async function deleteSecret(context: SecretContext) {
   const { services, parameters } = context
   const vault = await findVault(context)
@@ -201,7 +199,7 @@ export async function deleteSecret(context: SecretContext) {
   return ok(secretDto({ entry: object, vault, services }, null), { etag: etagOf(object) })
 }
 
-/** Removes the object, unless it got a value meanwhile. */
+/** Removes the object, unless it has got a value in the meantime. */
 async function removeUnfilled({ services, caller, ifMatch }: SecretContext, entry: EntryRecord) {
   const { metadata, spec } = entry
   if (metadata.deletionTimestamp !== undefined) throw missingSecret(spec.vaultName, spec.secretName)
@@ -233,7 +231,7 @@ export async function purgeSecret(context: SecretContext) {
   return noContent()
 }
 
-/** The numbers stay, everything else goes: the data key at once, the Secrets by the controller. */
+/** Keeps the version numbers only: the data key is wiped at once, and the controller deletes the Secrets. */
 async function purge(context: SecretContext, entry: EntryRecord, check: (stored: EntryRecord) => void) {
   let life = entry.spec.history?.life ?? 1
   await change(context, entry, (stored) => {
