@@ -10,15 +10,15 @@ import type { RecordOf } from '../records/records.ts'
 import { objectAt } from '../rules/grants.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
-/** Of a person who shows an access token, in place of a user name. */
+/** The user name of a person who logs in with an access token. */
 export const TOKEN_USER = 'token'
 
-/** Who asks, with what was shown. Only its rights count, within its limit. */
+/** The authenticated client. Only its rights and its rate limit count. */
 export type Bearer = Omit<Credential, 'kind' | 'expiresAt'> & Partial<Pick<Credential, 'expiresAt'>>
 
 /**
- * Whom a user name and password are of: a service account with its secret, a person with an access token, or somebody
- * with a credential that was minted here. Undefined if they are nobody's.
+ * Authenticates a user name and password: a service account with its secret, a person with an access token, or a
+ * credential issued here. Returns undefined if they are invalid.
  */
 export async function bearerOf(
   { services, address }: Pick<Context, 'services' | 'address'>,
@@ -37,12 +37,12 @@ export async function bearerOf(
   return bearerWith(services, password, ['Boundary', 'Build'])
 }
 
-/** @param expiresAt of what was shown, if it expires; what is made from it must not outlive it */
+/** @param expiresAt of the presented token, if it expires: credentials derived from it must not outlive it */
 function callerBearer({ principalId, principalType, principalUid }: RegistryCaller, expiresAt?: number): Bearer {
   return { principalId, principalType, principalUid, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
-/** Whom a credential of ours is of, if they are still there and what it was made for has not been made anew since. */
+/** Authenticates a credential issued here, if its principal still exists and its scopes have not been recreated. */
 export async function bearerWith(
   services: Services,
   text: string,
@@ -58,7 +58,7 @@ export async function bearerWith(
   return stands ? credential : undefined
 }
 
-/** A boundary (`<id>`) or a group (`<id>/<group>`), by what is known here. */
+/** Returns a boundary (`<id>`) or a group (`<id>/<group>`) from the cache. */
 export function placeAt({ records }: Pick<Services, 'records'>, place: string): RecordOf<AnyKind> | undefined {
   const scope = parseScope(scopeOfPlace(place))
   return scope && objectAt(records, scope)
@@ -70,8 +70,8 @@ function scopeOfPlace(place: string): string {
 }
 
 /**
- * Which life a boundary or a group leads now; undefined if it is not there. Asked of the API server, for the principal, if
- * what is known here does not fit: another replica may have just made it.
+ * Returns the incarnation of a boundary or group; undefined if it does not exist. If the cached one does not fit, asks
+ * the API server, because another replica may have just created it.
  */
 export async function lifeOf(
   services: Services,

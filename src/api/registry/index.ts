@@ -28,7 +28,7 @@ const RegistryAuditEntryDto = namedRecord('RegistryAuditEntry', {
   correlationId: z.string().nullable(),
 })
 
-/** The newest entries that one look-up considers. */
+/** How many of the newest entries a query considers. */
 const ENTRIES_MAX = 10_000
 
 const AuditQuery = z.object({
@@ -64,7 +64,7 @@ const auditRoute = listRoute('/resources/registries/audit', {
   },
 })
 
-/** The rows of interface section 4.17. */
+/** The routes of interface section 4.17. */
 export const registryRoutes: readonly RouteDraft[] = [
   ...mintRoutes,
   auditRoute,

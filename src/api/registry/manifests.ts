@@ -33,7 +33,7 @@ const ManifestQuery = z.object({
     .describe('The tag; latest when absent'),
 })
 
-/** A manifest, and what only its configuration tells. @throws PlatformError UPSTREAM_FAILED */
+/** Reads a manifest and what only its configuration tells. @throws PlatformError UPSTREAM_FAILED */
 async function readImage({ services, signal }: Context, repository: string, tag: string) {
   const { registry } = registryOf(services)
   try {
@@ -47,7 +47,7 @@ async function readImage({ services, signal }: Context, repository: string, tag:
   }
 }
 
-/** Whoever may not pull is told what is told of a repository that is not there. */
+/** Callers without the right to pull get the same answer as for a missing repository. */
 async function readManifest(context: Context<string, z.output<typeof ManifestQuery>>) {
   const { services, caller, query } = context
   const { uses } = registryOf(services)

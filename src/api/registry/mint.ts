@@ -49,7 +49,7 @@ const RegistryBuildTokenDto = namedRecord('RegistryBuildTokenDto', {
   expiresAt: DateTime,
 })
 
-/** @param lives of the boundary or the group in whose present life it is good; for so many milliseconds */
+/** @param of `lives` are the incarnations of the boundary or the group for which the credential is valid */
 async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
@@ -65,7 +65,7 @@ function unknown(field: string, value: string): PlatformError {
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
 }
 
-/** The present life of a boundary or a group, as credentials name it. @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
+/** Returns the incarnation of a place for a credential. @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
 async function livesAt({ services, caller }: Context, field: string, place: string): Promise<Record<string, string>> {
   const life = await lifeOf(services, caller.principalId, place)
   if (life === undefined) throw unknown(field, place.split('/').at(-1) ?? '')

@@ -32,15 +32,15 @@ const Event = z.object({
   actor: z.object({ name: z.string().max(128).optional() }).optional(),
 })
 type Event = z.output<typeof Event>
-/** As the registry sends it: whatever else stands in it is of no account here. */
+/** A notification of the registry; other fields are ignored. */
 const Envelope = namedRecord('RegistryNotification', { events: z.array(Event).max(1000) })
 
 const RegistryNotifyResult = namedRecord('RegistryNotifyResult', { accepted: z.int(), duplicates: z.int() })
 
-/** Deliveries that were taken. Another replica that takes one again writes the same. */
+/** Ids of processed events. If another replica processes one again, it writes the same. */
 const seen = recentlyUsed<string, true>(10_000)
 
-/** In whose name what the registry tells is written down. */
+/** The caller in whose name events of the registry are recorded. */
 const REGISTRY: Caller = {
   principalId: '00000000-0000-0000-0000-000000000000',
   principalType: 'ServicePrincipal',
@@ -62,13 +62,13 @@ async function notify(context: Context<string, unknown, z.output<typeof Envelope
   for (const event of context.body.events) {
     if (seen.has(event.id)) duplicates += 1
     else await take(context, event)
-    // After the writes: one that failed is taken when the registry sends it again.
+    // After the writes, so that an event whose write failed is processed when the registry resends it.
     seen.set(event.id, true)
   }
   return accepted({ accepted: context.body.events.length - duplicates, duplicates })
 }
 
-/** Of manifests, and of repositories of ours; not where the platform itself looks. */
+/** Processes events about manifests in our repositories, except those caused by the platform's own reads. */
 async function take(context: Context, event: Event): Promise<void> {
   const { services } = context
   const { repository, digest, tag, mediaType } = event.target
@@ -96,7 +96,7 @@ type Spec = RegistryRepository['spec']
 
 const HOUR = 3_600_000
 
-/** Writes down what the registry does not keep itself. Whether anything is to be read anew follows from `announcedAt`. */
+/** Stores what the registry does not keep itself. `announcedAt` triggers a new read of the repository. */
 async function announce({ records }: Services, ref: Ref, repository: string, told: Announcement): Promise<void> {
   if (records.peek(RegistryRepository, ref) === undefined) {
     const spec = next({ repository, announcedAt: told.at, digests: {} }, told)
@@ -107,8 +107,8 @@ async function announce({ records }: Services, ref: Ref, repository: string, tol
 }
 
 /**
- * What the API server will not take, as the boundary is full or being deleted, is left to retention, which reads the
- * repository itself. A registry that is refused tells the same again until it is taken, and nothing of anybody else.
+ * If the API server refuses the write, because the boundary is full or being deleted, retention will read the
+ * repository itself. An error would make the registry resend this event forever, and block all others.
  */
 function unlessRefused(error: unknown): void {
   if (!isKubeError(error, 'Forbidden', 'NotFound', 'Invalid')) throw error

@@ -62,7 +62,7 @@ const PinsQuery = z.object({
   repository: RepositoryName.optional().describe('Only this repository'),
 })
 
-/** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
+/** @throws PlatformError FORBIDDEN, which is audited; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
   registryOf(context.services)
   const told = { boundary, repository: repository.slice(0, 200), detail: 'pin' }
@@ -75,12 +75,12 @@ async function mayPin(context: Context, boundary: string, repository: string): P
   await requireBuilder(context, told, scopeOf(name))
 }
 
-/** Whoever made them, and under whatever name: kubectl and Git choose names of their own. */
+/** Returns all pins, whatever their creator or name: kubectl and Git choose their own names. */
 function allPins({ services }: Context, boundary: string): Promise<readonly PinObject[]> {
   return services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
 }
 
-/** The oldest first. */
+/** Returns the pins of a repository, oldest first. */
 async function pinsOf(context: Context, boundary: string, repository: string): Promise<PinObject[]> {
   const all = await allPins(context, boundary)
   return all.filter(({ spec }) => spec.repository === repository).sort(byAge)
@@ -100,7 +100,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
 }
 
-/** One that somebody else makes at the same moment is replaced as well, and one that somebody deletes is made anew. */
+/** Replaces pins that others create at the same time too, and creates the pin again if somebody deletes it. */
 async function replacePins(context: Context, pins: readonly PinObject[], spec: PinObject['spec']): Promise<PinObject> {
   const { services, caller, ifMatch, body } = context
   const { boundary } = body as z.output<typeof PinUpsertRequest>
@@ -114,7 +114,7 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
     .catch(alreadyGone)
     .catch(inWordsOf(repository))
   if (written !== undefined) {
-    // What is replaced is the pin of the repository, not one of several.
+    // A PUT replaces the pin of the repository as a whole, so delete any others.
     for (const other of others) await removePin(context, other)
     return written.object
   }
@@ -122,7 +122,7 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
   return replacePins(context, await pinsOf(context, boundary, repository), spec)
 }
 
-/** Whoever else deletes it at the same moment has done what is wanted. */
+/** Ignores a concurrent deletion. */
 async function removePin(
   { services, caller }: Context,
   pin: PinObject,
@@ -131,7 +131,7 @@ async function removePin(
   await services.records.remove(RegistryPin, refOf(pin), { caller, ifMatch }).catch(alreadyGone)
 }
 
-/** Callers know the repository of a pin, not the name of its object. */
+/** Rewords a conflict: callers know the repository of a pin, not the name of its object. */
 const inWordsOf = (repository: string) => (error: unknown) => {
   if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') throw error
   const message = `The pin of "${repository}" has changed since it was read; send the ETag of its last answer in If-Match.`
@@ -153,15 +153,15 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
   })
 }
 
-/** When it was last written: only what comes fresh from the API server says so. */
+/** Returns the time of the last write, which only objects read directly from the API server contain. */
 function writtenAt({ managedFields = [], creationTimestamp }: PinObject['metadata']): string {
   const times = managedFields.map((fields) => (fields as { time?: string }).time ?? '')
   return [...times, creationTimestamp ?? timestamp(0)].sort().at(-1) as string
 }
 
 /**
- * To whoever may pin. Several of one repository, as kubectl may make them, are several entries; its tag is that of the
- * oldest, which If-Match of a change is compared with.
+ * Lists pins for callers who may pin. kubectl can create several for one repository, which are separate entries; the
+ * ETag is that of the oldest, with which If-Match is compared.
  */
 async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
   const { boundary, repository } = context.query
@@ -193,7 +193,7 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
   const refuse = inWordsOf(repository)
   if (ifMatch !== undefined && !isAmong(ifMatch, first)) refuse(stale(first))
   await record(context, 'Unpin', ...[first, ...others].map(() => ({ repository })))
-  // The one that the ETag is of goes first, at that version: if somebody changes it at this moment, all of them stay.
+  // Delete the pin of the ETag first, at that version: if somebody changes it now, all pins stay.
   await removePin(context, first, ifMatch).catch(refuse)
   for (const other of others) await removePin(context, other)
   return noContent()

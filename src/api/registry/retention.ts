@@ -76,7 +76,7 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     const boundary = repository.split('/')[0] ?? ''
     return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
   }
-  // A platform has thousands, and others wait meanwhile.
+  // A platform has thousands of repositories, so yield to other work.
   const repositories = await inSlices(eachSliced(found, judged))
   const total = (field: keyof typeof sums) => repositories.reduce((all, one) => all + one[field], 0)
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
@@ -102,7 +102,7 @@ const RetentionRunDto = namedRecord('RetentionRunDto', {
 
 type RunObject = RecordOf<typeof RetentionRun>
 
-/** The next one of the schedule is stored beforehand, and is none yet. */
+/** The next scheduled run is created in advance and does not count before it is due. */
 function isDue({ spec }: RunObject, now: number): boolean {
   return spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
 }

@@ -8,7 +8,7 @@ import { BUILD } from '../resources/deployments/reporters.ts'
 import { readDeniedAt } from '../resources/holders.ts'
 import { lifeOf } from './credentials.ts'
 
-/** The prefix of a collection's actions; undefined for what is no collection of resources. */
+/** Returns the prefix of a collection's actions; undefined for an unknown collection. */
 export function actionPrefix(collection: string): string | undefined {
   return kindOf(collection)?.actions
 }
@@ -16,9 +16,8 @@ export function actionPrefix(collection: string): string | undefined {
 const kindOf = (collection: string) => RESOURCE_KINDS.find(({ segment }) => segment === collection)
 
 /**
- * A repository that can be: of a boundary and a group that exist, and of a collection that is served.
- *
- * @param principalId for whom the API server is asked before it is said that there is none
+ * Returns the name of a valid repository: its boundary and group exist, and its collection is known.
+ * @param principalId for whom the API server is asked before the answer is "unknown"
  */
 export async function knownRepository(
   services: Services,
@@ -36,9 +35,9 @@ export const scopeOf = ({ boundaryId, resourceGroup, collection, name }: Reposit
   resourceScope(boundaryId, resourceGroup, collection, name)
 
 /**
- * What a principal may do with images of a resource. To read the resource is to pull, to write it, or to build
- * for it, is to push, for which one pulls too; who holds `registry/pull` or `registry/push`, also by a trust, needs neither. A deny of either name beats all of them. Deletion is
- * nobody's: only retention removes, because only it knows what is in use.
+ * Returns what a principal may do with images of a resource. Reading the resource allows pull; writing it, or building
+ * for it, allows push and pull. `registry/pull` or `registry/push`, also through a trust, allow the same by themselves.
+ * A deny of either action overrides all. Nobody may delete: only retention does, because it knows what is in use.
  */
 function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
   const scope = scopeOf(repository)
@@ -53,7 +52,7 @@ function rightsTo({ access }: Services, principalId: string, repository: Reposit
   return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
 }
 
-/** Whether whoever may build for its boundary may know of a repository: a deny may lie at what it is of. */
+/** Returns whether a caller who may build for the boundary may know of a repository: a deny may be at its resource. */
 export function mayKnow(context: Pick<Context, 'services' | 'caller'>, repository: RepositoryName): boolean {
   const { services, caller } = context
   const scope = scopeOf(repository)
@@ -62,7 +61,7 @@ export function mayKnow(context: Pick<Context, 'services' | 'caller'>, repositor
   return !isHidden && services.access.isAllowed(caller.principalId, BUILD, scope)
 }
 
-/** As `rightsTo`; before something that is wanted is refused, the API server is asked. */
+/** Like `rightsTo`, but asks the API server before refusing something that is wanted. */
 export async function rightsNow(
   services: Services,
   principalId: string,

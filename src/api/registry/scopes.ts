@@ -1,14 +1,14 @@
 import { counted } from '../../core/counted.ts'
 
-/** What a client asks a token for, one repository each. */
+/** The access that a client requests a token for, one repository each. */
 export type AskedScope = { readonly repository: string; readonly actions: readonly string[] }
 
-/** A client asks for one or two: the repository, and one that blobs are mounted from. */
+/** Clients request one or two: the repository, and one to mount blobs from. */
 const SCOPES_MAX = 20
 
 /**
- * `repository:<name>:pull,push`, several with spaces between them or in several parameters. What is not about a
- * repository gives nothing here, so it is left out, as what a caller may not do is.
+ * Parses `repository:<name>:pull,push`, in several parameters or separated by spaces. Other scopes are ignored, like
+ * actions that the caller may not do.
  */
 export function askedScopes(texts: readonly string[]): AskedScope[] {
   const asked = new Map<string, Set<string>>()
@@ -21,14 +21,14 @@ export function askedScopes(texts: readonly string[]): AskedScope[] {
   return [...asked].slice(0, SCOPES_MAX).map(([repository, actions]) => ({ repository, actions: [...actions] }))
 }
 
-/** As clients write the first, and how many more there are, for people. */
+/** Returns the first scope as clients write it, and the number of others, for people. */
 export function scopesText([first, ...others]: readonly AskedScope[]): string | undefined {
   if (first === undefined) return undefined
   const text = `repository:${first.repository}:${first.actions.join(',').slice(0, 33)}`
   return others.length === 0 ? text : `${text} and ${counted(others.length, 'other')}`
 }
 
-/** Whether a limit such as `<boundaryId>/*` reaches a repository. */
+/** Returns whether a limit such as `<boundaryId>/*` includes a repository. */
 export function isWithin(limit: string, repository: string): boolean {
   return limit.endsWith('/*') ? repository.startsWith(limit.slice(0, -1)) : limit === repository
 }

@@ -6,32 +6,32 @@ import type { Caller, Context, Services } from '../http/context.ts'
 import { asking } from '../http/route.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
 
-/** Whom credentials are of. */
+/** The principal of a credential. */
 export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
   readonly principalUid?: Caller['principalUid'] | undefined
 }
 
-/** Who shows credentials to the token endpoint: not in a header of ours, but as a docker client does. */
+/** Authenticates clients of the token endpoint, which send credentials like a docker client. */
 export interface RegistrySignIn {
-  /** The bearer of an access token, and when it expires; undefined if it is not good. */
+  /** Returns the bearer of an access token and its expiry; undefined if the token is invalid. */
   byToken(token: string): Promise<(RegistryCaller & Partial<Pick<Caller, 'expiresAt'>>) | undefined>
-  /** A service account with its secret, from an address; undefined if they do not belong together. */
+  /** Returns a service account by its secret, with a limit per address; undefined if the secret is wrong. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
-  /** Whether who was given something is still there and enabled. */
+  /** Returns whether the principal of a credential still exists and is enabled. */
   stands(principal: RegistryCaller): Promise<boolean>
 }
 
 export type RegistryService = Omit<RegistryPort, 'grace' | 'seesPushes'> & {
-  /** What tokens are for, as the registry calls itself. */
+  /** The audience of tokens: the registry's name for itself. */
   readonly service: string
   readonly signIn: RegistrySignIn
-  /** What notifications must show: else anybody could tell what was pushed. */
+  /** The secret of notifications, without which anybody could claim a push. */
   readonly notifySecret: string
 }
 
 declare module '../http/context.ts' {
   interface Services {
-    /** Undefined where none is configured. */
+    /** Undefined if none is configured. */
     readonly registry: RegistryService | undefined
   }
 }
@@ -43,10 +43,10 @@ export function registryOf({ registry }: Services): RegistryService {
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
 
-/** Of an entry: the actor is the caller, the boundary that of the repository, and so on, unless it says otherwise. */
+/** Fields of an audit entry. By default the actor is the caller, the boundary that of the repository, and so on. */
 type Told = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
-/** Puts down what is about to be answered. @throws PlatformError SERVICE_UNAVAILABLE if it cannot be kept */
+/** Audits an action before it is answered. @throws PlatformError SERVICE_UNAVAILABLE if the entry cannot be stored */
 export async function record(
   context: Context,
   action: RegistryAuditEntry['action'],
@@ -63,15 +63,15 @@ export async function record(
   }
 }
 
-/** Puts down a refusal: one that cannot be kept is a refusal all the same. */
+/** Audits a refusal. If that fails, the request is refused all the same. */
 export function recordRefusal(context: Context, told: Told): Promise<void> {
   return record(context, 'Refused', told).catch(() => undefined)
 }
 
-/** The declaration of routes that call `requireBuilder`. */
+/** The authorization of routes that call `requireBuilder`. */
 export const builder = asking(`the action \`${BUILD}\` at the boundary that the request names`)
 
-/** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary, or at a place in it */
+/** @throws PlatformError FORBIDDEN, which is audited, if the caller may not build for the boundary or at the scope */
 export async function requireBuilder(
   context: Context,
   told: Told & { boundary: string; detail: string },

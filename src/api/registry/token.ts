@@ -17,9 +17,9 @@ import { knownRepository, rightsNow } from './rights.ts'
 import { type AskedScope, askedScopes, isWithin, scopesText } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
 
-/** A refresh token lives no longer, and no longer than the credential that it was got with. */
+/** The longest life of a refresh token, which also ends with the credential that it was obtained with. */
 const REFRESH_MILLISECONDS = 8 * 3_600_000
-/** Clients wait 15 s for a token, as Docker does, or longer. */
+/** Less than the 15 s or more that clients such as Docker wait for a token. */
 const REMOVAL_MILLISECONDS = 12_000
 const FORM_BYTES = 64 * 1024
 const FORM = 'application/x-www-form-urlencoded'
@@ -35,7 +35,7 @@ const RegistryTokenDto = namedRecord('RegistryTokenDto', {
 
 type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOffline: boolean }
 
-/** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
+/** @throws PlatformError UNAUTHORIZED in the format of registry clients */
 async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
   const message = 'The credentials for the registry are missing or wrong.'
   const detail = ['wrong credentials', scopesText(scopes)].filter(Boolean).join(', for ')
@@ -46,12 +46,12 @@ async function refuseCredentials(context: Context, user: string | undefined, { s
   })
 }
 
-/** @param user as whom somebody signed in */
+/** @param user the presented user name */
 function answer(context: Context, user: string, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
   return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
 }
 
-/** Issues the token: what was asked for, narrowed to what the bearer may do now. */
+/** Issues a token for what was requested, limited to what the bearer may do now. */
 async function issue(context: Context, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
   const { services } = context
   const { keys, service } = registryOf(services)
@@ -85,7 +85,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   return ok(body as never)
 }
 
-/** What is asked for of one repository, and what of that the bearer may do now. */
+/** A request for one repository, and the part that the bearer may do now. */
 type Judged = AskedScope & { readonly granted: readonly string[] }
 
 async function judge(services: Services, bearer: Bearer, asked: AskedScope): Promise<Judged> {
@@ -94,22 +94,22 @@ async function judge(services: Services, bearer: Bearer, asked: AskedScope): Pro
   if (limit !== undefined && !isWithin(limit.repositories, repository)) return { ...asked, granted: [] }
   const name = await knownRepository(services, principalId, repository)
   if (name === undefined) return { ...asked, granted: [] }
-  // What the platform keeps for a group is good for what it is limited to.
+  // The platform's own credential for a group has exactly the rights of its limit.
   const may: ReadonlySet<string> =
     principalType === 'Platform' ? new Set(limit?.actions) : await rightsNow(services, principalId, name, actions)
   const isOpen = (one: string) => may.has(one) && limit?.actions.includes(one) !== false
   return { ...asked, granted: actions.filter((one) => isOpen(one) && !(one === 'push' && isLeaving(services, name))) }
 }
 
-/** Nothing new goes into what is being deleted; what still runs there is pulled. */
+/** Nothing may be pushed into what is being deleted; workloads that still run there may pull. */
 function isLeaving(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
   const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => placeAt(services, place))
   return places.some((place) => place?.metadata.deletionTimestamp !== undefined)
 }
 
 /**
- * Nothing that is being looked at for removal may come to be needed meanwhile. A run takes seconds, and clients give up
- * after a few refusals: so the request waits, as long as the least patient of them do.
+ * Delays pushes while retention runs, so that an image that is about to be removed does not become needed. A run takes
+ * seconds, and clients give up after a few refusals, so the request waits for as long as the least patient client does.
  */
 async function waitWhileRemoving(context: Context, granted: readonly RegistryAccess[]): Promise<void> {
   if (!granted.some(({ actions }) => actions.includes('push'))) return
@@ -123,7 +123,7 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
-/** One line for a request, whatever it asks for: nobody fills the audit with what is refused. */
+/** Audits one refusal per request, so that nobody can fill the audit log with refused scopes. */
 async function recordNotGranted(context: Context, actor: string, judged: readonly Judged[]): Promise<void> {
   const left = judged
     .map(({ granted, actions, ...asked }) => ({ ...asked, actions: actions.filter((one) => !granted.includes(one)) }))
@@ -139,7 +139,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   const asked = { scopes: askedScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
   const header = context.header('authorization')
   if (header === undefined) {
-    // Whoever asks for something without credentials gets a token that opens nothing: nothing here is public.
+    // Without credentials, a client gets a token without access, because nothing here is public.
     return query.scope.length > 0 ? issue(context, undefined, asked) : refuseCredentials(context, undefined, asked)
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''

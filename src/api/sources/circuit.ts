@@ -41,7 +41,7 @@ export const CircuitRepositoryRequest = strictRecord('CircuitRepositoryRequest',
   templateSlug: z.string().min(1).max(64).nullish(),
 })
 
-/** @throws PlatformError source-unknown, not-a-circuit, INVALID_STATE for what is being deleted */
+/** @throws PlatformError source-unknown, not-a-circuit, INVALID_STATE while being deleted */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {
   const source = await findSource(context)
   if (source.spec.provider === 'Circuit') {
@@ -54,7 +54,7 @@ async function findCircuit(context: OfSource): Promise<SourceRecord> {
 
 const MEGABYTE = 1024
 
-/** PUT .../circuit: replaces the settings. The host is asked first, so that nothing is written if it is away. */
+/** PUT .../circuit: replaces the settings. Asks the host first, so that nothing is written if it does not answer. */
 export async function putCircuit(context: OfSource<z.output<typeof CircuitSourceSettingsRequest>>) {
   const { services, caller, ifMatch, body, signal } = context
   const source = await findCircuit(context)
@@ -77,7 +77,7 @@ export async function putCircuit(context: OfSource<z.output<typeof CircuitSource
   return ok(answer, { etag: etagOf(object) })
 }
 
-/** An account whose token does not work yet, or any more, is a fault of the host and not of the caller. */
+/** The platform issues these tokens, so an invalid one is a fault of the host, not of the caller. */
 const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
 
 /** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
@@ -102,7 +102,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
   const wanted = {
     name: body.name,
     description: body.description ?? '',
-    // Others than this source see none of them, whatever the visibility says.
+    // Always private: no other source may see it, whatever the requested visibility.
     isPrivate: true,
     defaultBranch: settings.defaultBranch,
     initialize: body.initialize,

@@ -15,7 +15,7 @@ import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { putSecretSoon } from '../resources/putSecretSoon.ts'
 import type { SourceRecord } from './record.ts'
 
-/** What the Secret of a source holds; nothing if there is none. Read anew each time. */
+/** Returns the content of a source's Secret; empty if there is none. Read from the API server each time. */
 export async function credentialsOf({ sources }: Services, source: SourceRecord): Promise<Credentials> {
   return secretTexts(await sources.secrets.read(source.metadata.namespace ?? '', secretNameOf(source)))
 }
@@ -23,20 +23,20 @@ export async function credentialsOf({ sources }: Services, source: SourceRecord)
 /** @throws PlatformError ENGINE_MISSING, URL_NOT_ALLOWED */
 export async function connectionOf(services: Services, source: SourceRecord): Promise<Connection> {
   const { provider, baseUrl } = source.spec
-  // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
+  // The token of the platform's own Git host must not be sent to an address that somebody set with kubectl.
   if (provider === 'Circuit') requireCircuit(services, baseUrl)
   else vetSourceUrl(services, baseUrl, 'baseUrl')
   return connectionTo(source, await credentialsOf(services, source))
 }
 
-/** @returns where the Git host is. @throws PlatformError ENGINE_MISSING */
+/** @returns the address of the Git host. @throws PlatformError ENGINE_MISSING */
 export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.baseUrl): string {
   if (baseUrl !== undefined && baseUrl === sources.circuit.baseUrl) return baseUrl
   const message = 'This platform has no Git host at this address: an administrator must set circuitUrl.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'gitea' })
 }
 
-/** Entries of the platform's own Secret of a source; the others in it stay. */
+/** Writes entries of the platform's own Secret of a source, and keeps the others. */
 export async function writeCredentials(context: Context, source: SourceRecord, entries: Credentials): Promise<void> {
   const { metadata } = source
   const name = sourceSecretName(metadata.name)
@@ -58,7 +58,7 @@ const CODES: Readonly<Record<SourceError['reason'], ErrorCode>> = {
   Unsupported: 'webhooks-not-supported',
 }
 
-/** Runs what asks a provider, and says in the words of the interface why it failed. */
+/** Awaits a call to a provider and translates its error. */
 export async function asked<Result>(
   work: Promise<Result>,
   codes: Partial<Record<SourceError['reason'], ErrorCode>> = {},
@@ -71,7 +71,6 @@ export async function asked<Result>(
   }
 }
 
-/** Where deliveries of the source go to. */
 export function webhookUrlOf({ sources }: Services, { metadata, spec }: SourceRecord): string {
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   return `${sources.baseUrl}/boundaries/${boundaryId}/sources/${sourceNameOf(spec.provider)}/webhooks?source=${metadata.name}`

@@ -49,18 +49,18 @@ export const InitiateInstallResponse = namedRecord('InitiateInstallResponse', {
   expiresAt: DateTime.nullable().describe('Of the state'),
 })
 
-/** Milliseconds of a state (interface section 4.20). */
+/** The lifetime of a state in milliseconds (interface section 4.20). */
 const STATE_LIFE = 900_000
 
-/** A state for the next step of an installation, and what the object keeps of it. */
+/** Returns a state token for the next step of an installation, with the hash that the object stores. */
 export function newState(services: Services, boundaryId: string, id: string): LinkToken & { expiresAt: string } {
   return { ...newLinkToken([boundaryId, id]), expiresAt: timestamp(services.clock.now() + STATE_LIFE) }
 }
 
 /**
  * POST {B}/sources/{sourceName}/create.
- *
- * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed, ENGINE_MISSING
+ * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed,
+ * ENGINE_MISSING
  */
 export async function createSource(context: OfType<unknown, Request>) {
   const home = await inBoundary(context as Context)
@@ -100,7 +100,7 @@ export async function createSource(context: OfType<unknown, Request>) {
   })
 }
 
-/** A source without its Secret could never be used. */
+/** Deletes the source again if its Secret cannot be written, because it would be unusable. */
 async function writeOrTakeBack(context: Context, source: SourceRecord, credentials: Credentials): Promise<void> {
   try {
     await writeCredentials(context, source, credentials)
@@ -117,7 +117,7 @@ async function writeOrTakeBack(context: Context, source: SourceRecord, credentia
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, ENGINE_MISSING */
 function baseUrlOf(services: Services, provider: Provider, body: Request): string {
   const field = provider === 'Registry' ? 'registryUrl' : 'baseUrl'
-  // In place of an address that nobody reads the public host would be sent the credentials.
+  // Refuse an unused address: the caller might expect it, while the credentials would go to the public host.
   const unread = (['baseUrl', 'registryUrl'] as const).find(
     (name) => body[name] != null && (name !== field || provider === 'Circuit'),
   )
@@ -137,14 +137,14 @@ function baseUrlOf(services: Services, provider: Provider, body: Request): strin
   return given.replace(/\/+$/, '')
 }
 
-/** The field of a request that holds an entry of the Secret. */
+/** The request field for each entry of the Secret. */
 const GIVEN_IN: Readonly<Record<string, 'accessToken' | 'password' | 'privateKey'>> = {
   [CREDENTIAL_KEYS.token]: 'accessToken',
   [CREDENTIAL_KEYS.password]: 'password',
   [CREDENTIAL_KEYS.privateKey]: 'privateKey',
 }
 
-/** Undefined where the platform gets them itself. @throws PlatformError missing-credential, BAD_REQUEST */
+/** Undefined if the platform gets the credentials itself. @throws PlatformError missing-credential, BAD_REQUEST */
 function credentialsIn(provider: Provider, body: Request): Credentials | undefined {
   const isMadeHere = provider === 'GitHub' || provider === 'Circuit'
   const wanted = isMadeHere ? [] : NEEDED_CREDENTIALS[provider]
@@ -158,7 +158,7 @@ function credentialsIn(provider: Provider, body: Request): Credentials | undefin
   throw new PlatformError('missing-credential', `A source of type ${provider} needs ${names}.`)
 }
 
-/** A page of this platform: another one would get the outcome, and people who believe they are still here. */
+/** Allows pages of this platform only: others would learn the outcome, and people would not notice leaving. */
 function checkReturnUrl({ sources }: Services, returnUrl: string | undefined): void {
   if (returnUrl === undefined) return
   if (URL.parse(returnUrl)?.origin === new URL(sources.baseUrl).origin) return

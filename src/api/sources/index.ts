@@ -87,7 +87,7 @@ async function removeSource(context: OfSource) {
 }
 
 const routes: readonly RouteDraft[] = [
-  // No `collection`: the path of one source names its type, which the path of the list does not, and one is made below it.
+  // Not a `collection`: the path of one source contains its type, and sources are created below it.
   ...listWithConfig(SOURCES, {
     dto: DeploymentSourceDto,
     auth: read,
@@ -133,7 +133,7 @@ const routes: readonly RouteDraft[] = [
     summary: 'Deliveries of the provider, verified by their signature',
     query: WebhookQuery,
     bodyKind: 'raw',
-    // The signature is checked before anything else.
+    // Any type, because the signature must be checked first.
     mediaTypes: ['application/json', ANY_TYPE],
     reply: WebhookReceiptDto,
     handler: receiveWebhook,
@@ -214,5 +214,5 @@ const routes: readonly RouteDraft[] = [
   }),
 ]
 
-/** The deployment sources of section 4.20 of the interface; their errors are problem-details (its section 7). */
+/** The deployment sources of section 4.20 of the interface; their errors are problem details (its section 7). */
 export const sourceRoutes = routes.map((draft): RouteDraft => ({ ...draft, errors: 'problem' }))

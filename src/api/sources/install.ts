@@ -43,7 +43,7 @@ function stateInvalid(): PlatformError {
   return new PlatformError('state-invalid', message)
 }
 
-/** What a state proves, read past the cache: it may have been used a moment ago. @throws PlatformError state-invalid */
+/** Returns the source that an unused state proves, bypassing the cache. @throws PlatformError state-invalid */
 async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<Proved> {
   const read = state === undefined ? undefined : readLinkToken(state, 2)
   const [boundaryId = '', name = ''] = read?.ids ?? []
@@ -62,13 +62,13 @@ function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: str
   return install.step === step && isSameText(install.stateHash, hash) && install.expiresAt > timestamp(clock.now())
 }
 
-/** @throws PlatformError state-invalid if it is of another boundary or type than the path names */
+/** @throws PlatformError state-invalid if the source has another boundary or type than the path */
 function requirePlace({ parameters }: OfType, source: SourceRecord): void {
   const isHere = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
   if (!isHere || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
 }
 
-/** The object acts for whoever began the installation: the browser that comes back has no token. */
+/** Acts in the name of the person who started the installation, because the returning browser has no token. */
 const actorOf = ({ metadata }: SourceRecord) => ({
   principalId: createdByOf(metadata) ?? metadata.name,
   principalType: 'User' as const,
@@ -76,9 +76,8 @@ const actorOf = ({ metadata }: SourceRecord) => ({
 })
 
 /**
- * Uses the state up, before GitHub is asked: whatever comes of that, and of two browsers that come back with it, one is
- * refused. The next step has a state of its own, which nobody learns unless this one succeeds.
- *
+ * Uses up the state before GitHub is asked, so that of two browsers that return with it, one is refused, whatever
+ * GitHub answers. The next step has a new state, which is only disclosed if this step succeeds.
  * @throws PlatformError state-invalid
  */
 async function useState(
@@ -111,9 +110,8 @@ function withResult(services: Services, returnUrl: string | undefined, result: R
 }
 
 /**
- * GET {B}/sources/{sourceName}/validate: GitHub has made the App of our manifest, and its code is exchanged for the
- * App's key. What is left is to give the App repositories, for which there is a new state.
- *
+ * GET {B}/sources/{sourceName}/validate: GitHub has created the App from our manifest, and its code is exchanged for
+ * the App's key. Then the person grants the App access to repositories, with a new state.
  * @throws PlatformError state-invalid
  */
 export async function validateInstall(context: OfType<z.output<typeof ValidateQuery>>): Promise<Answer<never>> {
@@ -142,16 +140,15 @@ export async function validateInstall(context: OfType<z.output<typeof ValidateQu
   }
 }
 
-/** As GitHub says, unless that leads to somebody else. */
+/** Returns the page that GitHub names, unless it is on another host. */
 function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: string }): string {
   const isTheirs = URL.parse(htmlUrl)?.origin === new URL(baseUrl).origin
   return isTheirs ? htmlUrl.replace(/\/+$/, '') : `${baseUrl}/apps/${encodeURIComponent(slug)}`
 }
 
 /**
- * GET {B}/sources/{sourceName}/finalize: the App was given repositories. Whether the installation is one of this App is
- * asked of GitHub with the App's own key, because anybody can write a number into an address.
- *
+ * GET {B}/sources/{sourceName}/finalize: the App was granted repositories. Asks GitHub, with the App's key, whether the
+ * installation belongs to this App, because anybody can put a number into the URL.
  * @throws PlatformError state-invalid, upstream-failed
  */
 export async function finalizeInstall(
@@ -173,7 +170,7 @@ export async function finalizeInstall(
   return ok({ deploymentSourceId: source.metadata.name, status: 'Ready' as const })
 }
 
-/** GitHub takes a manifest only as a form that a browser sends. */
+/** GitHub accepts a manifest only as a form from a browser. */
 export const installPages: LinkPages = {
   path: '/sources/install/:token',
   async show(services, token) {
@@ -194,7 +191,7 @@ export const installPages: LinkPages = {
   },
 }
 
-/** GitHub's limit for the name of an App. */
+/** GitHub's limit for App names. */
 const APP_NAME_MAX = 34
 
 function manifestOf(services: Services, source: SourceRecord): object {

@@ -52,7 +52,7 @@ export const RepositoriesQuery = z.strictObject({
   search: z.string().min(1).max(128).optional().describe('Text that the name must contain'),
 })
 
-/** What the controller was last told; no provider is asked for a list. */
+/** Returns installations from the status; the provider is not queried. */
 export async function installationsOf(context: OfType): Promise<InstallationDto[]> {
   return (await sourcesOfType(context))
     .filter((source) => stateOf(source) !== 'AwaitingInstall' && source.metadata.deletionTimestamp === undefined)
@@ -110,7 +110,7 @@ export async function issueToken(context: OfRepository) {
   return ok(token, { headers: { 'cache-control': 'no-store' } })
 }
 
-/** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
+/** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: queries the provider now. */
 export async function sourceHealth(context: OfSource) {
   const { services } = context
   const source = await findSource(context)
@@ -129,7 +129,7 @@ export async function sourceHealth(context: OfSource) {
 
 const UNCALLED = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')
 
-/** What cannot be told of a provider that was not asked, or does not answer. */
+/** Returns the checks of a provider that was not queried or does not answer. */
 const unasked = (reached: Check): Check[] => [reached, check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
 
 function webhookCheck(provider: Provider, secret: string): Check {

@@ -7,14 +7,14 @@ import { createStatusWriter } from '../records/statusWriter.ts'
 
 type Stored = KubeObject & { spec: { installationId?: string }; status?: Journal }
 
-/** Writes verified deliveries down in the status of their source: of two replicas that have the same, one finds it there. */
+/** Records verified deliveries in the status of their source, where another replica recognises a repeat. */
 export function kubeJournal(client: Pick<KubeClient, 'get' | 'mergePatch'>) {
   const write = createStatusWriter<Stored>(client, DeploymentSource.resource, {
     gone: ({ name }) => new PlatformError('source-unknown', `Source "${name}" no longer exists.`),
     busy: 'Too many deliveries of this source arrive at once: send this one again.',
   })
   return {
-    /** False for a repeat. @throws PlatformError SERVICE_UNAVAILABLE, source-unknown */
+    /** Returns false for a repeat. @throws PlatformError SERVICE_UNAVAILABLE, source-unknown */
     record: (ref: { namespace: string; name: string }, delivery: Delivery): Promise<boolean> =>
       write(ref, ({ spec, status = {} }) => {
         const next = withDelivery(status, delivery, spec.installationId)

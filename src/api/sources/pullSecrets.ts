@@ -9,7 +9,7 @@ import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-/** On a pull secret: the source that it was made of. Nothing else is ever written over. */
+/** Marks a pull secret with its source. Secrets without this label are never overwritten. */
 const SOURCE_LABEL = `${PREFIX}source`
 
 type PullSecret = {
@@ -17,11 +17,10 @@ type PullSecret = {
   name: string
   sourceId: string
   accounts: DockerAccounts
-  /** What it goes with, the last of several; absent: it stays until somebody deletes it. */
+  /** A resource with which the secret is garbage-collected; if absent, it stays until somebody deletes it. */
   owner?: { apiVersion: string; kind: string; name: string; uid: string } | undefined
 }
 
-/** Secrets of the type that kubelets pull images with. */
 export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>) {
   return {
     /** @throws PlatformError already-exists if a Secret of that name is something else */
@@ -47,7 +46,7 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
   }
 }
 
-/** The Secret for one more: it goes with the last of its resources, and until then each pulls what was asked for it. */
+/** Returns a patch that adds an owner: the secret is deleted with its last one, and serves all of them. */
 function withMore({ metadata, data }: SecretObject, { accounts, owner }: PullSecret) {
   const owners = metadata.ownerReferences ?? []
   const others = owners.filter(({ uid }) => uid !== owner?.uid)
@@ -58,7 +57,7 @@ function withMore({ metadata, data }: SecretObject, { accounts, owner }: PullSec
   return { metadata: { ownerReferences }, data: pullSecretContent(dockerConfig(all)).data }
 }
 
-/** What it opens already at the same registry, by the account of now: a password is for one registry only. */
+/** Returns the accounts at the same registry with the current password; those of other registries are dropped. */
 function accountsOf(data: SecretObject['data'], accounts: DockerAccounts): DockerAccounts {
   const { auths } = parsedObject(secretText(data, CONFIG_ENTRY) ?? '') ?? {}
   const [[first = '', account] = []] = Object.entries(accounts)

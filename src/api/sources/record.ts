@@ -31,16 +31,15 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import type { kubeJournal } from './journal.ts'
 import type { kubePullSecrets } from './pullSecrets.ts'
 
-/** What deployment sources work with. */
 export type SourceServices = {
   readonly port: SourcePort
   readonly circuit: Pick<CircuitPort, 'baseUrl'>
   readonly secrets: SecretReader & SecretWriter
   readonly pullSecrets: ReturnType<typeof kubePullSecrets>
   readonly journal: ReturnType<typeof kubeJournal>
-  /** Hosts that are called wherever they are. */
+  /** Hosts that may be called at any address. */
   readonly allowedHosts: readonly string[]
-  /** Where people and providers find the facade, without a slash at the end. */
+  /** The external URL of the facade, without a trailing slash. */
   readonly baseUrl: string
 }
 
@@ -50,7 +49,7 @@ declare module '../http/context.ts' {
   }
 }
 
-/** Contexts of the area, by what their paths name. */
+/** Contexts by path parameters. */
 export type OfType<Query = unknown, Body = unknown> = Context<'boundaryId' | 'sourceName', Query, Body>
 export type OfSource<Body = unknown> = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, Body>
 export type OfInstallation<Query = unknown> = Context<'boundaryId' | 'sourceName' | 'installationId', Query>
@@ -99,7 +98,7 @@ export function stateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {
 type Holders = { resources: readonly GroupResource[]; catalogues: readonly RecordOf<typeof BlueprintSource>[] }
 type HoldersOf = (source: SourceRecord) => Holders
 
-/** What gets its code from sources of the boundary: looked for once, for however many sources. */
+/** Returns a lookup of what gets code from sources of the boundary, computed once for all of them. */
 export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: string): HoldersOf {
   const namespace = boundaryNamespace(boundaryId)
   const idIn = ({ object }: GroupResource) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId
@@ -117,7 +116,7 @@ export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: s
   }
 }
 
-/** What names the source as where its code comes from: how many there are, and those that the caller may read. */
+/** Returns the number of users of the source, and those that the caller may read. */
 export function usersOf(
   context: Pick<Context, 'services' | 'caller'>,
   source: SourceRecord,
@@ -174,18 +173,18 @@ export function requireProvider({ parameters }: OfType): Provider {
   )
 }
 
-/** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+/** Finds the source in the path. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
 export async function findSource(context: OfSource, home?: BoundaryHome): Promise<SourceRecord> {
   const { namespace } = home ?? (await inBoundary(context as Context))
   return sourceIn(context, namespace, context.parameters.deploymentSourceId)
 }
 
-/** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+/** Returns the sources of the type in the path. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
 export async function sourcesOfType(context: OfType): Promise<readonly SourceRecord[]> {
   return sourcesIn(context, (await inBoundary(context as Context)).namespace)
 }
 
-/** Whether or not there is such a namespace. @throws PlatformError source-unknown */
+/** Does not require the namespace to exist. @throws PlatformError source-unknown */
 export async function sourceIn(context: OfType, namespace: string, id: string): Promise<SourceRecord> {
   const provider = requireProvider(context)
   const ref = { namespace, name: id }
@@ -197,14 +196,14 @@ export async function sourceIn(context: OfType, namespace: string, id: string): 
   return source
 }
 
-/** Whether or not there is such a namespace. @throws PlatformError source-unknown */
+/** Does not require the namespace to exist. @throws PlatformError source-unknown */
 export async function sourcesIn(context: OfType, namespace: string): Promise<readonly SourceRecord[]> {
   const provider = requireProvider(context)
   const all = await context.services.records.list(DeploymentSource, { namespace }, { fresh: context.fresh })
   return all.filter(({ spec }) => spec.provider === provider)
 }
 
-/** By the provider's own id, or by that of the source where there are no installations. @throws PlatformError source-unknown */
+/** By the provider's id, or the source's if it has no installations. @throws PlatformError source-unknown */
 export async function findInstallation(context: OfInstallation): Promise<SourceRecord> {
   const { installationId, sourceName } = context.parameters
   const isIt = ({ metadata, spec }: SourceRecord) =>
@@ -215,8 +214,7 @@ export async function findInstallation(context: OfInstallation): Promise<SourceR
 }
 
 /**
- * Nothing is given out of a source, or for a boundary, that is being deleted: what works on by itself would outlive it.
- *
+ * Refuses to issue anything for a source or boundary that is being deleted, because it would outlive them.
  * @throws PlatformError INVALID_STATE
  */
 export async function refuseLeaving(context: Context<'boundaryId'>, source: SourceRecord): Promise<void> {

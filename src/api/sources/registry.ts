@@ -21,7 +21,7 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { asked, connectionOf } from './connection.ts'
 import { findSource, type OfSource, refuseLeaving, type SourceRecord } from './record.ts'
 
-/** As registries name repositories (OCI distribution specification). */
+/** Repository names of the OCI distribution specification. */
 const RepositoryPath = z
   .string()
   .max(255)
@@ -30,7 +30,7 @@ const RepositoryPath = z
 export const MaterializeRegistryRequest = strictRecord('MaterializeRegistryRequest', {
   resourceGroup: ResourceName,
   resourceName: ResourceName.nullish().describe('The resource that the secret belongs to'),
-  // Of a form of its own, so that it takes no name of what a resource is made of.
+  // A prefix of its own, so that it cannot collide with the Secrets of a resource.
   secretName: ResourceName.regex(/^registry-/, 'must begin with registry-')
     .nullish()
     .describe('Default: registry- and 8 digits of the id of the source'),
@@ -70,7 +70,7 @@ function requireRegistry({ spec }: SourceRecord): void {
   throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, not a registry.`)
 }
 
-/** As names of images have it. Docker Hub is called elsewhere than where they say. */
+/** Returns the registry as in image names, which for Docker Hub differs from its API host. */
 function registryIn(baseUrl: string): string {
   const { host } = new URL(baseUrl)
   return ['registry-1.docker.io', 'index.docker.io'].includes(host) ? 'docker.io' : host
@@ -81,9 +81,8 @@ export const materializing = asking(
 )
 
 /**
- * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource, or build for it, may
- * have it; to everybody else there is nothing here.
- *
+ * POST .../materialize: writes the pull secret into the namespace of a group, for callers who may write the resource or
+ * build for it. To others it does not exist.
  * @throws PlatformError NOT_FOUND, source-unknown, INVALID_STATE, already-exists
  */
 export async function materializeRegistry(context: OfSource<z.output<typeof MaterializeRegistryRequest>>) {
@@ -112,7 +111,7 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   return ok({ secretName, namespace, registry, expiresAt: null })
 }
 
-/** The resource that the caller may write or build for, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
+/** Returns the named resource if the caller may write or build for it. @throws PlatformError NOT_FOUND otherwise */
 async function requireWriter(
   context: OfSource,
   { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
@@ -136,9 +135,8 @@ function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupReso
 }
 
 /**
- * POST .../verify. The stored password goes to the stored address alone, or whoever may read a source could have it sent
- * to a host of their own; and with the stored user alone, or they could try whose password it is too.
- *
+ * POST .../verify. The stored password is only sent to the stored address, or readers of a source could have it sent to
+ * their own host, and only with the stored user, or they could test whose password it is.
  * @throws PlatformError source-unknown, URL_NOT_ALLOWED, missing-credential
  */
 export async function verifyRegistry(context: OfSource<z.output<typeof VerifyRegistryRequest>>) {

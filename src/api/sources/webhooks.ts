@@ -23,9 +23,9 @@ export const WebhookQuery = z.strictObject({
 })
 type Delivered = OfType<z.output<typeof WebhookQuery>>
 
-/** Connections that a delivery without a name is tried on. */
+/** How many sources are tried for a delivery that names none. */
 const TRIED = 50
-/** Milliseconds: longer than it takes to try all of them. If it takes longer, the refusal waits for the next such moment. */
+/** Milliseconds, more than trying all sources takes. Refusals are delayed to the next multiple of it. */
 const TOLD_EVERY = 1_000
 
 function notAcceptable(why: string): PlatformError {
@@ -33,9 +33,7 @@ function notAcceptable(why: string): PlatformError {
 }
 
 /**
- * POST {B}/sources/{sourceName}/webhooks. Nothing of the body is read before its raw bytes are shown to come from who
- * knows the secret.
- *
+ * POST {B}/sources/{sourceName}/webhooks. The body is not parsed before its signature is verified.
  * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE, TOO_MANY_REQUESTS
  */
 export async function receiveWebhook(context: Delivered) {
@@ -60,13 +58,13 @@ export async function receiveWebhook(context: Delivered) {
   return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
 }
 
-/** A delivery of whoever knows the secret of the source. */
+/** A delivery whose signature was made with the secret of the source. */
 type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: Claim }
 
 const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
 const noneHere = () => sourceUnknown('The source of this delivery')
 
-/** Who names a source knows its id, and hears what is wrong. */
+/** A sender who names a source knows its id, so the error may say what is wrong. */
 async function provedByNamed(
   context: Delivered,
   namespace: string,
@@ -83,9 +81,9 @@ async function provedByNamed(
 }
 
 /**
- * Anybody may send a delivery that names none, and would learn from another answer, or a slower one, which boundaries there
- * are and where their code comes from: the boundary is not looked up, and whether nothing is there or nothing there knows
- * the secret, the answer and its time are the same.
+ * Anybody can send a delivery that names no source. Differences in answer or time would reveal which boundaries exist
+ * and where their code comes from. So the boundary is not looked up, and a refusal has the same content and time
+ * whether or not there is a source.
  */
 async function provedByAny(context: Delivered, namespace: string, claim: Claim | undefined): Promise<Proved> {
   if (claim === undefined) throw noneHere()
@@ -100,7 +98,7 @@ async function provedByAny(context: Delivered, namespace: string, claim: Claim |
   throw noneHere()
 }
 
-/** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
+/** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it is incomplete */
 async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
   try {
     return await rawBody.whole()
@@ -110,7 +108,7 @@ async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
   }
 }
 
-/** The connection whose secret the sender knows. */
+/** Returns the source whose secret verifies the delivery. */
 async function senderOf(
   { services }: Delivered,
   candidates: readonly SourceRecord[],
