@@ -47,7 +47,7 @@ const CreateBoundaryProjectionRequest = strictRecord('CreateBoundaryProjectionRe
 })
 const UpdateBoundaryProjectionRequest = strictRecord('UpdateBoundaryProjectionRequest', { namespaces: Namespaces })
 
-/** @throws PlatformError BAD_REQUEST for a namespace that is not of a group of this boundary */
+/** @throws PlatformError BAD_REQUEST for a namespace that does not belong to a group of this boundary */
 function checkNamespaces({ services }: Context, boundaryId: string, named: readonly string[] | null | undefined) {
   const known = new Set(groupsOfBoundary(services, boundaryId).map(({ namespace }) => namespace))
   const index = (named ?? []).findIndex((name) => !known.has(name))
@@ -129,7 +129,7 @@ const projections = collection(BoundaryProjection, {
       checkNamespaces(context, boundaryId, namespaces)
       return { clusterId, ...(namespaces ? { namespaces } : {}) }
     },
-    // From the first moment: one deleted before its controller saw it would leave its namespaces there.
+    // Set at creation: a projection deleted before its controller saw it would leave its namespaces behind.
     options: { finalizers: [FINALIZER], isSame: () => false },
   },
   patch: {

@@ -48,7 +48,7 @@ function userDto(user: UserRecord): z.output<typeof UserDto> {
   }
 }
 
-/** @throws PlatformError NOT_FOUND, alike for users who are not there and who may not be seen */
+/** @throws PlatformError NOT_FOUND, also for users that the caller may not see */
 async function readUser(context: Context<'userId'>) {
   const { services, caller, parameters } = context
   const { userId } = parameters
