@@ -1,9 +1,9 @@
 import { ACTIONS, isActionShaped, MAX_ACTION_LENGTH, OPEN_ACTION_PREFIXES } from './actions.ts'
 
 /**
- * A pattern of actions as roles, denies and trusts hold them: an action name, or a name whose first or last segment is
- * `*`, which stands for one or more whole segments. With a last star `apps` and its slash cover
- * everything below `apps`; a star alone covers every action.
+ * A pattern of actions in roles, denies and trusts: an action name, or a name whose first or last segment is `*`, which
+ * stands for one or more segments. A trailing star after `apps/` covers everything below `apps`; a lone star covers
+ * every action.
  */
 export type ActionPattern = { readonly text: string } & (
   | { readonly form: 'all' }
@@ -14,7 +14,7 @@ export type ActionPattern = { readonly text: string } & (
   | { readonly form: 'suffix'; readonly tail: string }
 )
 
-/** Thrown by `compilePattern`; the message quotes the refused text, cut to what a person can read. */
+/** Thrown by `compilePattern`; the message quotes at most the first 80 characters of the refused text. */
 export class InvalidActionPattern extends Error {
   readonly pattern: string
 
@@ -27,14 +27,14 @@ export class InvalidActionPattern extends Error {
 }
 
 /**
- * Reads one pattern. Throws InvalidActionPattern for every other form (a star within a segment or in the middle, two
- * stars, empty segments, white space), so that a slip of the pen never widens a role.
+ * Compiles a pattern. Throws InvalidActionPattern for any other form (a star within a segment or in the middle, two
+ * stars, empty segments, white space), so that a typo never widens a role.
  */
 export function compilePattern(text: string): ActionPattern {
   if (text === '*') return { text, form: 'all' }
   if (typeof text !== 'string') throw new InvalidActionPattern(text)
   if (isActionShaped(text)) return { text, form: 'exact' }
-  // The star is replaced by a plain segment, so that what is left must be shaped like an action.
+  // With a plain segment in place of the star, the text must have the shape of an action.
   if (text.endsWith('/*') && isActionShaped(`${text.slice(0, -1)}a`)) {
     return { text, form: 'prefix', head: text.slice(0, -1) }
   }
@@ -56,12 +56,12 @@ export function matchesPattern(pattern: ActionPattern, action: string): boolean 
   }
 }
 
-/** Lists of patterns over actions that are no data, and over data actions. */
+/** Whether a list of patterns applies to control actions or to data actions. */
 export type Nature = 'control' | 'data'
 
 const ofNature = (nature: Nature) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
 
-/** Every pattern that covers some action which the interface lists, sorted; those over open actions have no end. */
+/** Returns every pattern that covers an action of the interface, sorted. Patterns below open prefixes are unbounded. */
 export function knownPatterns(nature: Nature): readonly string[] {
   const patterns = new Set(['*'])
   for (const { name } of ofNature(nature)) {
@@ -80,7 +80,7 @@ const KNOWN: Readonly<Record<Nature, ReadonlySet<string>>> = {
   data: new Set(knownPatterns('data')),
 }
 
-/** Actions below an open prefix, and everything below one of them. For RE2 and JavaScript alike. */
+/** Matches an action or a trailing-star pattern below an open prefix. Valid in RE2 and in JavaScript. */
 export const OPEN_PATTERN = `^(${OPEN_ACTION_PREFIXES.map((prefix) => prefix.slice(0, -1)).join('|')})(/[a-z][A-Za-z0-9]*)*/([a-z][A-Za-z0-9]*|[*])$`
 
 const OPEN = new RegExp(OPEN_PATTERN)
@@ -91,9 +91,9 @@ export function coversNothing(nature: Nature): string {
 }
 
 /**
- * Whether a pattern can ever cover anything: an action of the interface, or one below an open prefix. One that cannot is
- * refused wherever it is written, because a deny with a slip in it would protect nothing. A first star before a last
- * segment that the interface does not know is a slip too, even though an open action may end so.
+ * Whether a pattern can cover anything: an action of the interface, or one below an open prefix. A pattern that cannot
+ * is refused wherever it is written, because a deny with a typo would protect nothing. A leading star before a last
+ * segment that the interface does not know is a typo too, even though an open action may end that way.
  */
 export function coversAnyAction(text: string, nature: Nature): boolean {
   return KNOWN[nature].has(text) || (nature === 'control' && text.length <= MAX_ACTION_LENGTH && OPEN.test(text))
@@ -114,7 +114,7 @@ export const NATURE_OF_LIST = {
   notDataActions: 'data',
 } as const satisfies Record<keyof PatternLists, Nature>
 
-/** A pattern that covers nothing, and where it stands: `actions.1`. */
+/** A pattern that covers nothing, and its path in the lists, such as `actions.1`. */
 export type PatternFault = { readonly field: string; readonly pattern: string; readonly message: string }
 
 export function patternFaults(lists: PatternLists): PatternFault[] {
@@ -133,7 +133,7 @@ export function faultsSentence(lists: PatternLists): string | undefined {
   return `${told.join('; ')}${faults.length > 5 ? `; and ${faults.length - 5} more` : ''}.`
 }
 
-/** Whether every pattern has a form that can be read; what it then covers is another question. */
+/** Whether every pattern is syntactically valid, even if it covers nothing. */
 export function isReadable(lists: PatternLists): boolean {
   return Object.keys(NATURE_OF_LIST).every((list) => (lists[list as keyof PatternLists] ?? []).every(isPattern))
 }

@@ -1,6 +1,6 @@
 /**
- * Every action of the interface, once: what a route asks for and what a role's patterns match (interface section 5).
- * A new action is one line in the list of its nature.
+ * Every action of the interface, declared once: routes require them, and patterns of roles match them (interface
+ * section 5). To add an action, add one line to the control, data or root list.
  */
 const CONTROL_ACTIONS = [
   'apps/delete',
@@ -80,7 +80,7 @@ const CONTROL_ACTIONS = [
   'vectorcluster/write',
 ] as const
 
-/** Secrets, logs, files: held through the `dataActions` of a role only, so that `*` among `actions` never reads them. */
+/** Secrets, logs and files: granted only by the `dataActions` of a role, so that `*` in `actions` never reads them. */
 const DATA_ACTIONS = [
   'apps/readFiles',
   'apps/readLogs',
@@ -101,7 +101,7 @@ const DATA_ACTIONS = [
   'vectorcluster/writeSecrets',
 ] as const
 
-/** Held through an assignment at `/` only, whatever the patterns of a role say further down. */
+/** Granted only by an assignment at `/`, whatever the patterns of a role say at narrower scopes. */
 const ROOT_ACTIONS = [
   'boundaries/create',
   'boundaries/delete',
@@ -131,7 +131,7 @@ export type ActionName =
 
 export type ActionDefinition = {
   readonly name: ActionName
-  /** Place in bit sets. Never stored: it changes when an action is added. */
+  /** Position in bit sets. Never store it: it changes when an action is added. */
   readonly index: number
   readonly isData: boolean
   readonly isRoot: boolean
@@ -155,8 +155,8 @@ export function isKnownAction(name: string): name is ActionName {
 }
 
 /**
- * Gateways and registries ask about actions of their own (`llmgateway/invoke`, `registry/pull`): checkAccess takes any
- * action below these prefixes. They are control actions, held by whoever has a pattern that covers them.
+ * Gateways and registries check actions of their own (`llmgateway/invoke`, `registry/pull`): checkAccess accepts any
+ * action below these prefixes. They are control actions, granted by any pattern that covers them.
  */
 export const OPEN_ACTION_PREFIXES = ['llmgateway/', 'registry/'] as const
 
@@ -168,7 +168,7 @@ export function isOpenAction(name: string): boolean {
 export const MAX_ACTION_LENGTH = 128
 const ACTION_SHAPE = /^[a-z][A-Za-z0-9]*(?:\/[a-z][A-Za-z0-9]*)+$/
 
-/** Two or more segments of letters and digits, each beginning with a small letter. */
+/** Whether the name has two or more segments of letters and digits, each beginning with a lower-case letter. */
 export function isActionShaped(name: string): boolean {
   return typeof name === 'string' && name.length <= MAX_ACTION_LENGTH && ACTION_SHAPE.test(name)
 }

@@ -1,6 +1,6 @@
 /**
- * One e-mail address and nothing around it, for `RegExp`, and for RE2 in the spelling of `re2`: the same rule for claims of other issuers, for
- * people and for invitations. Mail servers may accept more.
+ * A single e-mail address, for `RegExp`; `re2` converts the pattern for the API server. Claims of other issuers, people
+ * and invitations share this rule. Mail servers may accept more.
  */
 export const ADDRESS_PATTERN =
   '^[^\\s\\x00-\\x20\\x7f-\\xa0\\u202a-\\u202e\\u2066-\\u2069@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'

@@ -1,6 +1,6 @@
 import { ipKeyGenerator } from 'express-rate-limit'
 
-/** The key of an address. Of IPv6 the network counts, since one customer holds all of it. */
+/** Returns the key under which an address is counted: for IPv6 its network, because one customer has all of it. */
 export function addressKey(address: string | undefined): string {
   return address === undefined ? 'unknown' : ipKeyGenerator(address)
 }

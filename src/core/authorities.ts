@@ -1,4 +1,4 @@
 import { getCACertificates } from 'node:tls'
 
-/** Authorities for a connection: one more beside those that Node trusts, which alone would take their place. */
+/** The CA certificates for a connection: `pem` alone would replace the ones that Node trusts, so both are listed. */
 export const believing = (pem: string): string[] => [...getCACertificates('default'), pem]

@@ -1,13 +1,11 @@
 /** A pending timer; `cancel` is safe to call twice. */
 export type Timer = { cancel(): void }
 
-/**
- * Time as an input. Everything that waits or compares times takes a clock, so that tests move it by hand.
- */
+/** Time as a dependency: everything that waits or compares times takes a clock, so that tests can move it by hand. */
 export interface Clock {
   /** Wall time, milliseconds since the epoch. It may jump; never measure a duration with it. */
   now(): number
-  /** Milliseconds that only grow, for durations and deadlines. */
+  /** Milliseconds that never go backwards, for durations and deadlines. */
   monotonic(): number
   /** Runs `task` once after `milliseconds`. The timer does not keep the process alive. */
   setTimeout(task: () => void, milliseconds: number): Timer
@@ -17,7 +15,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimeout(task, milliseconds) {
-    // A moment that has passed meanwhile is now.
+    // The moment may have passed meanwhile: run at once.
     const handle = setTimeout(task, Math.max(0, milliseconds))
     handle.unref()
     return { cancel: () => clearTimeout(handle) }

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http'
 
-/** Milliseconds. */
+/** Milliseconds between two searches for idle connections. */
 const LOOK = 50
 
 /**
- * Takes no new connections, lets requests in flight end within `milliseconds`, then closes what is left. Node itself leaves a
- * connection open that is kept alive after its last answer.
+ * Stops accepting connections, lets requests in flight finish within `milliseconds`, then closes what is left. Node's
+ * own `close` waits for connections that are kept alive after their last response.
  */
 export function closeServer(server: Server, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {

@@ -12,7 +12,7 @@ export type Condition = {
   lastTransitionTime: string
 }
 
-/** The state of a resource for callers: one of eight words. */
+/** The values of `status` that callers see. */
 export const RESOURCE_STATES = [
   'Pending',
   'Provisioning',
@@ -40,8 +40,8 @@ const MESSAGE_MAX_LENGTH = 1024
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
- * Conditions of an outcome. `Ready` is always present; `Reconciling` and `Stalled` only while true, as Flux, Argo CD and
- * `kubectl wait` expect (kstatus); `Startable` only while it is false.
+ * Returns the conditions of an outcome. `Ready` is always present; `Reconciling` and `Stalled` only while true, as
+ * Flux, Argo CD and `kubectl wait` expect (kstatus); `Startable` only while false.
  */
 function drafts(outcome: Outcome | { kind: 'failed'; message: string }): Draft[] {
   switch (outcome.kind) {
@@ -101,7 +101,7 @@ export type Summary = { status: ResourceState; phase: Reason | null; statusMessa
 /**
  * Derives the summary in the order of the interface: deletion, stalled, stopped, reconciling, not ready, ready, pending.
  *
- * @param deleting whether the object carries a deletion time
+ * @param deleting whether the object has a deletion timestamp
  */
 export function summarize(status: ReconcileStatus | undefined, deleting: boolean): Summary {
   const find = (type: string) => status?.conditions?.find((condition) => condition.type === type)
@@ -112,11 +112,11 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
     phase: (shown?.reason as Reason | undefined) ?? null,
     statusMessage: shown === undefined || shown.message === '' ? null : shown.message,
   })
-  // Of a deletion that has just begun, the conditions still tell of the life before.
+  // When a deletion has just begun, the conditions still describe the state before it.
   if (deleting && ready?.status === 'True') return { status: 'Deleting', phase: 'TearingDown', statusMessage: null }
   if (deleting) return summary('Deleting')
   if (find('Stalled')?.status === 'True') return summary(status?.serving === true ? 'Degraded' : 'Failed')
-  // What has run to its end no longer runs.
+  // A run that has completed is not running, so it is shown as stopped.
   if (ready?.status === 'True' && ['Stopped', 'Completed'].includes(ready.reason)) return summary('Stopped')
   if (find('Reconciling')?.status === 'True')
     return summary(status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating')
@@ -125,13 +125,13 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
   return { status: 'Pending', phase: null, statusMessage: null }
 }
 
-/** An object whose controller tells of it by conditions. */
+/** An object whose controller reports its state in conditions. */
 export type Summarized = {
   metadata: { generation?: number | undefined; deletionTimestamp?: string | undefined }
   status?: ReconcileStatus | undefined
 }
 
-/** What is now, for records: conditions of the intent before say nothing of one that was written a moment ago. */
+/** Returns the current summary. Conditions of an older generation say nothing about a spec that was just written. */
 export function summaryOf({ metadata, status }: Summarized): Summary {
   const isDeleting = metadata.deletionTimestamp !== undefined
   const seen = status?.conditions?.find(({ type }) => type === 'Ready')?.observedGeneration

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** How often a write is tried against an object that others write at the same time. */
+/** How many times a write to a contended object is attempted. */
 export const ATTEMPTS = 12
-/** Milliseconds that the loser of a conflict waits at most before its second attempt; doubled for each further one. */
+/** Milliseconds: the longest pause before the second attempt after a conflict. It doubles with each further attempt. */
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 500
 
-/** Losers of the same conflict must not collide again. */
+/** Pauses for a random time, so that the losers of one conflict do not collide again. */
 export async function pauseAfterConflict(attempt: number): Promise<void> {
   await setTimeout(Math.random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)))
 }

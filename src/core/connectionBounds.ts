@@ -4,26 +4,26 @@ import { addressKey } from './addressKey.ts'
 import { SharedPlaces } from './sharedPlaces.ts'
 
 /**
- * How long a server that strangers reach waits for who only holds a connection. Without it Node waits a minute for headers, and two
- * for hands to be shaken.
+ * Timeouts in milliseconds of a server that strangers can reach, for clients that only hold a connection open. Node's
+ * defaults are a minute for headers and two for the TLS handshake.
  */
 export const PATIENCE = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 }
 /** The same for servers with TLS. */
 export const TLS_PATIENCE = { ...PATIENCE, handshakeTimeout: 10_000 }
 
-/** Each costs some 50 KiB and a descriptor; the kernel refuses what is beyond those that a process may have. */
+/** A connection costs some 50 KiB and a file descriptor; the kernel limits the descriptors of a process. */
 const MOST_CONNECTIONS = 10_000
 export const HEADERS_MAX = 100
 
 export type Sharing = {
-  /** Whether the address is that of a proxy, which connects for many. */
+  /** Whether the address is that of a proxy, which connects on behalf of many clients. */
   readonly isProxy?: ((address: string) => boolean) | undefined
   readonly onRefused?: () => void
 }
 
 /**
- * Bounds the connections of a server, of which no address takes all: it has at most as many as are left for all others. Whoever
- * keeps one open needs no token for it, and a request now and then keeps it open for ever.
+ * Bounds the connections of a server so that no address takes them all: an address may hold at most as many as are left
+ * for all others. Holding one open needs no token, only an occasional request.
  */
 export function bounded<Bounded extends Server>(
   server: Bounded,

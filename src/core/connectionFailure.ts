@@ -1,4 +1,4 @@
-/** Why there was no answer. */
+/** Why a request got no response. */
 export type ConnectionFailure =
   | 'Untrusted'
   | 'NoTls'
@@ -34,12 +34,12 @@ export function codesOf(error: unknown): string[] {
   return causesOf(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
 }
 
-/** Causes can go in a circle. */
+/** Causes may be cyclic. */
 const DEEPEST = 8
 
 type Failed = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
 
-/** The error, its causes, and the attempts at each address of a name. */
+/** Returns the error, its causes, and the errors of the attempts at each address of a name. */
 export function causesOf(error: unknown, depth = 0): Failed[] {
   if (typeof error !== 'object' || error === null || depth === DEEPEST) return []
   const { cause, errors }: Failed = error

@@ -7,7 +7,7 @@ export const ERROR_STATUS = Object.fromEntries(
   Object.entries(REFUSALS).map(([code, [status]]) => [code, status]),
 ) as Readonly<Record<ErrorCode, number>>
 
-/** One rejected place of a body: the path of the field in dots, and why. */
+/** A rejected field of a body: its dotted path, and why it was rejected. */
 export type FieldError = { field: string; message: string }
 
 /**
@@ -48,7 +48,7 @@ export function within<T>(path: string, work: () => T): T {
   }
 }
 
-/** The same refusal, with its fields named as the caller knows them. */
+/** Returns the same refusal, with its fields renamed to what the caller knows. */
 export function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof PlatformError)) return error
   const { code, extras, message } = error
@@ -73,12 +73,12 @@ export function invalidName(name: string, least?: number): PlatformError {
   return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
 }
 
-/** The same, with the first reason as the sentence. */
+/** A `badRequest` whose message is the reason of the first field. */
 export function refusedFields(errors: FieldError[]): PlatformError {
   return badRequest(firstReason(errors), errors)
 }
 
-/** 400 for fields that are missing, or of another form than theirs. */
+/** 400 for fields that are missing or malformed. */
 export function unreadableFields(errors: FieldError[]): PlatformError {
   return new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
 }
@@ -88,8 +88,8 @@ export function firstReason([first]: readonly FieldError[]): string {
 }
 
 /**
- * One sentence about one field. A reason without a subject, or with the field as its subject, continues the sentence
- * about the field; any other is quoted as it is.
+ * Returns one sentence about one field. A reason without a subject, or with the field as its subject, continues a
+ * sentence about the field; any other reason is quoted unchanged.
  */
 export function refusalSentence({ field, message }: FieldError): string {
   const subject = field === '' ? 'The body' : `The field "${field}"`
@@ -98,7 +98,7 @@ export function refusalSentence({ field, message }: FieldError): string {
   return sentence(isAboutField ? `${subject} ${told}` : `${subject} was refused: ${told}`)
 }
 
-/** The same reason without the field as its subject: the field stands beside it. */
+/** Removes the field's name from the start of its reason, because the field is shown beside it. */
 export function besideField({ field, message }: FieldError): FieldError {
   const own = [field, field.split('.').at(-1)].find((name) => name !== '' && message.startsWith(`${name} `))
   const rest = own === undefined ? message : message.slice(own.length + 1)
@@ -128,7 +128,7 @@ export function permissionMissing(action: string, scope: string): PlatformError 
   return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
 }
 
-/** For `catch` of a removal, or of a change that takes something away: undefined if somebody else removed the object before. */
+/** For the `catch` of a deletion or removal: undefined if the object is already gone; rethrows any other error. */
 export function alreadyGone(error: unknown): undefined {
   if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
   throw error

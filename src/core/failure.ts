@@ -1,4 +1,4 @@
-/** A failure of an outside system; callers distinguish it by its reason. The message is ours. */
+/** A failure of an external system. Callers distinguish failures by `reason`; the message is the platform's own. */
 export class ReasonedError<Reason extends string> extends Error {
   readonly reason: Reason
 
@@ -9,7 +9,7 @@ export class ReasonedError<Reason extends string> extends Error {
   }
 }
 
-/** The same, distinguished by a code. */
+/** Like `ReasonedError`, but distinguished by a code. */
 export class CodedError<Code extends string> extends Error {
   readonly code: Code
 

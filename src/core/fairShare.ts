@@ -1,15 +1,15 @@
-/** Milliseconds that a caller has in one round of the event loop. */
+/** Milliseconds of work that a caller may do in one round of the event loop. */
 const SHARE = 1
-/** Of one caller, in a round. */
+/** The most queued requests of one caller that proceed in one round. */
 const BATCH_MAX = 64
 
-/** The waiting work of one caller, and how much of it fits into a share, by the last round. */
+/** The queue of one caller. `batch` is how many entries fit into a share, estimated from the last round. */
 type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
 
 /**
- * Shares the thread that answers everybody among callers. A caller that has had its share of a round of the event loop
- * waits for the next round, in which the requests of all others are read first. A caller with one request at a time
- * never waits. Other callers wait for at most one piece of work of each busy caller, however many requests it has sent.
+ * Shares the event loop among callers. A caller that has used its share of a round waits for the next round, in which
+ * the requests of all others are read first. A caller with one request at a time never waits. Other callers wait for at
+ * most one piece of work of each busy caller, however many requests it has sent.
  */
 export class FairShare {
   readonly #lines = new Map<string, Line>()
@@ -25,7 +25,7 @@ export class FairShare {
     this.#nextRound = nextRound
   }
 
-  /** Undefined if the caller may go on at once. */
+  /** Returns undefined if the caller may proceed at once, otherwise a promise to wait for. */
   take(key: string): Promise<void> | undefined {
     const line = this.#lines.get(key)
     if (line === undefined) {

@@ -3,9 +3,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 const fences = new AsyncLocalStorage<() => void>()
 
 /**
- * Work within fenced work has both fences.
+ * Runs work behind a fence. Nested work is checked by the fences of both.
  *
- * @param fence called before every write of the work to an API server; what it throws is the outcome, and nothing is sent
+ * @param fence called before every write of the work to an API server; if it throws, nothing is sent and the write
+ *   fails
  */
 export function fencedBy<Result>(fence: () => void, work: () => Result): Result {
   const around = fences.getStore()

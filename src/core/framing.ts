@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Requests that Node accepts although two readers may parse them differently. */
 type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: string }
 
 /**
- * Why a request is refused before anybody looks at what it asks; undefined if it is not. Node takes the first of several
- * Host headers, and a proxy before us may take the last; none is for HTTP/1.0 alone (RFC 9112 3.2). It reads no other
- * coding than chunked, and passes the rest on as it came (6.1).
+ * Returns why a request is refused before its content is read: Node accepts requests that two readers may parse
+ * differently. Undefined if it is unambiguous. Node takes the first of several Host headers, where a proxy may take the
+ * last; only HTTP/1.0 may omit it (RFC 9112 3.2). Node decodes no transfer coding but chunked, and passes others on
+ * undecoded (6.1).
  */
 export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefined {
   const valuesOf = (wanted: string) =>
@@ -22,8 +22,8 @@ export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefin
 }
 
 /**
- * How long a body is, for whoever sends the request on over HTTP/1.1: Node sends a DELETE, a GET or OPTIONS without it as
- * if they had none, and the bytes behind as what the next reader takes for another request.
+ * Returns the headers that frame a body, for forwarding a request over HTTP/1.1. Without them Node sends a DELETE, GET
+ * or OPTIONS as if it had no body, and the next server reads the body as another request.
  */
 export function framingOf(headers: {
   readonly 'content-length'?: string | undefined

@@ -1,4 +1,4 @@
-/** A host or an address as a URL, or a port behind it, takes it: addresses of IPv6 stand in brackets. */
+/** Returns a host in the form that URLs and `host:port` need: IPv6 addresses in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -16,22 +16,22 @@ export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
   return uuidOf(bytes)
 }
 
-/** Sixteen bytes as the text of a uuid. */
+/** Formats sixteen bytes as a uuid. */
 export function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
 /**
- * The id that the interface shows for an object: its name if that is a uuid, else a uuid derived from where it
- * stands. Never `metadata.uid`, which does not survive a restore from backup.
+ * Returns the id that the interface shows for an object: its name if that is a uuid, otherwise a uuid derived from its
+ * group, kind, namespace and name. Never `metadata.uid`, which does not survive a restore from backup.
  */
 export function idOf(object: { kind: string; group: string; namespace?: string | undefined; name: string }): string {
   if (isUuid(object.name)) return object.name
   return uuidV5([object.group, object.kind, object.namespace ?? '', object.name].join('/'))
 }
 
-/** The same of an object of a type, given its metadata. */
+/** Returns the id of an object, given its type and metadata. */
 export function objectId(
   { group, kind }: { group: string; kind: string },
   { namespace, name }: { namespace?: string | undefined; name: string },

@@ -1,7 +1,7 @@
 /**
- * A table that says each value once: `{ Read: 'select show' }` becomes `{ select: 'Read', show: 'Read' }`.
+ * Inverts a table that names each value once: `{ Read: 'select show' }` becomes `{ select: 'Read', show: 'Read' }`.
  *
- * @param words those that have the value, with blanks between them
+ * @param words by value, its words, separated by white space
  */
 export function inverted<Value extends string>(
   words: Readonly<Partial<Record<Value, string>>>,

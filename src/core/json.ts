@@ -1,22 +1,22 @@
 import { unreadableFields } from './errors.ts'
 
 const DEPTH_MAX = 64
-/** Nothing of ours has near as many; very many different names take long to read and to copy. */
+/** Far more than any of our objects has; many different names take long to read and to copy. */
 const NAMES_MAX = 2_000
 
 class Refusal extends Error {}
 
 const refuse = (message: string) => new Refusal(message)
 
-/** What a JSON text holds, or why it is refused. Can be sent between threads. */
+/** The value of a JSON text, or why the text is refused. Can be sent between threads. */
 export type ReadJson = { value: unknown } | { refusal: string }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Parses a JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no name twice in an object (readers disagree
- * on which one counts), no lone surrogates, no number that a double cannot come near (1e-400 would be read as 0), at most
- * 64 levels and 2,000 names in an object, and no `__proto__`.
+ * Parses a JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no name twice in an object (readers
+ * disagree on which one counts), no lone surrogates, no number out of the range of a double (1e-400 would be read as
+ * 0), at most 64 levels and 2,000 names in an object, and no `__proto__`.
  */
 export function readJson(bytes: Uint8Array): ReadJson {
   try {
@@ -57,10 +57,10 @@ function decode(bytes: Uint8Array): string {
   return text
 }
 
-/** `names` is made with the first: a body may hold very many empty objects. */
+/** `names` is created with the first name, because a body may hold very many empty objects. */
 type Level = { isObject: boolean; names: Set<string> | undefined; isName: boolean }
 
-/** Walks a text that is known to be JSON and looks at what the parser forgets: nesting, names and numbers. */
+/** Walks valid JSON text and checks what `JSON.parse` lets pass: nesting, duplicate names and numbers out of range. */
 function checkStructure(text: string): void {
   const levels: Level[] = []
   for (let index = 0; index < text.length; index += 1) {

@@ -1,10 +1,10 @@
-/** Objects in each other; those of Kubernetes are a few dozen. */
+/** Nested objects; those of Kubernetes are a few dozen levels deep. */
 const DEEPEST = 1_000
 
 /**
- * Whether a text of JSON has more values than that, as its commas and lists count, or is nested deeper than any answer. Texts
- * are looked through without being parsed: a value of three characters takes twenty times as much in memory, and more with what
- * a schema says of it.
+ * Whether a JSON text has more than `most` values, counted by its commas and arrays, or is nested deeper than any
+ * response. The text is scanned, not parsed: a parsed value of three characters takes twenty times its size in memory,
+ * and schema errors about it take more.
  */
 export function hasMoreValues(json: string, most: number): boolean {
   let [values, depth] = [0, 0]
@@ -18,7 +18,7 @@ export function hasMoreValues(json: string, most: number): boolean {
   return false
 }
 
-/** The end of the text that begins there: its content is one value. */
+/** Returns the index of the closing quote: a string is one value, whatever it contains. */
 function endOfText(json: string, begin: number): number {
   let at = begin + 1
   while (at < json.length && json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1

@@ -1,9 +1,9 @@
-/** Nothing was begun: others took all the time. */
+/** The work was not begun, because no place became free in time. */
 export class NeverBegun extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** Lets a few at once do something of the same key; the others wait in the order in which they came. */
+/** A semaphore per key: at most `most` holders at once; the others wait in FIFO order. */
 export class KeyedSemaphore {
   readonly #most: number
   readonly #taken = new Map<string, { count: number; waiting: Set<() => void> }>()
@@ -13,9 +13,9 @@ export class KeyedSemaphore {
   }
 
   /**
-   * @param patience milliseconds
-   * @returns gives the place back; safe to call twice
-   * @throws the reason of the signal; NeverBegun if there was none in time
+   * @param patience milliseconds to wait for a place
+   * @returns a function that releases the place; safe to call twice
+   * @throws the reason of the signal; NeverBegun if no place became free in time
    */
   async take(key: string, signal?: AbortSignal, patience = Number.POSITIVE_INFINITY): Promise<() => void> {
     signal?.throwIfAborted()

@@ -1,4 +1,4 @@
-/** Labels, annotations and finalizers of ours. All begin with `freehold.dev/`; an admission policy keeps others from writing them. */
+/** The prefix of our labels, annotations and finalizers; an admission policy keeps others from writing them. */
 export const PREFIX = 'freehold.dev/'
 
 /** On every namespace of ours and on every child: the boundary's id. */
@@ -8,8 +8,8 @@ export const GROUP_LABEL = `${PREFIX}resource-group`
 /** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
 export const LEAVING_LABEL = `${PREFIX}leaving`
 /**
- * On a namespace of ours while its boundary, or the groups of its boundary together, take all the room that they may: what
- * `fullMark` says. Admission places nothing more in it.
+ * On a namespace of ours while its boundary, or all groups of its boundary together, have reached their limit of
+ * objects. The value is a `fullMark`. Admission refuses new objects in the namespace.
  */
 export const FULL_LABEL = `${PREFIX}full`
 /**
@@ -23,9 +23,9 @@ export const OWNER_NAME_LABEL = `${PREFIX}owner-name`
 
 /** A random id that each object of ours gets once. It survives a restore from backup, but not a deletion. */
 export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
-/** On children: the incarnation of their owner. Distinguishes our child from that of a later object with the same name if there is no owner reference. */
+/** On children: the incarnation of their owner, which tells two owners of one name apart without an owner reference. */
 export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
-/** On children outside their owner's namespace: where the owner stands; absent for cluster-scoped owners. */
+/** On children outside their owner's namespace: the owner's namespace; absent for cluster-scoped owners. */
 export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
 /** On a grant whose spec names no incarnation of its scope: the one that existed when the grant was created. */
 export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
@@ -42,13 +42,13 @@ export const CREATED_BY_ANNOTATION = `${PREFIX}created-by`
 export function createdByOf({ annotations }: { annotations?: Record<string, string> }): string | null {
   return annotations?.[CREATED_BY_ANNOTATION] ?? null
 }
-/** On an assignment at the root: the tenant whose membership it came with, and ends with. */
+/** On an assignment at the root: the tenant whose membership created it, and whose end removes it. */
 export const TENANT_ANNOTATION = `${PREFIX}tenant`
-/** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */
+/** On a Boundary whose initial owner has been made Owner by an assignment: from then on only assignments count. */
 export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigned`
 /** On an object that a blueprint created: `<name of the deployment>/<component>`. */
 export const BLUEPRINT_ANNOTATION = `${PREFIX}blueprint`
-/** On the same: namespace and name of the execution that wrote it last. */
+/** On an object that a blueprint created: namespace and name of the execution that wrote it last. */
 export const BLUEPRINT_EXECUTION_ANNOTATION = `${PREFIX}blueprint-execution`
 /** On an app or a site that previews a branch of another one: the name of the other one. */
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
@@ -60,16 +60,16 @@ export const RETAINED_ENGINE_ANNOTATION = `${PREFIX}retained-engine`
 /** On a kept volume claim: the incarnations of its former owners, the oldest first, separated by commas. */
 export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`
 /**
- * On a resource that adopted kept volumes: the incarnations of their former owners. Denies at those apply here; grants
- * do not.
+ * On a resource that adopted retained volumes: the incarnations of their former owners. Denies scoped to those apply
+ * here too; grants do not.
  */
 export const FORMER_INCARNATIONS_ANNOTATION = `${PREFIX}former-incarnations`
 
-/** On a database that is restored from another group: the snapshot that the REST interface checked the rights on. */
+/** On a database that is restored from another group: the snapshot for which REST checked the caller's rights. */
 export const RESTORE_ANNOTATION = `${PREFIX}restore-approved`
 /** On a snapshot of a Backup that the engine's schedule made: the name of that Backup. */
 export const BACKUP_ANNOTATION = `${PREFIX}backup`
-/** On an admission policy: a digest of what it says, by which `freehold check` tells that of another version. */
+/** On an admission policy: a digest of its content, by which `freehold check` recognizes one of another version. */
 export const DIGEST_ANNOTATION = `${PREFIX}digest`
 
 /** On a namespace, set by an administrator: its pods may read the metrics of the engines. */

@@ -20,7 +20,7 @@ export class LateRefusals {
     this.#delay = delay
   }
 
-  /** @param signal of a caller that has gone: nobody waits for it */
+  /** @param signal aborted when the caller has disconnected, which ends the wait */
   async wait(signal?: AbortSignal): Promise<void> {
     if (this.#delay === 0 || this.#waiting >= WAITING_MAX || signal?.aborted === true) return
     this.#waiting += 1

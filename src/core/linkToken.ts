@@ -19,10 +19,7 @@ export function newLinkToken(ids: readonly string[]): LinkToken {
   return { token, hash: sha256(token) }
 }
 
-/**
- * The ids in a token and its hash. Undefined for anything but a token with so many ids, also for second spellings
- * of the same bytes.
- */
+/** Returns the ids in a token and its hash; undefined for anything but the canonical encoding of `idCount` ids. */
 export function readLinkToken(token: string, idCount: number): { ids: string[]; hash: string } | undefined {
   const length = idCount * ID_BYTES + SECRET_BYTES
   if (token.length !== Math.ceil((length * 4) / 3)) return undefined

@@ -14,8 +14,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Names whose values never reach a log line, wherever they stand in the first three levels of its fields.
- * Secrets do not belong in fields at all; this is the net below that rule.
+ * Fields whose values never reach a log line, in the first three levels of its fields. Secrets do not belong in fields
+ * at all; this is the safety net.
  */
 const SECRET_FIELDS = [
   'authorization',
@@ -39,7 +39,7 @@ function errorInSources(error: Error): object {
   return typeof told?.stack === 'string' ? { ...told, stack: stackInSources(told.stack) } : told
 }
 
-/** JSON lines on standard output, one per outcome. */
+/** Creates a logger that writes JSON lines to standard output. */
 export function createLog(level: LogLevel, fields: object = {}): Log {
   return pino({
     level,

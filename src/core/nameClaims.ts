@@ -2,10 +2,10 @@ import { sha256 } from './names.ts'
 
 export type ClaimType = 'Host' | 'Vault' | 'StorageAccount' | 'StoreBucket' | 'FunctionPath'
 
-/** The name of a claim says what is claimed, so that etcd decides who was first. */
+/** Returns a name derived from what is claimed, so that etcd decides who was first. */
 export function claimName(type: ClaimType, value: string): string {
   return sha256(`${type}/${value}`).slice(0, 63)
 }
 
-/** Milliseconds within which the holder of a claim is made, or never. */
+/** Milliseconds within which the holder of a claim is created, or never will be. */
 export const HOLDER_DUE = 60_000

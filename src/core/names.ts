@@ -6,7 +6,7 @@ export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 export const RESOURCE_NAME_MAX_LENGTH = 52
 const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 
-/** Names of at least so many characters. */
+/** The pattern of names with at least `least` characters. */
 export const resourceNamePattern = (least = 1) =>
   least < 2 ? RESOURCE_NAME_PATTERN : `^[a-z0-9][a-z0-9-]{${least - 2},${RESOURCE_NAME_MAX_LENGTH - 2}}[a-z0-9]$`
 
@@ -53,21 +53,22 @@ export function groupNamespace(boundaryId: string, group: string): string {
   return namespace
 }
 
-/** What such a name looks like. */
+/** Matches the names that `groupNamespace` returns. */
 export const GROUP_NAMESPACE_PATTERN = '^[a-z0-9-]+-[0-9a-f]{10}$'
 
-/** Every request asks for one. */
+/** Cached because every request needs one. */
 const groupNamespaces = recentlyUsed<string, string>(10_000)
 
 const CHILD_NAME_MAX_LENGTH = 50
-/** Hexadecimal digits: enough that nobody finds a second name with the same ones. */
+/** Hexadecimal digits: enough that nobody can find two names with the same hash. */
 const HASH_LENGTH = 16
 const ENDS_LIKE_A_HASH = new RegExp(`-[0-9a-f]{${HASH_LENGTH}}$`)
 
 /**
- * The name of a child object: `<short name of the kind>-<name>`, so that two kinds never collide. Longer names are cut
- * and closed with a hash of the whole, because StatefulSets add to it (pod ordinals, revision labels of 63 characters).
- * So is a name that looks as if it had been cut: else a resource could be given the name of another one's children.
+ * Returns the name of a child object: `<short name of the kind>-<name>`, so that two kinds never collide. Longer names
+ * are cut and end with a hash of the whole, because StatefulSets append to them (pod ordinals, revision labels of 63
+ * characters). Names that look as if they had been cut are hashed too; otherwise a resource could be named so that its
+ * children collide with those of another.
  */
 export function childName(shortName: string, name: string, suffix = ''): string {
   const whole = `${shortName}-${name}`

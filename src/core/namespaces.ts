@@ -22,11 +22,11 @@ export const RESTRICTED = {
 } as const
 
 /**
- * The namespace `boundary-<id>` of a boundary as it is stored. It has no owner reference: the garbage collector would
- * delete it before the boundary on a foreground deletion, and so before its content was
- * checked. The boundary's finalizer deletes it.
+ * Returns the namespace `boundary-<id>` of a stored boundary. It has no owner reference: on a foreground deletion, the
+ * garbage collector would delete it before the boundary, and so before its content was checked. The boundary's
+ * finalizer deletes it.
  *
- * @param boundary as the API server answered it: with uid and incarnation
+ * @param boundary as returned by the API server, with uid and incarnation
  */
 export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
   return {
@@ -46,15 +46,15 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
   }
 }
 
-/** The namespace of a boundary or group that is being deleted: nothing new may be placed in it. */
+/** Labels the namespace of a boundary or group that is being deleted, so that nothing new is placed in it. */
 export function leaving(namespace: KubeObject): KubeObject {
   const { metadata } = namespace
   return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [LEAVING_LABEL]: 'true' } } }
 }
 
 /**
- * The namespace of a resource group's resources. A namespace cannot be owned by a namespaced object, so the group's
- * incarnation says whose it is, and the group's finalizer deletes it.
+ * Returns the namespace of a resource group's resources. A namespace cannot be owned by a namespaced object, so the
+ * group's incarnation identifies its owner, and the group's finalizer deletes it.
  */
 export function groupNamespaceObject(boundaryId: string, group: string, incarnation: string): KubeObject {
   return {
@@ -80,7 +80,7 @@ export function groupNamespaceObject(boundaryId: string, group: string, incarnat
 
 export type Reservation = { readonly for: 'Boundary' | 'ResourceGroup'; readonly name: string }
 
-/** A namespace that a Git tool creates before its boundary or group, so that one tree can contain both. */
+/** Returns a namespace for a Git tool to create before its boundary or group, so that one tree can contain both. */
 export function reservedNamespaceObject({ for: kind, name }: Reservation): KubeObject {
   return {
     apiVersion: 'v1',
@@ -88,7 +88,7 @@ export function reservedNamespaceObject({ for: kind, name }: Reservation): KubeO
     metadata: {
       name,
       labels: { [RESERVED_LABEL]: kind },
-      // It goes with its owner: a tool that deletes it would be refused.
+      // The namespace is deleted with its owner. A tool that tried to prune it would be refused.
       annotations: {
         'kustomize.toolkit.fluxcd.io/prune': 'disabled',
         'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
@@ -97,7 +97,7 @@ export function reservedNamespaceObject({ for: kind, name }: Reservation): KubeO
   }
 }
 
-/** Whether the namespace waits for an owner of this kind, and has none. Only administrators put the label on. */
+/** Whether the namespace is reserved for an owner of this kind and free. Only administrators can set the label. */
 export function isReservedFor(kind: Reservation['for'], { metadata }: KubeObject): boolean {
   const isFree = metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === undefined
   return isFree && metadata.labels?.[RESERVED_LABEL] === kind && metadata.labels?.[BOUNDARY_LABEL] === undefined

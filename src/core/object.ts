@@ -21,7 +21,7 @@ export function createdAtOf({ creationTimestamp }: Pick<ObjectMeta, 'creationTim
   return creationTimestamp ?? '1970-01-01T00:00:00Z'
 }
 
-/** What sorts objects by their age, the oldest first. */
+/** Returns a key that sorts objects by age, oldest first. */
 export function ageOf({
   metadata: { creationTimestamp = '', name },
 }: {
@@ -37,7 +37,7 @@ export function byAge(one: Aged, other: Aged): number {
   return ageOf(one) < ageOf(other) ? -1 : 1
 }
 
-/** All but the newest objects: those to delete if only so many are kept. */
+/** Returns all but the `kept` newest objects: those to delete. */
 export function allButNewest<One extends Aged>(objects: readonly One[], kept: number): One[] {
   return objects.toSorted((one, other) => byAge(other, one)).slice(kept)
 }
@@ -66,13 +66,13 @@ export type Resource = {
   readonly plural: string
   readonly kind: string
   readonly namespaced: boolean
-  /** The type of an operator that a cluster may lack: it is watched as soon as its CRD exists. */
+  /** The type belongs to an operator that a cluster may lack: it is watched as soon as its CRD exists. */
   readonly optional?: boolean
-  /** Lists and watches ask for metadata alone (PartialObjectMetadata): what the object holds never reaches this process. */
+  /** Lists and watches request metadata only (PartialObjectMetadata): the content never reaches this process. */
   readonly metadataOnly?: boolean
 }
 
-/** Names one object of a resource; `namespace` stays out for cluster-scoped ones. */
+/** Names one object of a resource; `namespace` is absent for cluster-scoped ones. */
 export type ObjectRef = { namespace?: string | undefined; name: string }
 
 /** `<namespace>/<name>`, or only the name if there is no namespace. Neither part can hold a slash. */

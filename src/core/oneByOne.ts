@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of a connection that may wait for the answers before them. */
+/** The most pipelined requests of a connection that wait for earlier responses. */
 const WAITING_MAX = 32
 
 /**
- * Answers the requests of a connection one after the other. Node hands each over as soon as it is read, however many before
- * it have no answer: a few connections that never wait would have hundreds of thousands under way, all in memory, and
- * those behind the first would not be told that the client has gone. Whoever sends further ahead loses the connection.
+ * Answers the requests of a connection one at a time. Node passes on each pipelined request as soon as it is read: a
+ * few connections could have hundreds of thousands in flight, all in memory, and all but the first of a connection
+ * would not learn that the client has gone. A client that pipelines more loses its connection.
  */
 export function oneByOne(listener: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Parameters<RequestListener>[]>()
@@ -22,7 +22,7 @@ export function oneByOne(listener: RequestListener): RequestListener {
   }
   return (request, response) => {
     const { socket } = request
-    // What is left of the piece that was being read when the connection was closed.
+    // Node still parses the rest of a chunk after its connection was closed.
     if (socket.destroyed) return
     const line = lines.get(socket)
     if (line === undefined) {

@@ -1,26 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { KubeObject, Resource } from './object.ts'
 
-/** The request of a caller for which the current work is done. */
+/** The caller's request on whose behalf the current work runs. */
 export type Origin = {
-  /** Whose request it is: one caller's calls wait for one another before those of others wait for them. */
+  /** Identifies the caller: its calls queue behind one another before they delay those of others. */
   readonly caller: string
-  /** Goes to the API server with every write, whose audit log then tells for whom it was. Absent from reads, as is the rest. */
+  /** Sent to the API server with every write, for its audit log. Absent for reads, as is the rest. */
   readonly auditId?: string
-  /** An object of ours was written, and looks like this now. */
+  /** Called after an object of ours was written, with its new state. */
   written?(resource: Resource, object: KubeObject): void
-  /** It is as was asked for already. */
+  /** Called if the object already is as requested. */
   unchanged?(): void
 }
 
 const origins = new AsyncLocalStorage<Origin | undefined>()
 
-/** @param origin undefined where nobody is known */
+/** @param origin undefined if the caller is unknown */
 export function onBehalfOf<Result>(origin: Origin | undefined, work: () => Result): Result {
   return origins.run(origin, work)
 }
 
-/** Undefined for the platform's own work. */
+/** Returns the origin of the current work; undefined for the platform's own work. */
 export function currentOrigin(): Origin | undefined {
   return origins.getStore()
 }

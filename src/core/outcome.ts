@@ -1,23 +1,20 @@
 import type { NotReadyReason, ReadyReason, Reason, ReconcilingReason, StalledReason } from './reasons.ts'
 
-/**
- * What one step of a reconcile returns. A step that throws is the fourth outcome: retried with backoff.
- * Durations are milliseconds.
- */
+/** What one step of a reconcile returns. A step that throws is retried with backoff. Durations are milliseconds. */
 export type Outcome =
   /** Nothing left to do; look again after `after` only if time itself is an input. */
   | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; hindrance?: Hindrance }
-  /** Something else must happen first. A watch wakes us; `after` only if no watch can. */
+  /** Something else must happen first. A watch triggers the next pass; set `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
-  /** The engine reports trouble that may pass. */
+  /** The engine reports a problem that may pass. */
   | { kind: 'degraded'; reason: NotReadyReason; message: string; after?: number }
   /** A person must change something; no retry until an object changes, or `after` if time or another system decides. */
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
-/** Why something that is stopped could not be started now. */
+/** Why a stopped resource could not be started now. */
 export type Hindrance = { readonly reason: Reason; readonly message: string }
 
-/** The first of several times to look again; undefined if nobody asked for one. */
+/** Returns the shortest of several delays; undefined if none is given. */
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
@@ -29,10 +26,7 @@ export function done({ after, ...said }: Done = {}): Outcome {
   return { kind: 'done', ...said, ...(after !== undefined && { after }) }
 }
 
-/**
- * The outcome of one-time work that has ended: a failure is not `Ready`, so that nobody who waits for `Ready`
- * continues.
- */
+/** The outcome of one-time work that has ended. A failure is not `Ready`, so nobody who waits for `Ready` continues. */
 export function ended(failure: string | undefined, { after, ...said }: Pick<Done, 'message' | 'after'> = {}): Outcome {
   if (failure !== undefined) return stalled('RunFailed', failure.slice(0, 1024), after)
   return done({ reason: 'Completed', ...said, after })

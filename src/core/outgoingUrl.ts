@@ -3,19 +3,19 @@ import { HIDDEN } from './shownText.ts'
 
 /**
  * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
- * loopback, private, link-local, metadata or otherwise special address. It is asked twice: for the text when it is
- * written, and for the addresses that the name resolves to when it is called, as a name may resolve differently later.
+ * loopback, private, link-local, metadata or otherwise special address. This is checked twice: the URL when it is
+ * written, and the addresses that its name resolves to when it is called, because a name may resolve differently later.
  */
 export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }
   | { readonly isAllowed: false; readonly why: string }
 
-/** A character of an address is visible and not a space. `\s` means something else to the API server. */
+/** The start of a character class that excludes spaces, hidden characters and `@`. `\s` differs in the API server. */
 const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
 
 const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})'
 
-/** The pattern of fields with an address that the platform calls. */
+/** Patterns of fields with a URL that the platform calls. */
 export const CALLED_URL = {
   https: new RegExp(`^https://${SEEN}]+$`, 'u'),
   repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
@@ -30,7 +30,7 @@ export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')
 export const STORE_URL = new RegExp(`^https?://${SEEN}/?#]+(/${SEEN}?#]*)?$`, 'u')
 const CALLED_PATTERNS = new Set<string | undefined>(Object.values(CALLED_URL).map(String))
 
-/** Whether a value that violates such a pattern is a URL, but one that is never called. */
+/** Whether a value that violates one of these patterns is a URL, but one that the platform never calls. */
 export function isUncallable(pattern: string | undefined, text: unknown): boolean {
   if (!CALLED_PATTERNS.has(pattern) || typeof text !== 'string') return false
   return URL.canParse(text) && !vetOutgoingUrl(text).isAllowed
@@ -42,7 +42,7 @@ const SPECIAL_V4 = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Public by its number, and answered by the host under a machine of Azure.
+  // Public by its number, but on Azure the host of the virtual machine answers.
   '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
@@ -56,7 +56,7 @@ const SPECIAL_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** Of IPv6 only 2000::/3 is global; inside it these are not, or they hold an IPv4 address that would be reached. */
+/** Only 2000::/3 of IPv6 is global. These ranges are not, or embed an IPv4 address that would be reached. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '5f00::/16']
 
 const special = new BlockList()
@@ -70,12 +70,12 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
   special.addSubnet(address, Number(prefix), family)
 }
 
-/** ssh has no rule of its own but for its user, whom it needs: what counts is the host. A password stays refused. */
+/** Rewrites an ssh URL to https for vetting: the host counts. ssh needs its user, but a password stays refused. */
 export function judgedAs(address: string): string {
   return address.replace(/^ssh:\/\/([^@/:]*@)?/, 'https://')
 }
 
-/** Names that mean this machine or a network's own things, whatever a resolver says. */
+/** Suffixes that mean this machine or a private network, whatever a resolver returns. */
 const INSIDE_SUFFIXES = [
   'localhost',
   'local',
@@ -89,7 +89,7 @@ const INSIDE_SUFFIXES = [
   'localdomain',
 ]
 
-/** Whether an address, as a resolver gives it, is one that everybody on the Internet can reach. */
+/** Whether an address that a resolver returned can be reached by everybody on the Internet. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !special.check(address, 'ipv4')
@@ -99,9 +99,9 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Reads the text as browsers do (WHATWG URL), so that every spelling of an address is seen as the address.
+ * Parses the text as browsers do (WHATWG URL), so that every spelling of an address is recognized.
  *
- * @param allowedHosts hosts that the configuration lists, exactly as the URL names them, with their port if it is not 443
+ * @param allowedHosts configured hosts, exactly as the URL names them, with their port if it is not 443
  */
 export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
   if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A whole page and the one policy that lets it be shown: no script at all, one style sheet by its hash. */
+/** An HTML page and its Content-Security-Policy: no scripts, and one style sheet by its hash. */
 export type Page = { html: string; policy: string }
 
 const STYLE = `
@@ -28,7 +28,7 @@ button.quiet{color:var(--go);background:transparent}
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/** @param targets origins that a form may end at, beside our own: redirects after it count too */
+/** @param targets other origins where a form may end; redirects after the form count too */
 export function pagePolicy(targets: readonly string[] = []): string {
   return [
     "default-src 'none'",
@@ -39,15 +39,15 @@ export function pagePolicy(targets: readonly string[] = []): string {
   ].join('; ')
 }
 
-/** Text as it may stand between tags and in quoted attributes. */
+/** Escapes text for use between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 export type PageOptions = {
-  /** Origins that its forms may end at, beside our own. */
+  /** Other origins where its forms may end. */
   targets?: readonly string[] | undefined
-  /** What was wrong with a form: said first by whoever reads the page out, and the fields name it as `problem`. */
+  /** What was wrong with a form: screen readers announce it first, and fields refer to it by the id `problem`. */
   error?: string | undefined
 }
 
@@ -73,7 +73,7 @@ ${isWrong ? `<p class="wrong" role="alert" id="problem">${escapeHtml(error)}</p>
   return { html, policy: pagePolicy(targets) }
 }
 
-/** A page that leads on to another address by itself: no redirect of a form, which our policy would stop half way. */
+/** A page that forwards to another address by itself. The policy would block a redirect after a form. */
 export function pageToward(url: string, title: string, body: string): Page {
   const address = escapeHtml(url)
   const { html, policy } = page(title, `${body}\n<p><a href="${address}" rel="noreferrer">Continue</a></p>`)

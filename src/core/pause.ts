@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Waits so many milliseconds, or until the signal is given. */
+/** Waits for the given time, or until the signal is aborted. */
 export async function pauseFor(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,12 +1,12 @@
-/** Whatever breaks a line of a status or of a terminal, or turns the direction of what follows. */
+/** Characters that break a line of a status or a terminal, or change the direction of the text. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
 
-/** A text of another system, as one line that can be shown. */
+/** Returns text of another system as one line of at most `most` characters that can be shown. */
 export function plainLine(text: string, most: number): string {
   const line = text
     .slice(0, 4 * most)
     .replaceAll(UNSEEN, ' ')
     .trim()
-  // Not in the middle of a character of two halves.
+  // Do not cut a surrogate pair in half.
   return line.length <= most ? line : line.slice(0, most).replace(/[\ud800-\udbff]$/, '')
 }

@@ -1,4 +1,4 @@
-/** A Kubernetes quantity: what the API server's own grammar accepts, positive and without an exponent of ten in letters. */
+/** A Kubernetes quantity: the API server's grammar without negative numbers and without exponents such as `1e3`. */
 export const QUANTITY_PATTERN = '^[0-9]{1,15}(\\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$'
 const QUANTITY = new RegExp(QUANTITY_PATTERN)
 
@@ -43,10 +43,10 @@ export function parseQuantity(text: string): bigint {
   return (scaled + divisor - 1n) / divisor
 }
 
-/** As metrics-server writes what is used of processors. */
+/** CPU usage as metrics-server writes it. */
 const FINE = /^[0-9]{1,18}[nu]$/
 
-/** The same for a value of another system; 0 if it is not a quantity, or too long for one. */
+/** Like `parseQuantity`, for values of another system; 0 if the text is not a quantity, or too long for one. */
 export function amountOf(text: string | undefined): bigint {
   return text !== undefined && (isQuantity(text) || FINE.test(text)) ? parseQuantity(text) : 0n
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { isRecord } from './isRecord.ts'
 
-/** Where another system says what we call so: names of fields within fields, such as `pull_request.head.sha`. */
+/** By our name, the dotted path of a field in another system's body, such as `pull_request.head.sha`. */
 export type Places = Readonly<Record<string, string>>
 
-/** Reads what another system says, in words of ours. What is at no place of its body is undefined to the schema. */
+/** Reads another system's body under our names. A field that is absent there is undefined to the schema. */
 export function readAt<Schema extends z.ZodType>(places: Places, schema: Schema): z.ZodPreprocess<Schema> {
   const all = Object.entries(places).map(([name, place]) => [name, place.split('.')] as const)
   return z.preprocess((told) => Object.fromEntries(all.map(([name, path]) => [name, valueAt(told, path)])), schema)

@@ -1,7 +1,7 @@
 /**
- * Reads all bytes of a sender that may never stop.
+ * Reads a whole stream that may never end.
  *
- * @throws what `tooLong` makes, as soon as there are more than `most`
+ * @throws the error of `tooLong` as soon as there are more than `most` bytes
  */
 export async function readWithin(
   most: number,
@@ -18,7 +18,7 @@ export async function readWithin(
   return Buffer.concat(chunks, length)
 }
 
-/** Reads so many bytes from the beginning, and the rest no more. */
+/** Reads the first `most` bytes, and stops reading there. */
 export async function readBeginning(most: number, bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -3,10 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 const current = new AsyncLocalStorage<Reading>()
 let open = 0
 
-/**
- * What a computation has read, so that it can be done again once some of that changes. It is told of the first change
- * only, because it is then done anew.
- */
+/** Tracks what a computation has read, so that the computation can run again when any of that changes. */
 export class Reading {
   readonly #changed: () => void
   readonly #held: { readonly places: Map<string, Set<Reading>>; readonly place: string }[] = []
@@ -16,7 +13,7 @@ export class Reading {
     this.#changed = changed
   }
 
-  /** Does the work, and calls `changed` once something that it read has changed. Whoever begins a reading ends it. */
+  /** Runs the work, and calls `changed` when something that it has read changes. The caller must end the reading. */
   static begin<Result>(
     changed: () => void,
     work: () => Promise<Result>,
@@ -26,13 +23,13 @@ export class Reading {
     return { reading, result: current.run(reading, work) }
   }
 
-  /** The reading of the computation that runs now. Nearly always there is none, and asking costs nothing. */
+  /** Returns the reading of the current computation. Usually there is none, and this check costs nothing. */
   static get now(): Reading | undefined {
     const reading = open === 0 ? undefined : current.getStore()
     return reading === undefined || reading.#isOver ? undefined : reading
   }
 
-  /** How many places it has read. */
+  /** How many places the computation has read. */
   get size(): number {
     return this.#held.length
   }
@@ -61,11 +58,11 @@ export class Reading {
   }
 }
 
-/** Those who have read something, by its place. A change tells those of its places and no others. */
+/** The readings of a cache, by the place that they read. A change notifies only the readings of its places. */
 export class Readers {
   readonly #places = new Map<string, Set<Reading>>()
 
-  /** One of a namespace, all of one, or all there are. */
+  /** Records the read of one object of a namespace, of a whole namespace, or of everything. */
   note(namespace?: string, name?: string): void {
     Reading.now?.hold(this.#places, namespace === undefined ? '' : `${namespace}/${name ?? ''}`)
   }

@@ -24,10 +24,10 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
-/** The library's messages show its internals, such as regular expressions; a schema's messages are for people. */
+/** Zod's own messages show internals, such as regular expressions; the messages of a schema are written for people. */
 const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
 
-/** The library bounds every whole number by what a double can hold, also where the field has a narrower bound. */
+/** Drops zod's bounds for safe integers if the field has a bound of its own. */
 export function withoutWiderBounds(issues: readonly Issue[]): Issue[] {
   const at = ({ path, code }: Issue) => JSON.stringify([path, code])
   const isWide = (issue: Issue) => (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int'
@@ -67,7 +67,7 @@ function extent(origin: string, bound: 'at most' | 'at least', limit: number | b
   return `be ${bound} ${limit}`
 }
 
-/** What the closest variant lacks; else the types of all variants. */
+/** Says what the closest variant lacks, otherwise lists the types of all variants. */
 function unionOf(forms: readonly (readonly Issue[])[]): string {
   const types = forms.flatMap(([first]) =>
     first?.code === 'invalid_type' && first.path.length === 0 ? [typeOf(first.expected)] : [],

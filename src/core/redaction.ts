@@ -2,8 +2,8 @@
 export const MASK = '***'
 
 /**
- * Each with what is put in the place of a hit. What follows a start is bounded, and no start lies in what another one reads
- * over: a text of half a megabyte that anybody may send must not hold up those of others.
+ * Patterns with their replacements. Every repetition is bounded, and no match can begin inside what another attempt
+ * scans: anybody may send half a megabyte of text, and masking it must not delay the requests of others.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[\w.~+/=-]{6,8192}/gi, `$1 ${MASK}`],
@@ -16,13 +16,13 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The text with everything that looks like a secret masked: for texts that people write and others read. */
+/** Masks everything that looks like a secret in texts that people write and others read. */
 export function redacted(text: string): string {
   const left = withoutPrivateKeys(text).replace(/[\w.-]+/g, withoutToken)
   return PATTERNS.reduce((rest, [pattern, mask]) => rest.replace(pattern, mask), left)
 }
 
-/** Of a key without an end the rest of the text may be a part. */
+/** If a key has no end marker, the rest of the text is dropped, because it may be part of the key. */
 function withoutPrivateKeys(text: string): string {
   const [begin, end] = [/-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----/g, /-----END [A-Z ]{0,32}PRIVATE KEY-----/g]
   let kept = ''
@@ -38,7 +38,7 @@ function withoutPrivateKeys(text: string): string {
 
 const [HEADER_LENGTH, PAYLOAD_LENGTH] = [9, 4]
 
-/** A JSON Web Token: a part that begins with eyJ, which is `{"`, and another one (RFC 7519). */
+/** Masks a JSON Web Token: a part that begins with eyJ, which encodes `{"`, followed by another part (RFC 7519). */
 function withoutToken(word: string): string {
   const parts = word.split('.')
   let length = 0

@@ -21,14 +21,14 @@ export type Gate =
   | { readonly by: 'none'; readonly because: string }
 
 const schema: Gate = { by: 'schema' }
-/** The rules of kinds alone. */
+/** Refused by rules of kinds only. */
 const rule: Gate = { by: 'rule' }
 const server = (status: number): Gate => ({ by: 'server', status })
 const phase = (name: Reason): Gate => ({ by: 'phase', phase: name })
 const webhook = (as: string): Gate => ({ by: 'webhook', as })
 const policy = (name: string, kind: string): Gate => ({ by: 'policy', name: `freehold-${name}`, kind })
 const none = (because: string): Gate => ({ by: 'none', because })
-/** Written by administrators of the cluster and through REST, never by tenants. */
+/** Kinds that administrators of the cluster and REST may write, but never tenants. */
 const closed = (kind: string): Gate => policy('iam-writers', kind)
 
 const NO_OBJECT = none('it concerns rows and statements inside a database, which are not Kubernetes objects')
@@ -50,8 +50,8 @@ const NO_DRIFT = none('with kubectl, you see what you take over: the object and 
 const NO_REVIEW = none('kubectl sends no list of changes: everything that status.pause shows is reverted')
 
 /**
- * The closed set of error codes that the facade answers with: the status of each (interface section 7; areas add theirs here,
- * so that a code means one thing everywhere), and how everybody else is refused. A code without the latter does not compile.
+ * The closed set of error codes of the facade: the status of each (interface section 7; areas add theirs here, so that
+ * a code means one thing everywhere), and how everybody else is refused. A code without a gate does not compile.
  */
 export const REFUSALS = {
   MODEL_BINDING_FAILED: [400, schema],
@@ -118,7 +118,7 @@ export const REFUSALS = {
   LOG_GAP: [409, NO_BUILD],
   IMAGE_GONE: [409, none('with kubectl, spec.rollback to an image that no longer exists changes nothing')],
   NOTHING_TO_BUILD: [409, NO_BUILD],
-  // An app is built with the version that it names, as before the end of that.
+  // Functions only: an app is still built with the version that it names, even after the end of that version.
   RUNTIME_ENDED: [422, policy('kind-writes', 'FunctionNamespace')],
   // SQL instances and the editor.
   EULA_NOT_ACCEPTED: [422, rule],
@@ -277,7 +277,7 @@ export const REFUSALS = {
   tenant_resolution_failed: [503, closed('MemberInvitation')],
 } as const satisfies Record<string, readonly [status: number, gate: Gate, ...more: Gate[]]>
 
-/** By code, how everybody else is refused. */
+/** By code, how everybody but REST is refused. */
 export const GATES = Object.fromEntries(
   Object.entries<readonly [status: number, ...gates: Gate[]]>(REFUSALS).map(([code, [, ...gates]]) => [code, gates]),
 ) as unknown as Readonly<Record<keyof typeof REFUSALS, readonly Gate[]>>

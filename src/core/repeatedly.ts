@@ -5,8 +5,8 @@ import type { Log } from './log.ts'
 type Where = { clock: Pick<Clock, 'setTimeout'>; log: Pick<Log, 'warn'>; failed: string }
 
 /**
- * Does something again and again, first after one interval, and the next time one interval after its end. What fails is
- * logged with the sentence `failed`, and tried again an interval later.
+ * Runs work repeatedly: first after one interval, then one interval after the end of each run. A failure is logged with
+ * the sentence `failed`, and retried after the next interval.
  *
  * @param interval milliseconds
  */

@@ -1,12 +1,12 @@
-/** How much of the thread that answers everybody a caller may use. */
+/** Limits of one caller, because one thread serves all callers. */
 export type RequestLimits = {
-  /** Of a principal, a sixth of them at once. */
+  /** Per principal; a sixth of them may come at once. */
   requestsPerMinute: number
-  /** Of an address, on routes without a token and with refused tokens. */
+  /** Per client address, on routes without a token and with refused tokens. */
   anonymousRequestsPerMinute: number
-  /** On average, of answers that are not small. */
+  /** Average, for responses that are not small. */
   answerBytesPerSecond: number
-  /** On average, of bodies that are passed on as they come. */
+  /** Average, for bodies that are streamed. */
   uploadBytesPerSecond: number
 }
 

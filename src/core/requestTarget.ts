@@ -1,14 +1,14 @@
 import type { RequestListener } from 'node:http'
 
-/** `http://host/path`, as a client writes it that takes us for a proxy (RFC 9112 section 3.2.2). */
+/** The absolute form `http://host/path`, which clients send to a proxy (RFC 9112 section 3.2.2). */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is
-/** A name, an address, or an address of IPv6 in brackets, perhaps with a port. Never `user@`: that is how links mislead. */
+/** A name, an IPv4 address or an IPv6 address in brackets, with an optional port. Never `user@`, which misleads. */
 const AUTHORITY = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{0,5})?$/i
 
 /**
- * Makes the target of each request the path and the query that it names, before anybody reads it. Its host counts instead
- * of the Host header, as the standard has it: the two must not lead two readers to two places. The path stays as it was
- * written. An unreadable target is left unchanged: it is not a path, so no route matches it.
+ * Reduces the target of each request to its path and query before anything reads it. Its host replaces the Host header,
+ * as the standard requires, so that two readers cannot see two hosts. The path stays as written. An unreadable target
+ * is left unchanged: it is not a path, so no route matches it.
  */
 export function inOriginForm(listener: RequestListener): RequestListener {
   return (request, response) => {

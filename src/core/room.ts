@@ -2,17 +2,17 @@ import { FULL_LABEL } from './labels.ts'
 import type { KubeObject } from './object.ts'
 
 /**
- * An object counts once for each of these bytes that it has begun, as the API server tells of it. So a limit of objects
- * is one of bytes as well, and whoever keeps them small need not think of it.
+ * An object counts once for every 16 KiB of its JSON that it begins. So a limit on the number of objects also limits
+ * their bytes, and the size of small objects does not matter.
  */
 export const COUNTED_BYTES = 16_384
 
-/** @param object with all that the API server keeps of it, such as its managed fields */
+/** @param object as the API server stores it, including its managed fields */
 export function countsAs(object: KubeObject): number {
   return Math.max(1, Math.ceil(Buffer.byteLength(JSON.stringify(object)) / COUNTED_BYTES))
 }
 
-/** How far a full place must be below the most before it takes anything: its namespaces are marked anew each time. */
+/** How far a full place must fall below its limit before it accepts anything: each switch relabels its namespaces. */
 const slackOf = (most: number) => Math.ceil(most / 100)
 
 export function isFullWith(held: number, most: number, wasFull: boolean): boolean {
@@ -21,14 +21,14 @@ export function isFullWith(held: number, most: number, wasFull: boolean): boolea
 
 const BETWEEN = '-of-'
 
-/** What the label says: how many there were when it was put on, and the most. */
+/** The value of the label: the number of objects when it was set, and the limit. */
 export const fullMark = (held: number, most: number) => `${held}${BETWEEN}${most}`
 export const isMarkOf = (mark: string, most: number) => mark.endsWith(`${BETWEEN}${most}`)
 
-/** CEL of the two numbers of a mark, as texts. */
+/** A CEL expression for the two numbers of a mark, as strings. */
 export const markNumbers = (mark: string) => `${mark}.split('${BETWEEN}')`
 
-/** Whether a namespace takes nothing more. */
+/** Whether admission refuses new objects in a namespace. */
 export function isFull(namespace: Pick<KubeObject, 'metadata'> | undefined): boolean {
   return namespace?.metadata.labels?.[FULL_LABEL] !== undefined
 }

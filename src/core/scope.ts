@@ -24,7 +24,7 @@ export const ROOT_SCOPE: RootScope = { level: 'root' }
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const NAME = '[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?'
 const COLLECTION = '[a-z][a-z0-9]{0,62}'
-/** The same grammar for schemas, whose groups capture nothing. */
+/** The same grammar for schemas, without the non-capturing groups. */
 export const SCOPE_PATTERN =
   `^/(boundaries/${UUID}(/resourcegroups/${NAME}(/resources/${COLLECTION}/${NAME})?)?)?$`.replaceAll('?:', '')
 const BELOW_ROOT = new RegExp(
@@ -50,7 +50,7 @@ export function parseScope(text: string): Scope | undefined {
   return { level: 'resource', boundaryId, resourceGroup, collection, name }
 }
 
-/** By depth: what may follow the root, a boundary, a group. Sticky, so that the part already known is not read again. */
+/** By depth, what may follow the root, a boundary or a group. Sticky, so that the known part is not matched again. */
 const REST = [
   new RegExp(`/boundaries/${UUID}(?:/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?)?$`, 'y'),
   new RegExp(`/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?$`, 'y'),

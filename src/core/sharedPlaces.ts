@@ -1,6 +1,6 @@
 /**
- * Places for so many at once, of which nobody takes all: whoever is meant by a key has at most as many as are left for
- * all others, so half of them where nobody else has any.
+ * A number of places that no key can take entirely: a key may hold at most as many as are left for all others, so half
+ * of them if nobody else holds any.
  */
 export class SharedPlaces {
   readonly #most: number
@@ -19,17 +19,17 @@ export class SharedPlaces {
     return this.#taken.get(key) ?? 0
   }
 
-  /** Whether there is no place for one more of this key. */
+  /** Whether the key may take no further place. */
   isFullFor(key: string): boolean {
     return this.takenBy(key) >= this.left
   }
 
-  /** Whether there are places for so many more of this key, with as many left for all others as it has then. */
+  /** Whether the key may take `more` places and still leave all others as many as it then holds. */
   hasRoomFor(key: string, more: number): boolean {
     return this.takenBy(key) + more <= this.left - more
   }
 
-  /** One, or so many more; fewer if negative. */
+  /** Takes `more` places; a negative number gives places back. */
   take(key: string, more = 1): void {
     const own = this.takenBy(key) + more
     if (own === 0) this.#taken.delete(key)
@@ -37,7 +37,7 @@ export class SharedPlaces {
     this.#count += more
   }
 
-  /** Gives back one that was taken. */
+  /** Gives back one place. */
   free(key: string): void {
     this.take(key, -1)
   }

@@ -1,18 +1,18 @@
 /**
- * Texts that people are shown: what cannot be seen in them would make two names look alike, hide what stands there, or turn
- * the direction of what follows. Patterns are JavaScript with the flag u; `re2` has the spelling of the API server.
+ * Rules for texts that people are shown: invisible characters would make two names look alike, hide text, or change the
+ * direction of what follows. Patterns are JavaScript with the flag u; `re2` converts them for the API server.
  */
 
 /** Controls (Cc), format characters (Cf) such as U+200B and U+202E, and separators of lines (Zl, Zp). */
 export const HIDDEN = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
-/** Spaces of any width, and letters that have no shape: fillers of Hangul, a pattern of Braille without dots. */
+/** Spaces of any width, and letters without a shape: Hangul fillers and the blank Braille pattern. */
 const BLANK = String.raw`\p{Zs}\u115f\u1160\u2800\u3164\uffa0`
-/** Format characters that shape what is seen: joiners of emoji and of scripts, and the letters of a flag behind it. */
+/** Format characters that shape visible text: joiners of emoji and of scripts, and the tag letters of a flag. */
 const JOINER = String.raw`[\u200c\u200d]`
 const FLAG = String.raw`\u{1f3f4}[\u{e0020}-\u{e007e}]{3,6}\u{e007f}`
 
 const within = (others: string) => `([^${HIDDEN}]|${JOINER}|${FLAG}${others})*`
-/** A mark at the beginning has no character to belong to. */
+/** A combining mark at the beginning has no base character. */
 const FIRST = String.raw`([^${HIDDEN}${BLANK}\p{M}]|${FLAG})`
 const LAST = `([^${HIDDEN}${BLANK}]|${FLAG})`
 
@@ -24,12 +24,12 @@ export const SHOWN_NAME: ShownText = {
   pattern: `^${FIRST}(${within('')}${LAST})?$`,
   message: 'must have no invisible characters, and no space at either end',
 }
-/** One line, which is empty or has something visible. */
+/** One line that is empty or has a visible character. */
 export const SHOWN_LINE: ShownText = {
   pattern: `^(${within('')}${FIRST}${within('')})?$`,
   message: 'must not be blank, and must have no invisible characters',
 }
-/** Lines and tabs. */
+/** Several lines, with tabs and line breaks. */
 export const SHOWN_PROSE: ShownText = {
   pattern: `^${within(String.raw`|[\t\n\r]`)}$`,
   message: 'must have no invisible characters other than tabs and line breaks',
@@ -43,14 +43,14 @@ export function isShown({ pattern }: ShownText, text: string): boolean {
   return known.test(text)
 }
 
-/** A pattern as RE2 spells it, which the API server runs. */
+/** Converts a pattern to the syntax of RE2, which the API server runs. */
 export const re2 = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
   pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
 
 /** A name from another system, as it can be shown; undefined if nothing of it can be shown. */
 export function shownName(text: string, most: number): string | undefined {
   const seen = text.replaceAll(new RegExp(`[${HIDDEN}]+`, 'gu'), (hidden) => (hidden === '\u200d' ? hidden : ' '))
-  // Not in the middle of a character of two halves.
+  // Do not cut a surrogate pair in half.
   const name = seen
     .trim()
     .slice(0, most)

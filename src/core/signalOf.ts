@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** One of each answer: a listener for each slice of a long one would be a leak. */
+/** One signal per response: a listener for each chunk of a long response would leak. */
 const SIGNALS = new WeakMap<ServerResponse, AbortSignal>()
 
 /** Aborted when the client disconnects before the answer is complete. */

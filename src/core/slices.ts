@@ -1,10 +1,10 @@
-/** Work that is cut: at each cut others may have their turn. */
+/** Work that yields between its pieces, so that other work can run. */
 export type Sliced<Result> = Generator<undefined, Result, undefined>
 
-/** Milliseconds, after which the next cut is one. */
+/** Milliseconds of work after which the next yield pauses. */
 const SLICE = 4
 
-/** For work that delays nobody. */
+/** Runs work without pauses, for where it delays nobody. */
 export function atOnce<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const { done, value } = work.next()
@@ -12,7 +12,7 @@ export function atOnce<Result>(work: Sliced<Result>): Result {
   }
 }
 
-/** What is made of each, with a cut after each. */
+/** Maps a list, with a yield after each item. */
 export function* eachSliced<Given, Made>(given: readonly Given[], make: (one: Given) => Made): Sliced<Made[]> {
   const made: Made[] = []
   for (const one of given) {
@@ -22,10 +22,10 @@ export function* eachSliced<Given, Made>(given: readonly Given[], make: (one: Gi
   return made
 }
 
-/** Work that waits for its next slice. */
+/** Jobs that wait for their next slice. */
 const line: (() => void)[] = []
 
-/** Waits for a turn. Only one job runs a slice between two turns of others; a slice of each job would delay them. */
+/** Waits for a turn. One job runs a slice per round of the event loop; a slice of every job would delay the rest. */
 function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (line.push(resolve) === 1) setImmediate(giveTurn)
@@ -35,14 +35,14 @@ function ownTurn(): Promise<void> {
 function giveTurn(): void {
   const next = line[0]
   next?.()
-  // Only now: what asks again meanwhile comes after those that wait.
+  // Only after the slice: a job that asks again during it queues behind those that wait.
   setImmediate(() => {
     line.shift()
     if (line.length > 0) giveTurn()
   })
 }
 
-/** Short work is finished at once if nothing waits for a turn. */
+/** Runs work in slices. Short work finishes at once if nothing waits for a turn. */
 export async function inSlices<Result>(work: Sliced<Result>, now?: () => number): Promise<Result> {
   if (line.length > 0) await ownTurn()
   const pause = pausing(now)
@@ -54,7 +54,7 @@ export async function inSlices<Result>(work: Sliced<Result>, now?: () => number)
   }
 }
 
-/** The same for work that waits for other things as well: it asks for a pause between its steps. */
+/** For work that also waits for other things: returns a function to call between its steps, which pauses if needed. */
 export function pausing(now = () => performance.now()): () => Promise<void> | undefined {
   let began = now()
   return () => {

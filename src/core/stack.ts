@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 /** `file:///app/dist/main.mjs:12:345`, as V8 names a place in a module. */
 const PLACE = /(file:\/\/[^\s()]+\.mjs):(\d+):(\d+)/g
 
-/** Read with the first stack that needs one, and kept: a start without maps takes a fifth less time and 60 MB less memory. */
+/** Loaded when the first stack needs them: a start without maps takes a fifth less time and 60 MB less memory. */
 const maps = new Map<string, SourceMap | undefined>()
 
 /**
- * The stack of an error with places in the sources where it names those of a bundle, which has its map beside it.
+ * Maps the places of a stack in a bundle to its sources, by the source map beside the bundle.
  *
- * @param stack as V8 writes it; one that names no bundle comes back as it is
- * @param folder of the bundle; elsewhere nothing is read, for a message may repeat what a caller wrote
+ * @param stack as V8 writes it; returned unchanged if it names no bundle
+ * @param folder of the bundle; nothing else is read, because a message may repeat what a caller wrote
  */
 export function stackInSources(stack: string, folder = dirname(process.argv[1] ?? '')): string {
   return stack.replaceAll(PLACE, (place, url: string, line: string, column: string) => {

@@ -1,11 +1,11 @@
 import leven from 'leven'
 
-/** A longer word is none that somebody mistyped, and takes long to compare. */
+/** Longer words are not typos, and take long to compare. */
 const WORD_MAX = 64
 
 /**
- * What somebody may have meant who mistyped a word, as the end of a sentence; empty where nothing is near. A letter in three
- * may be wrong: beyond that a suggestion is a guess.
+ * Returns what a mistyped word may mean, as the end of a sentence; empty if nothing is close. A third of the letters
+ * may be wrong: beyond that, a suggestion is a guess.
  */
 export function suggestion(word: string, known: Iterable<string>): string {
   if (word.length > WORD_MAX) return ''

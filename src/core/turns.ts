@@ -1,6 +1,6 @@
 /**
- * One at a time for each key: whoever reads, changes and writes a thing as a whole waits for the one before instead of
- * colliding with it. Within one process; across processes, versions at the other end tell.
+ * Runs work one at a time per key: a read-modify-write waits for the previous one instead of conflicting with it. Works
+ * within one process; across processes, the versions at the other end detect conflicts.
  */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()

@@ -4,16 +4,16 @@ import { suggestion } from './suggestion.ts'
 import { unwrapped } from './unwrapped.ts'
 
 /**
- * What is said of a field that a record does not have.
+ * Returns the refusal of a field that a record does not have.
  *
- * @param path where the record stands in what the schema reads
+ * @param path of the record in the value that the schema parses
  */
 export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], field: string): string {
   const names = recordsAt(schema, path).flatMap(({ shape }) => Object.keys(shape))
   return `${NO_FIELD}${suggestion(field, names)}`
 }
 
-/** The schemas of the records that may stand at a path. */
+/** Returns the schemas of the records that may stand at a path. */
 export function recordsAt(wrapped: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
   const schema = unwrapped(wrapped)
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => recordsAt(option as z.ZodType, path))

@@ -1,4 +1,4 @@
-/** The result of work that is under way, which goes on. @throws the reason of the signal, if that comes first */
+/** Returns the result of running work, which goes on regardless. @throws the reason of the signal, if that is first */
 export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

@@ -2,32 +2,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from './clock.ts'
 import { hasBody } from './framing.ts'
 
-/** In bytes. Announced rests up to this are read whatever they belong to, and the connection goes on. */
+/** In bytes. An announced rest up to this is always read and dropped, and the connection is kept alive. */
 const SHORT_BODY = 65_536
-/** So much is read of a body whose answer is there, and dropped: no more, and not for longer. */
+/** How much of a body is read and dropped, at most, once its response is ready; and for how long. */
 const DROPPED_BYTES = 64 * 1024 ** 2
 const DROPPING_MILLISECONDS = 30_000
-/** A client that sends nothing for so long has read its answer, or never will. */
+/** A client that is silent for this long has read its response, or never will. */
 const SILENT_MILLISECONDS = 5_000
 
 export type Dropping = {
   readonly clock: Clock
-  /** @returns milliseconds until more of its caller may be read; undefined if nothing more of it should be */
+  /** @returns milliseconds until more may be read of this caller; undefined if nothing more should be read */
   pay(bytes: number): number | undefined
 }
 
-/** Of whoever counts no bytes. */
+/** For servers that do not count bytes. */
 export const FREE_DROPPING: Dropping = { clock: systemClock, pay: () => 0 }
 
-/** Settled when an answer may end that came before all of its request had been read. */
+/** Settles when a response may end that was ready before its whole request had been read. */
 export type Rest = Promise<void>
 
 /**
- * To be asked before the headers of an answer are sent; undefined where it may end at once.
+ * Must be called before the headers of a response are sent. Returns undefined if the response may end at once.
  *
- * The rest of a body has to be read before the connection can be used again: a long one ends it instead. But a connection
- * that is closed while its client still sends is reset, and a client that reads only after it has sent all finds no
- * answer. So the answer goes out at once, and what comes is dropped for a while before the connection is closed.
+ * The rest of a body has to be read before the connection can be reused; a long rest ends the connection instead. But a
+ * connection that is closed while its client still sends is reset, and a client that reads only after sending
+ * everything finds no response. So the response is sent at once, and the rest is dropped for a while before the
+ * connection is closed.
  */
 export function restOf(request: IncomingMessage, response: ServerResponse, dropping: Dropping): Rest | undefined {
   if (request.complete || !hasBody(request)) return undefined
@@ -41,7 +42,7 @@ export function restOf(request: IncomingMessage, response: ServerResponse, dropp
   return dropRest(request, dropping)
 }
 
-/** Sends the last piece of an answer, if there is one, and ends it. */
+/** Sends the last chunk of a response, if any, and ends the response. */
 export function endAfter(rest: Rest | undefined, response: ServerResponse, last?: string | Uint8Array): void {
   if (rest === undefined) {
     response.end(last)

@@ -1,19 +1,19 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Milliseconds. */
+/** Milliseconds without progress after which a connection is closed. */
 const STILL_FOR = 60_000
 
 export type Stillness = {
   readonly milliseconds?: number | undefined
-  /** Whether a body may be as long in coming as its client likes, because something else ends it. */
+  /** Whether a body may arrive as slowly as its client likes, because something else limits it. */
   readonly hasOwnTime?: boolean
 }
 
 /**
- * Ends the connection of a client that for so long takes nothing of its answer, or sends nothing of a body that it has begun.
- * Both keep in memory what others wait for, and would outlive the token that let them in. An answer that has nothing to say
- * may be silent for as long as it likes.
+ * Closes the connection of a client that takes nothing of its response for this long, or sends nothing of a body that
+ * it has begun. Both hold memory that others wait for, and would outlive the token that admitted them. A response with
+ * nothing to send may be silent for as long as it likes.
  */
 export function untilStill(
   listener: RequestListener,
@@ -24,7 +24,7 @@ export function untilStill(
       const isUntaken = socket.writableLength > 0
       const isUnsent = !hasOwnTime && !request.complete && request.readableLength === 0
       if (isUntaken || isUnsent) socket.destroy()
-      // Node tells of it once.
+      // Node emits a timeout only once.
       else socket.setTimeout(milliseconds)
     })
     response.setTimeout(milliseconds)

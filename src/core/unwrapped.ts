@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The schema of the value itself, without what says that it may be absent or null. */
+/** Returns the schema of the value itself, without the wrappers that make it optional or nullable. */
 export function unwrapped(schema: z.ZodType): z.ZodType {
   let value = schema
   while (

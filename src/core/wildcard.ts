@@ -1,4 +1,4 @@
-/** Whether the text matches the pattern: `*` stands for any characters, also none, and `?` for one. */
+/** Whether the text matches the pattern: `*` stands for any number of characters, `?` for one. */
 export function matchesWildcard(pattern: string, text: string): boolean {
   let [at, inText, star, resume] = [0, 0, -1, 0]
   while (inText < text.length) {
@@ -11,7 +11,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
       at += 1
       inText += 1
     } else if (star >= 0) {
-      // The last star takes one character more. Earlier ones need not be tried again, so nothing multiplies.
+      // Let the last star take one more character. Earlier stars are never retried, so the attempts do not multiply.
       at = star + 1
       resume += 1
       inText = resume

@@ -1,18 +1,18 @@
-/** Milliseconds. No zone sets its clocks twice in two of them. */
+/** In milliseconds. No zone changes its clocks twice within two days. */
 export const A_DAY = 86_400_000
 
-/** Clocks are set at a quarter of an hour. */
+/** Milliseconds. Clocks change on a quarter of an hour, so that an offset holds for the whole quarter. */
 const QUARTER = 900_000
-/** Of a schedule of every minute on a day when clocks are set some hundred are asked for. */
+/** Offsets in the cache. A schedule of every minute needs some hundred on a day when clocks change. */
 const KNOWN_MAX = 5_000
 
-/** Each takes tens of kilobytes, and tenants name the zones. */
+/** Formats in the cache: each takes tens of kilobytes, and tenants name the zones. */
 const FORMATS_MAX = 100
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 const known = new Map<string, number>()
 
-/** By how much the clocks of a zone are ahead of UTC at a moment, in milliseconds. @throws RangeError for an unknown zone */
+/** Returns how far a zone is ahead of UTC at a moment, in milliseconds. @throws RangeError for an unknown zone */
 export function offsetAt(zone: string, moment: number): number {
   if (zone === 'UTC') return 0
   const key = `${zone} ${Math.floor(moment / QUARTER)}`
@@ -32,10 +32,10 @@ function readOffset(zone: string, moment: number): number {
 }
 
 /**
- * When the clocks of a zone show a time: once, twice where they are set back, never where they are set forward.
+ * Returns when the clocks of a zone show a time: once, twice if they are set back, never if they are set forward.
  *
  * @param shown the time that they show, as if it were UTC
- * @returns the moments in order, and the one at which clocks that nobody had set would show it
+ * @returns the moments in order, and in `unset` when the clocks would show the time if they had not been changed
  */
 export function momentsOf(zone: string, shown: number): { moments: number[]; unset: number } {
   const before = offsetAt(zone, shown - A_DAY)

@@ -17,10 +17,10 @@ export type Sizable = {
     /** A second volume beside the first. */
     walStorageSize?: string | undefined
     replicas?: number | undefined
-    /** Where the number follows the load. */
+    /** Set if the number of replicas follows the load. */
     maxReplicas?: number | undefined
     running?: boolean | undefined
-    /** Of a part, which is switched off by itself. */
+    /** Whether a part is switched on; parts can be switched off on their own. */
     enabled?: boolean | undefined
     /** Workloads that run side by side, each with its own sizes or those of a plan that it may name. */
     components?: readonly (PlanOverrides & { replicas?: number | undefined; mounts?: Mounts })[] | undefined
@@ -33,7 +33,7 @@ export type Sizable = {
         replicas?: number
         volumes?: number
         completedAt?: string | undefined
-        /** The plan that its sizes came from when it last became as it asks, and whether it ever did. */
+        /** The plan that its sizes came from when it was last ready, and when it was first ready. */
         computePlan?: string | undefined
         firstReadyAt?: string | undefined
       }
@@ -45,14 +45,15 @@ export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: numbe
 
 export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
 
-/** What a part has from the resource that it is a part of: its plan, unless it names one, and whether it runs. */
+/** What a part inherits from the resource that it belongs to: its plan, unless it names one, and whether it runs. */
 export type Holder = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
 
 /**
- * Undefined for a resource whose plan does not exist, and for a part of what does not exist: it requests nothing yet. What
- * runs goes on under the plan that it had, as far as that still tells.
+ * Returns the demand of a resource; undefined if its plan, or the resource that a part belongs to, does not exist,
+ * because it then requests nothing yet. A resource that was ready before keeps running on its last plan and counts with
+ * it, if that plan still exists.
  *
- * @param holder of a part
+ * @param holder the resource that a part belongs to
  */
 export function demandUnderPlans(
   { sized, isPart = false, sizesParts = false }: Counting,
@@ -75,7 +76,7 @@ function asPart(spec: Sizable['spec'], { computePlan, running = true }: Holder['
   return { ...spec, computePlan: spec.computePlan ?? computePlan, running: running && spec.enabled !== false }
 }
 
-/** All of several together. */
+/** Adds up demands. */
 export function sumOf(demands: readonly Demand[]): Demand {
   return demands.reduce(
     (sum, one) => ({
@@ -89,8 +90,8 @@ export function sumOf(demands: readonly Demand[]): Demand {
 }
 
 /**
- * How many copies, each with these requests, stay within what was granted to all copies of former ones: a workload that is refused
- * a change keeps as it is, and comes and goes with its load.
+ * Returns how many copies with these requests stay within what was granted to all former copies together. A workload
+ * whose change is refused keeps its sizes, and still scales with its load.
  */
 export function copiesWithin(granted: Demand, each: Omit<Demand, 'pods'>): number {
   const most = (of: 'cpu' | 'memory' | 'storage') => (each[of] === 0n ? granted.pods : Number(granted[of] / each[of]))
@@ -98,8 +99,8 @@ export function copiesWithin(granted: Demand, each: Omit<Demand, 'pods'>): numbe
 }
 
 /**
- * What a resource asks for over all its replicas: cpu, memory and Ephemeral volumes while it runs, storage as long as it has volumes. One
- * that is scaled to zero keeps the volumes of the replicas that it had.
+ * Returns what a resource requests over all its replicas: cpu, memory and Ephemeral volumes while it runs, storage as
+ * long as it has volumes. A resource that is scaled to zero keeps the volumes of its former replicas.
  */
 export function demandOf(
   { spec, status }: Sizable,
@@ -133,10 +134,10 @@ export function demandOf(
   }
 }
 
-/** What each copy has reserved on the disk of its node: it comes and goes with the copy, so that only one that runs has any. */
+/** Node disk that each copy reserves for Ephemeral volumes. They end with the copy, so only running copies count. */
 const diskOf = ({ volumes = [], mounts }: Sizable['spec']) =>
   volumes.reduce((sum, { name, kind, size }) => {
-    // What is one component itself mounts all that it has.
+    // A resource without components mounts all of its volumes.
     const isMounted = mounts?.some(({ volume }) => volume === name) ?? true
     return sum + (kind === 'Ephemeral' && isMounted ? amount(size) : 0n)
   }, 0n)

@@ -1,20 +1,20 @@
 import { compareQuantities, formatBytes, parseQuantity } from '../quantity.ts'
 
-/** What a container may write to the disk of its node, and what of that is reserved for it. */
+/** How much a container may write to the disk of its node, and how much of that is reserved for it. */
 export type DiskShare = { readonly limit: string; readonly request: string }
 
-/** Where the platform's settings say nothing else. */
+/** The default of the platform's settings. */
 export const DISK_SHARE: DiskShare = { limit: '4Gi', request: '128Mi' }
 
-/** The name that Kubernetes has for it. */
+/** The name of this resource in Kubernetes. */
 export const DISK = 'ephemeral-storage'
 
-/** With no more reserved than may be written: Kubernetes refuses anything else. */
+/** Caps the request at the limit: Kubernetes refuses a larger request. */
 export function withinLimit({ limit, request }: DiskShare): DiskShare {
   return { limit, request: compareQuantities(request, limit) > 0 ? limit : request }
 }
 
-/** With so much more to write, all of it reserved: whoever names a size is to have it. */
+/** Adds volume sizes to the limit and to the request, because a size that a spec names is reserved in full. */
 export function withRoom(share: DiskShare, sizes: readonly string[]): DiskShare {
   const room = sizes.reduce((sum, size) => sum + parseQuantity(size), 0n)
   const more = (quantity: string) => formatBytes(parseQuantity(quantity) + room)

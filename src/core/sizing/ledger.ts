@@ -10,8 +10,8 @@ export type Grants = Readonly<Record<string, Grant>>
 export const LEDGER_NAME = 'quota'
 
 /**
- * Milliseconds for which a grant counts whether or not its resource has been seen. After it, every cache has the
- * resource, or the write that it was for never happened: the grant of a process that crashed expires by itself.
+ * Milliseconds for which a grant counts even if its resource has not been seen. After that, every cache has seen the
+ * resource, or its write never happened: the grant of a crashed process expires by itself.
  */
 export const IN_FLIGHT = 30_000
 
@@ -43,7 +43,7 @@ export function isInFlight({ at }: Grant, now: number): boolean {
   return now - Date.parse(at) < IN_FLIGHT
 }
 
-/** Whether nothing of `wanted` is more than what is held. */
+/** Whether `wanted` is at most `held` in every amount. */
 export function covers(held: Demand, wanted: Demand): boolean {
   const { cpu, memory, storage, pods } = wanted
   return cpu <= held.cpu && memory <= held.memory && storage <= held.storage && pods <= held.pods
@@ -60,29 +60,29 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
 }
 
 /**
- * What a resource uses of a quota, as others see it: what it was granted, whatever it asks for by now. A request for less frees
- * nothing before it is carried out, since what runs may go on as it is for long. Undefined without a grant, for which it still waits.
+ * Returns what a resource holds of a quota: its grant, whatever it requests now. A smaller request frees nothing before
+ * it is carried out, because the workload may keep running unchanged for long. Undefined while it waits for a grant.
  */
 export function heldOf(grant: Grant | undefined): Demand | undefined {
   return grant && demandOfGrant(grant)
 }
 
-/** What a resource holds while it becomes what it asks for. */
+/** What a resource holds while it changes to what it requests. */
 export const mostOf = (granted: Demand, demand: Demand) => merged(granted, demand, 'most')
 
-/** What a grant leaves of itself to a resource that is as it asks. Volumes stay where nothing runs, however few are asked for. */
+/** What is left of a grant once the resource is as requested. Its volumes, and their storage, remain without pods. */
 export function leftOf(demand: Demand, granted: Demand): Demand {
   const left = merged(granted, demand, 'least')
   return demand.pods > 0 ? left : { ...left, storage: granted.storage }
 }
 
 /**
- * A resource as quotas see it, with whether it was ever ready, and whether its plan exists, and what it is a part of; it asks for
- * nothing without.
+ * A resource as quotas see it, and whether it was ever ready. `hasPlan` is false if its plan or the resource that it is
+ * a part of is missing: it then requests nothing.
  */
 export type SeenUser = QuotaUser & { readonly wasReady: boolean; readonly hasPlan: boolean }
 
-/** Resources as they count for another: without a plan only with what they were granted before, which may go on. */
+/** Returns resources as they count against another. One without a plan counts only if granted: it may still run. */
 export function besideOthers(
   users: readonly SeenUser[],
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
@@ -92,14 +92,14 @@ export function besideOthers(
   return counted.map((user) => besideOther(user, subject, grants[user.key]))
 }
 
-/** With what it holds, or with what it requests while it waits for a grant. */
+/** Counts a resource with what it holds, or with what it requests while it waits for a grant. */
 function besideOther(
   user: SeenUser,
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
   grant: Grant | undefined,
 ): QuotaUser {
   const held = heldOf(grant)
-  // What ran before there was a limit has no grant, and still comes before what is new or grows; among such, age decides.
+  // What ran before there was a limit has no grant, but precedes what is new or grows; age decides among these.
   const ranBefore = user.wasReady && (!subject.wasReady || subject.held !== undefined)
   return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
 }
@@ -118,8 +118,8 @@ export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, no
 }
 
 /**
- * Grants whose time is over and whose resource is not there: their room is free. Whoever takes it takes them out in the same write, as
- * a later resource of that name would have them beside what took the room.
+ * Returns the keys of expired grants without a resource: their amounts are free. Whoever uses the amounts removes the
+ * grants in the same write; otherwise a later resource of that name would hold them a second time.
  */
 export function lapsedGrants(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
   return Object.entries(grants).flatMap(([key, grant]) => (isSeen(key) || isInFlight(grant, now) ? [] : [key]))

@@ -46,9 +46,9 @@ export type PlanChoice =
   | { kind: 'refused'; reason: 'PlanNotFound' | 'ConfigurationInvalid'; message: string }
 
 /**
- * The plan of a resource that names none. If several plans of a family claim to be the default, it is the oldest one, so
- * that a new plan cannot change what others get by its name; a deprecated plan or one that contradicts itself counts
- * only if there is no other.
+ * Returns the plan of a resource that names none. If several plans of a family are marked as the default, the oldest
+ * one wins, so that a new plan cannot change what others get. A deprecated plan, or one that contradicts itself, is
+ * used only if there is no other.
  */
 export function defaultPlan<P extends SizingPlan>(family: PlanFamily, plans: readonly P[]): P | undefined {
   const [first] = plans

@@ -11,19 +11,19 @@ export type QuotaLimits = {
   resourceGroups?: number | undefined
 }
 
-/** A resource with its demand. Age decides who was first, then the key, so that the order is total. */
+/** A resource with its demand. The older one comes first, then the smaller key, so that the order is total. */
 export type QuotaUser = {
   key: string
   createdAt: string
   resourceGroup: string
   demand: Demand
-  /** It has what it asks for, and comes before all that wait, whatever their age. */
+  /** Whether it already has what it requests: it then precedes all that wait, whatever their age. */
   isGranted?: boolean
-  /** The present usage: a quota of which it requests no more does not refuse it, even over a lowered limit. */
+  /** Its present usage: a quota of which it requests no more does not refuse it, even if the limit was lowered. */
   held?: Demand | undefined
-  /** It is a part of a resource, and counts as none itself. */
+  /** Whether it is a part of a resource, and is not counted as a resource itself. */
   isPart?: boolean
-  /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
+  /** Whether these are volumes that a former resource of this key retained: they count as storage only. */
   isRetained?: boolean
 }
 
@@ -51,10 +51,10 @@ type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 type Limits = { boundary: QuotaLimits; groups: ReadonlyMap<string, QuotaLimits> }
 
 /**
- * Whether `subject` fits beside the others of its boundary. What was granted counts first, then those that wait, oldest
- * first; one of these that does not fit is passed over and takes nothing from those behind it.
+ * Decides whether `subject` fits beside the other resources of its boundary. Granted resources count first, then the
+ * waiting ones, oldest first; a waiting one that does not fit is skipped, and takes nothing from those behind it.
  *
- * @param others every other resource of the boundary, in any order; one of the same key is ignored
+ * @param others every other resource of the boundary, in any order; one with the key of `subject` is ignored
  * @param groups limits of the boundary's groups by name
  */
 export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Iterable<QuotaUser> }): QuotaVerdict {
@@ -65,7 +65,7 @@ export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Itera
   return reckoning(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
 }
 
-/** Those of the users that have something of the quotas: what was granted or kept, and what waits and fits. */
+/** Returns the users that take a share of the quotas: those granted or retained, and those waiting that fit. */
 export function thoseThatCount(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
   return reckoning(limits, users, storageOf(users.filter(({ isRetained }) => isRetained === true))).counted
 }
@@ -95,8 +95,9 @@ function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], ke
 }
 
 /**
- * Storage that kept volumes take beside resources. A resource that may have them back, but has not, counts with what
- * takes most, itself or them, and not with both: it would be refused for want of what its name has already.
+ * Returns the storage of retained volumes that counts beside resources. A resource that may adopt retained volumes
+ * counts with the larger of the two, not with both; otherwise it would be refused for lack of what its name already
+ * has.
  *
  * @param users resources, with their keys
  */
@@ -116,7 +117,7 @@ function beyond(storage: bigint, counted = 0n): bigint {
 }
 
 /**
- * Whether a group is among the first that the boundary may have.
+ * Decides whether a group is among the first ones, up to the number that the boundary may have.
  *
  * @param others the other groups of the boundary
  */
@@ -158,7 +159,7 @@ function exceeded(
     const most = parseQuantity(String(limit))
     if (used[quota] + wanted[quota] <= most) continue
     const show = SHOWN[quota]
-    // What it has is used as well: it asks for no more than the rest.
+    // What it holds is shown as used, and only the rest as requested.
     const [taken, more] = [used[quota] + held[quota], wanted[quota] - held[quota]]
     return { kind: 'exceeded', at, quota, limit: show(most), used: show(taken), requested: show(more) }
   }
