@@ -102,10 +102,7 @@ export const ADDITIONS: readonly Route[] = AREAS.flatMap((entry) => entry.additi
 /** Every route of the platform, additions included: what the router serves and the documents describe. */
 export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]
 
-/**
- * The OpenAPI 3.1 document of one module, from the very table that routes its requests. Undefined if no route names
- * the module.
- */
+/** Returns the OpenAPI 3.1 document of a module, from the table that routes its requests; undefined without routes. */
 export function openApiDocument(module: string): object | undefined {
   const routes = SERVED_ROUTES.filter((route) => route.module === module)
   return routes.length === 0 ? undefined : documentOf(titleOf(module), routes, { areas: AREA_TITLES })
@@ -118,12 +115,12 @@ const ABOUT = `Every route of the platform. Sign in with **Authorize** and a tok
 
 Refusals carry a code that programs may rely on, and a sentence for people.`
 
-/** The same of all modules. It takes seconds to make. */
+/** Returns the document of all modules. This takes seconds. */
 export function wholeOpenApiDocument(): object {
   return documentOf('Freehold', SERVED_ROUTES, { areas: AREA_TITLES, description: ABOUT })
 }
 
-/** Names that no resource, group or namespace may have: a literal segment of some route stands in their place. */
+/** Names that resources, groups and namespaces may not have, because a route has a literal segment in their place. */
 export function reservedNames(): string[] {
   return reservedNamesOf(SERVED_ROUTES)
 }

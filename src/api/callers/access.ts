@@ -34,7 +34,7 @@ export type AccessOptions = {
   caches: Caches
   clock: Clock
   log: Log
-  /** Absent where the caches hold what was just read. */
+  /** Absent if the caches were just read from the API server. */
   late?: LateGrants | undefined
 }
 
@@ -52,8 +52,8 @@ const NAMESPACE_MARK = '#'
 type Named = { scope: Scope; incarnation: string | undefined }
 
 /**
- * Decisions from the assignments that count now. Follows the caches, so that an own write counts for the next request, and
- * any other as soon as its event arrives.
+ * Decides access from the assignments in force. Follows the caches, so that an own write counts for the next request,
+ * and any other write as soon as its event arrives.
  */
 export function createAccess(options: AccessOptions): Access & { stop(): void } {
   return new CachedAccess(options)
@@ -66,7 +66,7 @@ class CachedAccess implements Access {
   readonly #log: Log
   readonly #late: LateGrants | undefined
   readonly #stops: (() => void)[] = []
-  /** How to judge the records that name the incarnation of an object again, by that object. */
+  /** By object, the callbacks that judge again the records that name its incarnation. */
   readonly #waiting = new Map<string, Map<string, () => void>>()
   readonly #waitsFor = new Map<string, readonly string[]>()
 
@@ -171,7 +171,7 @@ class CachedAccess implements Access {
     return this.#caches.get<Role>(RoleDefinition.resource).list()
   }
 
-  /** Of several roles with a display name the same one counts after every restart. */
+  /** If several roles have the same display name, the same one counts after every restart. */
   #settleRole(displayName: string): void {
     const { policy } = this.#evaluator
     const roles = this.#roles().filter(({ spec }) => spec.displayName === displayName)
@@ -183,8 +183,8 @@ class CachedAccess implements Access {
   }
 
   /**
-   * A group of a boundary counts in that boundary only, so its id carries the namespace: else anybody could make a
-   * group with the id of a foreign one and be in it.
+   * A group of a boundary counts in that boundary only, so its id contains the namespace: otherwise anybody could
+   * create a group with the id of a foreign one and join it.
    */
   #group({ type, object }: CacheEvent<Group>): void {
     const { namespace = '', name } = object.metadata
@@ -227,8 +227,8 @@ class CachedAccess implements Access {
   }
 
   /**
-   * An unreadable deny keeps its former effect; one that is deleted, or of another incarnation, ends. Of a resource that
-   * is gone it still tells from whom that was kept.
+   * An unreadable deny keeps its previous effect; a deleted one, or one of another incarnation, ends. A deny on a
+   * resource that is gone is kept at the former scope, where it still says from whom the resource was hidden.
    */
   #deny({ type, object }: CacheEvent<Denial>): void {
     const id = recordId(DenyAssignment.resource, object)
@@ -280,8 +280,8 @@ class CachedAccess implements Access {
   }
 
   /**
-   * Says whether a record counts: now, and again whenever an object whose incarnation it names comes, goes or comes
-   * back. A record that names no place does not count.
+   * Decides whether a record counts: now, and again whenever an object whose incarnation it names is created, deleted
+   * or recreated. A record that names no scope does not count.
    */
   #recheck(
     record: KubeObject,
@@ -297,7 +297,7 @@ class CachedAccess implements Access {
     this.#waitFor(id, named.length === 0 ? [] : [...places, ...this.#principalKeys(record)], recheck)
   }
 
-  /** Does it now, and again whenever something of a key comes, goes or comes back. */
+  /** Runs `recheck` now, and again whenever an object with one of the keys is created, deleted or recreated. */
   #waitFor(id: string, keys: readonly string[], recheck: () => void): void {
     for (const key of this.#waitsFor.get(id) ?? []) {
       const waiting = this.#waiting.get(key)
@@ -313,7 +313,7 @@ class CachedAccess implements Access {
     recheck()
   }
 
-  /** @param withFormer also the lives whose data it took back: a deny at those is about what is here now */
+  /** @param withFormer also the incarnations whose data the object adopted: denies at those apply to its data */
   #livesAt({ scope }: Named, withFormer: boolean): readonly (string | undefined)[] {
     const target = scopeObject(scope)
     if (target === undefined || !this.#caches.has(target.resource)) return []
@@ -330,7 +330,7 @@ class CachedAccess implements Access {
     return Object.keys(incarnationsNamedBy(record)).map(principalKey)
   }
 
-  /** A deny holds while nobody is known under the id, but not for a later holder of the id. */
+  /** A deny applies while nobody is known under the id, but not to a later holder of the id. */
   #isOfAnother(record: KubeObject, id: string | undefined): boolean {
     if (id === undefined || meansPresent(this.#find, record, id)) return false
     return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
@@ -340,12 +340,12 @@ class CachedAccess implements Access {
     for (const recheck of this.#waiting.get(principalKey(id))?.values() ?? []) recheck()
   }
 
-  /** Something that records are about came, went or came back. */
+  /** An object that records are about was created, deleted or recreated. */
   #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
     for (const recheck of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) recheck()
   }
 
-  /** The initial owner is an Owner until the controller has written the assignment, and never again after. */
+  /** The initial owner counts as Owner until the controller has written the assignment, and never again after that. */
   #boundary({ type, object }: CacheEvent<BoundaryObject>): void {
     const { name, annotations } = object.metadata
     const id = `initial-owner/${name}`
@@ -370,8 +370,8 @@ function expiry(expiresAt: string | undefined): { expiresAt?: number } {
 }
 
 /**
- * Names of objects are free, so the namespace is part of the key: else a record of one boundary would take the place of
- * a record of the same name in another, a deny included.
+ * Objects in two namespaces may have the same name, so the namespace is part of the key: otherwise a record of one
+ * boundary would replace one of another, even a deny.
  */
 function recordId(resource: Resource, { metadata }: KubeObject): string {
   return `${objectId(resource, metadata)}${NAMESPACE_MARK}${metadata.namespace ?? ''}`

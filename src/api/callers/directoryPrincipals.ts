@@ -5,15 +5,15 @@ import { isUuid } from '../../core/names.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import type { Principal, Principals } from './principals.ts'
 
-/** How long an answer of the identity provider is cached: lists ask for the same people again and again. */
+/** Milliseconds for which an answer of the identity provider is cached: lists name the same people repeatedly. */
 const KEPT = 10_000
 const MOST = 10_000
-/** Calls at once: lists of grants may name thousands of people. */
+/** Concurrent calls: lists of grants may name thousands of people. */
 const AT_ONCE = 10
 /** Keycloak keeps a user for each service account. */
 const SERVICE_ACCOUNT = 'service-account-'
 
-/** Principals of an identity provider that keeps people itself; groups and what else has a record come from the records. */
+/** Principals if the identity provider stores the people itself; groups and all that has a record come from records. */
 export function directoryPrincipals(
   recorded: Principals,
   users: Pick<UserDirectory, 'find'>,

@@ -6,21 +6,21 @@ import { pauseFor } from '../../core/pause.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { Ended, Standing } from './standing.ts'
 
-/** Milliseconds for which an answer of the identity provider counts. */
+/** Milliseconds for which an answer of the identity provider is cached. */
 const KEPT = 60_000
-/** The same where it did not answer. */
+/** Milliseconds until it is asked again if it did not answer. */
 const ASKED_AGAIN = 10_000
-/** Milliseconds that a caller waits for it: an API server that asks for kubectl gives up after a second. */
+/** Milliseconds that a caller waits for the answer: an API server that asks for kubectl gives up after a second. */
 const PATIENCE = 300
 const MOST = 10_000
-/** Calls at once. */
+/** Concurrent calls. */
 const AT_ONCE = 10
 
 type Known = { readonly ended: Ended | undefined; readonly isFound: boolean; readonly until: number }
 
 /**
- * Standing with an identity provider that keeps people itself. It is asked about whoever calls, once a minute; where it does not
- * answer, what it said last counts, and of whom it has said nothing the token.
+ * Standing if the identity provider stores the people itself. It is asked about each caller once a minute. If it does
+ * not answer, its last answer counts; if it has never answered about a caller, the token decides.
  */
 export function directoryStanding({ users, clock }: { users: Pick<UserDirectory, 'find'>; clock: Clock }): Standing {
   const known = recentlyUsed<string, Known>(MOST)
@@ -33,7 +33,7 @@ export function directoryStanding({ users, clock }: { users: Pick<UserDirectory,
     const until = (kept: number) => clock.monotonic() + kept
     try {
       const user = await users.find(id)
-      // A service account that it never told of may be one that has no user there.
+      // A service account that was never found may be one that has no user there.
       const isMissing = user === undefined && (isPerson || before?.isFound === true)
       const ended = isMissing ? 'deleted' : endOfUser(user)
       known.set(id, { ended, isFound: user !== undefined || before?.isFound === true, until: until(KEPT) })

@@ -7,13 +7,13 @@ export function groupId(namespace: string, name: string): string {
   return `${namespace}/${name}`
 }
 
-/** A group's member or a deny's exclusion: a person, a group of the same namespace, or one of the platform. */
+/** Returns the ids of a group's member or a deny's exclusion: a person, a group of the namespace or of the platform. */
 export function asMember(namespace: string, id: string): string[] {
   const own = [id, groupId(namespace, id)]
   return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
 }
 
-/** Under which ids the evaluator knows a principal, each with the suffix of the record that is made for it. */
+/** Returns the ids under which the evaluator knows a principal, each with a suffix for the id of its record. */
 export function subjects(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
   if (type !== 'Group') return [['', id]]
   const own = groupId(namespace, id)

@@ -1,6 +1,6 @@
 import type { Access } from '../http/context.ts'
 
-/** Whether the principal holds what is asked for, which is asked again after a look at the API server before it is denied. */
+/** Whether `holds` is true, if need be only after the caches have caught up with the API server. */
 export async function holdsNow(
   access: Pick<Access, 'catchUp'>,
   principalId: string,

@@ -16,21 +16,21 @@ type Caches = {
 export type LateGrantsOptions = { client: Pick<KubeClient, 'get' | 'list'>; caches: Caches; clock: Clock }
 
 /**
- * Reads into the caches what lets a principal act at a scope and may not have arrived there: another replica may have
- * stored it a moment ago. Remembers for a moment what it has asked, so that refusals do not become load.
+ * Reads into the caches what lets a principal act at a scope, because another replica may have stored it a moment ago.
+ * Remembers its lookups for a moment, so that refusals cause little load.
  */
 export type LateGrants = (principalId: string, scope: string) => Promise<void>
 
-/** Milliseconds for which an answer counts, and for which the looks of a principal are counted. */
+/** Milliseconds for which a lookup counts, and in which the lookups of a principal are counted. */
 const WINDOW = 2_000
-/** Scopes of one principal that are looked at in that time: somebody who invents boundaries pays with refusals. */
+/** Scopes looked up per principal in that time: beyond that, somebody who invents boundaries is refused at once. */
 const LOOKS = 10
-/** Whose window is forgotten may look again. */
+/** Windows that are kept: a principal whose window is evicted may look up again. */
 const MAX_PRINCIPALS = 1_000
-/** Groups of a boundary that are read, and those among them whose assignments are. */
+/** The most groups of a boundary that are read, and the most whose assignments are read. */
 const GROUPS_READ = 100
 const GROUPS_FOLLOWED = 5
-/** Milliseconds for a look: a refusal waits for it. */
+/** Milliseconds for a lookup, because a refusal waits for it. */
 const LOOK_TIMEOUT = 2_000
 
 type Assignment = RoleAssignment & KubeObject
@@ -51,14 +51,14 @@ export function createLateGrants({ client, caches, clock }: LateGrantsOptions): 
     }
     const known = window.looks.get(text)
     if (known !== undefined || window.looks.size >= LOOKS) return known ?? Promise.resolve()
-    // Where the API server does not answer, what the caches know decides, as ever.
+    // If the API server does not answer, what the caches know decides.
     const look = reading.look(principalId, scope).catch(() => undefined)
     window.looks.set(text, look)
     return look
   }
 }
 
-/** What is read is put into the caches, whose followers then judge anew. */
+/** Puts what it reads into the caches, whose subscribers then judge again. */
 class Reading {
   readonly #client: LateGrantsOptions['client']
   readonly #caches: Caches
@@ -76,9 +76,9 @@ class Reading {
     }
     const { boundaryId } = scope
     const home = boundaryNamespace(boundaryId)
-    // In what does not exist nothing is held.
+    // Nobody holds anything in a boundary that does not exist.
     if (!(await this.#object({ level: 'boundary', boundaryId }))) return
-    // First of all: a role must not count a moment before what is denied with it.
+    // Denies come first: a role must not count a moment before what is denied with it.
     await Promise.all([
       ...below(scope).map((place) => this.#object(place)),
       this.#denies(SYSTEM_NAMESPACE),
@@ -114,7 +114,7 @@ class Reading {
     if (!news.every(isKnown)) await this.#list(RoleDefinition.resource, {})
   }
 
-  /** The groups of the boundary, and what was given to those that the principal is in. */
+  /** Reads the groups of the boundary, and the assignments of those that the principal is in. */
   async #groups(principalId: string, namespace: string): Promise<void> {
     await this.#list<Group>(PrincipalGroup.resource, { namespace, limit: GROUPS_READ })
     const groups = this.#caches.get<Group>(PrincipalGroup.resource).list({ namespace })
@@ -128,7 +128,7 @@ class Reading {
     await Promise.all(followed.map((group) => this.#assignments(group, namespace)))
   }
 
-  /** @returns those that the caches did not have in this version */
+  /** @returns the objects that the caches did not have in this version */
   async #list<T extends KubeObject>(
     resource: Resource,
     options: { namespace?: string; fieldSelector?: string; limit?: number },
@@ -146,7 +146,7 @@ class Reading {
   }
 }
 
-/** The group of a scope, and the resource. */
+/** Returns the group of a scope, and the resource if it names one. */
 function below(scope: Exclude<Scope, { level: 'root' }>): Scope[] {
   if (scope.level === 'boundary') return []
   const { boundaryId, resourceGroup } = scope

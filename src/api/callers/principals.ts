@@ -10,18 +10,18 @@ export type Principal = {
   readonly principalType: PrincipalType
   readonly displayName: string | null
   readonly email: string | null
-  /** Groups always are. */
+  /** Always true for groups. */
   readonly isEnabled: boolean
   readonly lastSignInAt: string | null
-  /** Of people; the tenants that they belong to. */
+  /** The tenants that a person belongs to; empty for others. */
   readonly tenantIds: readonly string[]
 }
 
 /** Who exists: people, service accounts and groups, whichever identity provider keeps them. */
 export interface Principals {
   /**
-   * Those of the ids that exist. Groups are looked for in the boundary and among the platform's; without a boundary
-   * among the platform's only.
+   * Returns the principals that exist, by id. Groups are looked up in the boundary and in the platform; without a
+   * boundary in the platform only.
    */
   find(ids: Iterable<string>, boundaryId?: string): Promise<ReadonlyMap<string, Principal>>
 }
@@ -36,7 +36,7 @@ export function principalNotFound(principalId: string): PlatformError {
   return new PlatformError('principal_not_found', `No principal has the id "${principalId}".`, { principalId })
 }
 
-/** The tenants of a person; none of anybody else. */
+/** Returns the tenants of a person; none for other principals. */
 export async function tenantsOf({ principals }: { principals: Principals }, id: string): Promise<readonly string[]> {
   return (await principals.find([id])).get(id)?.tenantIds ?? []
 }

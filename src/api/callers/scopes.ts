@@ -19,7 +19,7 @@ const DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const
 const PARTS = ['boundary', 'resourceGroup', 'resource'] as const
 const COLLECTION_AT = 5
 
-/** How deep a path reaches into the scope tree, and how deep the route asks. A name needs a collection. */
+/** Returns how deep a path reaches into the scope tree, and how deep the route asks. A collection alone is no level. */
 export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
   const parts = route.path.slice(1).split('/')
   const isParameter = (index: number) => parts[index]?.startsWith('{') === true
@@ -37,10 +37,10 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
 }
 
 /**
- * The scope at which a permission is asked for. A malformed id or name cannot be one of an object that exists, so the
- * question is asked one level higher: callers who may read there get a 404, everybody else a 403.
+ * Returns the scope at which a permission is checked. No object has a malformed id or name, so the permission is then
+ * checked one level higher: callers who may read there get a 404, all others a 403.
  *
- * @param segments of the request's path, as they came: an id or name holds nothing that would be encoded
+ * @param segments of the request's path, not decoded: ids and names contain nothing that would be encoded
  */
 export function scopeOfPath({ depth, wanted, collectionAt }: PathPlaces, segments: readonly string[]): PathScope {
   const resource = segments.slice(collectionAt, collectionAt + 2)

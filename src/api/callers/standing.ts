@@ -13,14 +13,15 @@ export type Ended = 'deleted' | 'disabled'
 
 /**
  * Whether the bearer of a valid token is still one of the local identity provider's people or service accounts: a token
- * says who somebody was when it was issued, and lives on when they are disabled or deleted.
+ * says who somebody was when it was issued, and stays valid after they are disabled or deleted.
  */
 export interface Standing {
   /**
-   * Undefined for a principal in good standing. From memory; the API server is asked only about principals that it does not know.
+   * Returns undefined for a principal in good standing. Answers from memory; asks the API server only about principals
+   * that are not known.
    *
    * @param uid of the object that the token was issued for; the id may meanwhile belong to somebody else
-   * @param type if known; a uuid of either kind counts otherwise
+   * @param type if known; otherwise both types count
    * @throws KubeError if the API server must be asked and does not answer
    */
   endOf(principalId: string, type?: Caller['principalType'], uid?: string): Promise<Ended | undefined>
@@ -39,9 +40,9 @@ const KINDS_OF = {
   ServicePrincipal: [PlatformClient.resource],
   either: [PlatformClient.resource, PlatformUser.resource],
 } as const
-/** How long an answer of the API server counts: not every request with a deleted principal's token may reach it. */
+/** How long an answer of the API server counts: requests with a deleted principal's token must not all reach it. */
 const ANSWER_MILLISECONDS = 2_000
-/** Invented principals cannot fill the memory. */
+/** Bounds the memory that invented principals take. */
 const MAX_ANSWERS = 1_000
 
 /** Standing by the PlatformClient and PlatformUser objects of the local provider. */

@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts'
 export type KeySet = {
   /** For jose. Throws `JWKSNoMatchingKey` for a key that is not in the set. */
   readonly resolve: JWTVerifyGetKey
-  /** The RFC 7638 thumbprint of a key: an id that is used again for another key is another key. */
+  /** The RFC 7638 thumbprint of a key: an id that is reused for another key does not stand for the old one. */
   thumbprintOf(kid: string): string | undefined
 }
 
@@ -33,20 +33,20 @@ export type TokenKeysOptions = {
   log: Log
 }
 
-/** Keys in use are fetched again in the background after this time, so that a withdrawn key ends. */
+/** Milliseconds after which keys in use are refreshed in the background, so that a withdrawn key stops working. */
 const REFRESH_AFTER = 60_000
 /** After this long without use, a caller waits for the fetch instead. */
 const WAIT_AFTER = 10 * 60_000
 /**
- * Tokens with invented key ids must not become a flood of requests to the issuer: after a few fetches close together
- * there is one in this time. The few are for keys that had to be replaced at once.
+ * Tokens with invented key ids must not cause a flood of requests to the issuer: after a few fetches close together,
+ * there is one per cooldown. The few are for keys that had to be replaced at once.
  */
 const COOLDOWN = 30_000
 const FETCHES_AT_ONCE = 4
-/** Between any two fetches; also while the issuer has never answered, since it may start later than we do. */
+/** Milliseconds between any two fetches, also while the issuer has never answered: it may start later than we do. */
 const SHORTEST_PAUSE = 1_000
 
-/** The rules of when to fetch, over any way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
+/** Decides when to fetch, whatever the way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
 export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
   let known: KeySet | undefined
   let knownSince = 0
@@ -55,7 +55,7 @@ export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): Toke
 
   const since = (time: number | undefined) => (time === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - time)
 
-  /** At most one at a time, and none within the cooldown. Never rejects. */
+  /** Joins a fetch in flight; does nothing within the cooldown. Never rejects. */
   function fetch(): Promise<void> {
     if (pending !== undefined) return pending
     if (!mayFetch()) return Promise.resolve()
@@ -112,7 +112,7 @@ async function keySetOf(answer: unknown): Promise<KeySet> {
   return { resolve: createLocalJWKSet(set), thumbprintOf: (kid) => thumbprints.get(kid) }
 }
 
-/** Other keys in a set (encryption, symmetric, private by mistake) are nothing to verify a signature with. */
+/** Other keys in a set (encryption, symmetric, private by mistake) must not verify signatures. */
 function isPublicSigningKey(key: JWK): key is JWK & { kid: string } {
   const isPublic = (key.kty === 'RSA' || key.kty === 'EC' || key.kty === 'OKP') && key.d === undefined
   return isPublic && typeof key.kid === 'string' && key.kid !== '' && (key.use === undefined || key.use === 'sig')

@@ -110,7 +110,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 }
 
 /**
- * The one Authorization header of a request. Node would silently keep the first of several, and a proxy the last.
+ * Returns the Authorization header of a request. Of several, Node would silently keep the first, and a proxy the last.
  *
  * @throws PlatformError UNAUTHORIZED for more than one
  */
@@ -135,7 +135,7 @@ function bearerToken(header: string | undefined): string {
   return token
 }
 
-/** One token has one spelling: spare bits at the end of a segment would give it others. */
+/** Accepts one spelling of a token only: spare bits at the end of a segment would allow others. */
 function refuseOtherSpelling(token: string): void {
   const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
   if (!isCanonical) throw unauthorized('The access token is malformed.')
@@ -173,7 +173,7 @@ function checker(options: TokenVerifierOptions, clock: Clock) {
   }
 }
 
-/** What jose does not check: the kind of token, its subject, and whether its times make sense. */
+/** Checks what jose does not: the kind of token, its subject, and whether its times make sense. */
 function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
   const { sub, iat, exp } = claims
   // ID tokens say ID, refresh tokens Refresh; all have the same issuer and key and may have the same audience.
@@ -204,8 +204,8 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
 }
 
 /**
- * Our service accounts are their own client. Keycloak gives them a user of its own, named after the client, and no
- * session; a person may choose such a name, but signs in with a session.
+ * The client of our own service accounts has their id. Keycloak gives a service account a user, named after the client,
+ * and no session; a person may choose such a name, but signs in with a session.
  */
 function isServiceAccount({ sub, azp, client_id, preferred_username, sid }: JWTPayload): boolean {
   if (client_id === sub || azp === sub) return true
@@ -244,7 +244,7 @@ class RememberedCallers {
   }
 }
 
-/** One sentence of ours for each failure of jose, whose own would name claims and their values. */
+/** Replaces the messages of jose, which would name claims and their values. */
 function refusal(error: unknown): PlatformError {
   if (error instanceof errors.JWTExpired) {
     return unauthorized('The access token has expired; request a new one.', error)

@@ -44,7 +44,7 @@ export async function boundariesWith(context: Context, action: ActionName): Prom
   return found.filter((boundary) => boundary !== undefined).filter(isHeldAt)
 }
 
-/** Whether the principal may, asked of the API server before it is denied. For what a handler asks beside its route. */
+/** Whether the principal may act, after a look at the API server if need be. For a handler's additional checks. */
 export async function isAllowedNow(
   { access }: Pick<Services, 'access'>,
   principalId: string,
@@ -55,9 +55,10 @@ export async function isAllowedNow(
 }
 
 /**
- * For a route that asks above what its body names, at which a deny may lie.
+ * Checks the action at a scope that the body names, for a route that is checked at a wider scope: a deny may apply
+ * below.
  *
- * @throws PlatformError FORBIDDEN, also of what is not there; not of a text that is no scope, as nothing has such a name
+ * @throws PlatformError FORBIDDEN, even if nothing exists there; never for an invalid scope, where nothing can exist
  */
 export async function requireBelow(
   { services, caller }: Pick<Context, 'services' | 'caller'>,
@@ -79,11 +80,11 @@ export function isVisible(
   return access.permissionsAt(principalId, boundaryScope(boundaryId)).length > 0
 }
 
-/** The declaration of routes that call `findVisibleBoundary`, and of what they show then. */
+/** Declares the authorization of routes that call `findVisibleBoundary`, and what they show. */
 export const seeing = (shown = ''): Authorization => asking(`a role in the boundary${shown && `; shows ${shown}`}`)
 
 /**
- * The boundary of a route that asks for nothing but a sign-in.
+ * Returns the boundary of a route that requires nothing but a sign-in.
  *
  * @throws PlatformError NOT_FOUND, in the same words for a boundary that is missing and one that the caller may not see
  */

@@ -9,12 +9,12 @@ import type { Caller } from './tokens.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    /** Decides whom a caller may see, where `access` knows one boundary only; absent, `access` decides. */
+    /** Decides whom a caller may see if `access` knows one boundary only; if absent, `access` decides. */
     readonly sight?: Pick<Access, 'isAllowed' | 'boundariesOf'>
   }
 }
 
-/** The declaration of routes that show whom `sightOf` lets the caller see. */
+/** Declares the authorization of routes that show the people whom `sightOf` lets the caller see. */
 export const seeingPeople = asking(
   'a sign-in; shows the caller, people of their tenants and of those at a boundary of which they have `rbac/members/read`, and everybody with `rbac/members/admin` at the root',
 )
@@ -24,8 +24,8 @@ type Viewer = Pick<Caller, 'principalId'>
 type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'sight'>
 
 /**
- * Whether the caller may see a person: themselves, people of their own tenants, and people of the tenants whose
- * boundaries' members they may read. Who manages the members of the platform sees everybody.
+ * Returns whether the caller may see a person: themselves, people of their own tenants, and people of the tenants whose
+ * boundaries' members they may read. Callers who manage the members of the platform see everybody.
  */
 export async function sightOf(services: Sources, { principalId }: Viewer): Promise<(person: Person) => boolean> {
   const access = services.sight ?? services.access
@@ -42,9 +42,9 @@ export async function sightOf(services: Sources, { principalId }: Viewer): Promi
 }
 
 /**
- * Those of the ids that exist and that the caller may name in the boundary. People whom the caller cannot see are left
- * out, so that an answer tells no more of them than of an id that nobody has; who has a role there already, or is in a
- * group of the boundary, stands in its list of members for everyone to see.
+ * Returns the principals that exist and that the caller may name in the boundary. People whom the caller cannot see are
+ * left out, so that the response tells no more of them than of an unknown id. Those who have a role there already, or
+ * are in a group of the boundary, are visible to everyone in its list of members.
  */
 export async function findNameable(
   services: Sources,

@@ -8,22 +8,23 @@ import type { BrowserSignIn } from './browserSignIn.ts'
 import type { Outbox } from './outbox.ts'
 import type { Tenants } from './tenants.ts'
 
-/** What invitations, passwords and users work with. */
+/** The services behind invitations, passwords and users. */
 export type AccountServices = {
   readonly users: UserDirectory
-  /** What the identity provider asks of a password. */
+  /** The password policy of the identity provider. */
   readonly passwordRules: () => Promise<PasswordPolicy>
   /**
-   * Whether it is the person's password, with a limit on guesses; absent if the identity provider keeps them to itself.
+   * Whether the password is the person's; guesses are limited. Absent if the identity provider does not check passwords
+   * for us.
    *
    * @throws PlatformError TOO_MANY_REQUESTS
    */
   readonly isPassword?: (user: UserRecord, password: string, address: string) => Promise<boolean>
-  /** Absent if the facade is no client of the identity provider. */
+  /** Absent if the facade is not a client of the identity provider. */
   readonly browserSignIn?: BrowserSignIn
   readonly tenants: Tenants
   readonly outbox: Outbox
-  /** In front of the paths in links. */
+  /** The URL that precedes the paths in links. */
   readonly linkBase: string
   /** Where people sign in. */
   readonly signInUrl: string

@@ -3,7 +3,7 @@ import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
 const KEYS_MAX = 10_000
 
-/** Counts attempts per key within a sliding hour, in this process. The keys used longest ago are forgotten first. */
+/** Counts attempts per key within a sliding hour, in this process. The least recently used keys are forgotten first. */
 export class AttemptLimit {
   readonly #max: number
   readonly #window: number
@@ -16,7 +16,7 @@ export class AttemptLimit {
     this.#window = window
   }
 
-  /** Counts one. Undefined if it may pass, else the seconds until the next may; refused attempts do not count. */
+  /** Counts an attempt. Returns undefined if it may pass, otherwise seconds to wait; refused attempts do not count. */
   take(key: string): number | undefined {
     const now = this.#clock.now()
     const recent = (this.#attempts.get(key) ?? []).filter((time) => time > now - this.#window && time <= now)

@@ -2,31 +2,32 @@ import { z } from 'zod'
 import type { Caller } from '../http/context.ts'
 import type { Browser } from './forms.ts'
 
-/** What a browser must bring back from the identity provider: it is kept nowhere but in a cookie of that browser. */
+/** The state of one sign-in at the identity provider, stored only in a cookie of the browser. */
 const Journey = z.strictObject({
   state: z.string().min(16).max(128),
   nonce: z.string().min(16).max(128),
   verifier: z.string().min(43).max(128),
-  /** The token of the link that it began at. */
+  /** The token of the link where the sign-in began. */
   token: z.string().max(256),
 })
 export type Journey = z.output<typeof Journey>
 
-/** Signs a person in at the identity provider, whichever it is: authorization code with PKCE (RFC 7636). */
+/** Signs a person in at any identity provider, by authorization code with PKCE (RFC 7636). */
 export interface BrowserSignIn {
   begin(token: string): Journey
-  /** Where the browser goes to sign in. @throws Error if the identity provider does not answer */
+  /** Returns the address where the browser signs in. @throws Error if the identity provider does not answer */
   addressOf(journey: Journey): Promise<string>
   /**
-   * Who came back, by their access token.
+   * Returns the person who came back, as their access token says.
    *
    * @param search the query of the address that the browser came back to
-   * @throws SignInRefused if the answer is not one to this journey; Error if the identity provider does not answer
+   * @throws SignInRefused if the response does not belong to this journey; Error if the identity provider does not
+   *   answer
    */
   finish(journey: Journey, search: string): Promise<Caller>
 }
 
-/** Its message is for the person. */
+/** The message is shown to the person. */
 export class SignInRefused extends Error {}
 
 /** The path that the identity provider sends browsers back to. */
@@ -40,7 +41,7 @@ export function keepJourney(browser: Browser, journey: Journey): void {
   browser.setCookie(NAME, text, SECONDS)
 }
 
-/** The journey that this browser is on, if any, which is over with that: an answer counts once. */
+/** Returns the browser's journey, if any, and ends it: a response counts only once. */
 export function takeJourney(browser: Browser): Journey | undefined {
   const journey = peekJourney(browser)
   browser.setCookie(NAME, '', 0)

@@ -12,7 +12,7 @@ export type LinkPages = {
   /** The path with `:token`, as the JSON route has it. */
   path: string
   show(services: Services, token: string, browser: Browser, refused?: Refused): Promise<Shown>
-  /** Handles the form. An error is shown with the form again, which is not to be filled in from the beginning. */
+  /** Handles the form. On an error, the form is shown again with what was entered. */
   submit(services: Services, token: string, fields: Fields, browser: Browser): Promise<Shown>
 }
 /** What was sent, and what was wrong with it. */
@@ -20,12 +20,12 @@ export type Refused = { error: string; fields: Fields }
 export type Fields = (name: string) => string
 /** A page, with its status if that is not 200. */
 export type Shown = Page & { status?: number }
-/** The browser that asks: its address, what it was told to keep, and the query it came with. */
+/** The requesting browser: its address, its cookies, and the query of its request. */
 export type Browser = {
   address: string
   search: string
   cookie(name: string): string | undefined
-  /** Sent back to us only, over TLS where the platform is reached so, and by no form of another site. */
+  /** Sent back to this host only, over TLS if the platform has it, and never with a form of another site. */
   setCookie(name: string, value: string, seconds: number): void
 }
 
@@ -33,10 +33,10 @@ const REQUESTS_PER_MINUTE = 60
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
 
 /**
- * Serves the pages if a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
- * that a form proves, so that no other site can send one in somebody's name; the one cookie that is read, of a sign-in
- * elsewhere, is sent with no form of another site. Everything else goes on to the routes, and so does what has a path of
- * its own among them: such as the rules of passwords, which stand where an invitation has its token.
+ * Serves the pages to browsers: a GET that prefers HTML to JSON, and the POST of a form. A form is authorized only by
+ * the token in its path, so another site cannot submit one in somebody's name; the one cookie that is read, of a
+ * sign-in elsewhere, is not sent with forms of other sites. Everything else is passed on to the routes, also a path
+ * with a route of its own in place of the token, such as the rules of passwords.
  */
 export function linkPages(
   services: Services,
@@ -64,11 +64,11 @@ export function linkPages(
         )
     })
   }
-  // Nearly every request is for something else.
+  // A cheap test first, because nearly every request is for something else.
   const starts = all.map(({ path }) => path.slice(0, path.indexOf(':')))
   return (request, response, next) => {
     const isPage = starts.some((start) => request.url.slice(0, start.length).toLowerCase() === start)
-    // Express answers what it cannot decode with its own page, which tells where the program stands; the routes say 404.
+    // Express answers an undecodable path with a page that reveals where the program is installed; the routes say 404.
     if (isPage && percentDecoded(request.path) !== undefined) router(request, response, next)
     else next()
   }
@@ -120,7 +120,7 @@ const failedPage = () =>
 
 function browserOf({ accounts }: Services, request: Request, response: Response): Browser {
   const isSecure = accounts.linkBase.startsWith('https:')
-  // Of a name with this prefix browsers make sure that nobody else has set it (RFC 6265bis section 4.1.3).
+  // Browsers accept a cookie with this prefix only from this very host (RFC 6265bis section 4.1.3).
   const prefix = isSecure ? '__Host-' : ''
   return {
     address: request.ip ?? '::',
@@ -154,13 +154,13 @@ type Input = {
   type?: string
   autocomplete: string
   longest?: number
-  /** What stands in it and stays. */
+  /** A value that cannot be edited. */
   fixed?: string
-  /** The id of what says how it must be. */
+  /** The id of the element that explains the rules for the value. */
   rules?: string
 }
 
-/** A form of labelled fields and one button, which goes where the page is. What was sent stands in it again, but no password. */
+/** Returns a form that posts to the page itself. What was sent is filled in again, except passwords. */
 export function formOf(inputs: readonly Input[], button: string, refused?: Refused): string {
   const fields = inputs.map(({ name, label, type = 'text', autocomplete, longest = 128, fixed, rules }) => {
     const isSecret = type === 'password'

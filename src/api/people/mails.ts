@@ -1,7 +1,7 @@
 import type { Mail } from '../../adapters/mail/port.ts'
 import type { MemberInvitation } from '../../crds/invitations.ts'
 
-/** One line of a mail: names that people chose must not add lines of their own to what we say. */
+/** Collapses white space: names that people chose must not add lines to a mail. */
 function line(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
 }

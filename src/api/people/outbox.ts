@@ -9,12 +9,12 @@ const FIRST_PAUSE = 2_000
 
 /** Work that continues after the response, one piece at a time. Work lost with the process is not repeated. */
 export interface Outbox {
-  /** False if mails go nowhere: links are then shown to their creators. */
+  /** False if mails cannot be sent: links are then shown to their creators. */
   readonly isConfigured: boolean
   send(mail: Mail): void
   /** False if the queue is full: the work is dropped. */
   later(what: string, work: () => Promise<void>): boolean
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   whenIdle(): Promise<void>
   stop(): Promise<void>
 }

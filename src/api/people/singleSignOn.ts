@@ -3,14 +3,14 @@ import type { SsoConnection } from '../../crds/sso.ts'
 
 type Connection = Pick<SsoConnection, 'spec' | 'status'>
 
-/** Domains that count: those that the controller has seen the record of. */
+/** Returns the domains whose DNS record the controller has verified. */
 export function verifiedDomains({ spec, status }: Connection): string[] {
   return spec.domains.filter((name) =>
     status?.domains?.some(({ domain, status: state }) => domain === name && state === 'Verified'),
   )
 }
 
-/** Whether anybody can sign in through it: somebody's domain, and a provider for it. */
+/** Whether anybody can sign in through the connection: it needs a verified domain and an enabled provider. */
 export function isEnabled(connection: Connection): boolean {
   return (
     verifiedDomains(connection).length > 0 &&

@@ -18,9 +18,8 @@ export function recordedTenants(records: Pick<Records, 'peek'>): Tenants {
 }
 
 /**
- * The tenants that a boundary which is about to be made may belong to, the first one that still exists counts: the
- * creator's, then the installation's own. None if an administrator removed that one: then somebody must give the boundary
- * to a tenant.
+ * Returns the existing tenants that a new boundary may belong to, in order of preference: the creator's, then the
+ * installation's own. Empty if an administrator removed that one: the boundary must then be given to a tenant.
  */
 export async function tenantsOfCreator(
   { records, principals }: Pick<Services, 'records' | 'principals'>,

@@ -3,8 +3,8 @@ import type { AnyKind } from '../../crds/define.ts'
 import type { RecordOf, Records } from './records.ts'
 
 /**
- * What is computed from all objects of a kind and kept until one of them changes, so that thousands of rows cost one
- * computation. For small results: each holds on to what it was made of.
+ * Caches a value computed from all objects of a kind until one of them changes, so that thousands of rows cost one
+ * computation. For small results: a kept value also keeps what it refers to in memory.
  */
 export function derivedFrom<K extends AnyKind, Value>(
   kind: K,
@@ -23,12 +23,12 @@ export function derivedFrom<K extends AnyKind, Value>(
 
 type Naming = { revision: number; names: ReadonlyMap<string, readonly string[]> }
 
-/** Namespaces for which it is known who names what. */
+/** Namespaces whose index is kept. */
 const MOST_KNOWN = 1_000
 
 /**
- * The objects of a namespace that name something, such as the buckets of an account: thousands of rows that each look for theirs
- * cost one look at all. Only names are kept, since objects that nobody holds are packed.
+ * Indexes the objects of a namespace by what they name, such as buckets by their account: thousands of rows that each
+ * look up theirs cost one scan. Only names are kept, because objects that are not referred to are stored packed.
  */
 export function namedBy<K extends AnyKind>(
   kind: K,

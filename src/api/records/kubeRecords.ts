@@ -46,7 +46,7 @@ import { type Owner, wholeOf } from './wholes.ts'
 
 export type RecordsOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-  /** One per kind, kept current by the client's writes. */
+  /** One cache per kind, which the client's own writes update at once. */
   caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'revision'> }
 }
 
@@ -55,7 +55,7 @@ export function createRecords({ client, caches }: RecordsOptions): Records {
   return new KubeRecords(client, caches)
 }
 
-/** Milliseconds for a look after a call without an answer: its caller hears within ten seconds in all. */
+/** Milliseconds for the read after a write without a response, so that the caller hears within ten seconds in all. */
 const AFTER_SILENCE = 1_000
 
 class KubeRecords implements Records {
@@ -102,13 +102,13 @@ class KubeRecords implements Records {
     options: ReadOptions = {},
   ): Promise<readonly RecordOf<K>[]> {
     if (options.fresh !== true) return this.peekAll(kind, filter)
-    // The caches tell whoever follows it when to read it again.
+    // Notes the read in the caches, so that a followed list is read again when they change.
     if (Reading.now !== undefined) this.peekAll(kind, filter)
     const lists = this.#namespaces(filter).map((namespace) => this.#client.list(kind.resource, { namespace }))
     return (await Promise.all(lists)).flatMap(({ items }) => items) as unknown as readonly RecordOf<K>[]
   }
 
-  /** Undefined among them means everywhere. */
+  /** Returns the namespaces to list; undefined among them means all. */
   #namespaces({ namespace, boundaryId }: ListFilter): (string | undefined)[] {
     if (namespace !== undefined || boundaryId === undefined) return [namespace]
     const own = boundaryNamespace(boundaryId)
@@ -166,27 +166,27 @@ class KubeRecords implements Records {
     }
   }
 
-  /** The principals that the record means: former ones with their stored incarnation, new ones with the current one. */
+  /** Says which principals the record means: known ones keep their stored incarnation, new ones get the current one. */
   #principalsOf(kind: AnyKind, spec: object, namespace: string | undefined, before?: RecordOf<AnyKind>): object {
     const ids = principalsNamedBy(kind, spec)
     const find: PrincipalLookup = (resource, home, name) => this.#caches.get<KubeObject>(resource).get(home, name)
     const known = before === undefined ? {} : incarnationsNamedBy(before)
     const wanted = principalIncarnations(find, ids, namespace, known)
-    // Null takes it off a group whose last member left.
+    // Null removes the annotation from a group whose last member left.
     if (wanted === undefined && Object.keys(known).length === 0) return {}
     return { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null }
   }
 
-  /** Which life of a custom role the record means: the one of now. */
+  /** Says which incarnation of a custom role the record means: the current one. */
   #roleOf(spec: object): object {
     return 'roleDefinitionName' in spec ? roleLifeOf(this.peekAll(RoleDefinition), spec) : {}
   }
 
   /**
-   * Nothing is created in what is being deleted: it would go with it. Another replica may have accepted the deletion a
-   * moment ago, so the API server is asked.
+   * Refuses to create in an object that is being deleted, because the new object would be deleted with it. Another
+   * replica may have just accepted the deletion, so the API server is asked.
    *
-   * @throws PlatformError INVALID_STATE; NOT_FOUND without the resource that it is a part of
+   * @throws PlatformError INVALID_STATE; NOT_FOUND if the resource that it is a part of does not exist
    */
   async #refuseInLeaving(kind: AnyKind, ref: ObjectRef, spec: object): Promise<void> {
     const owners = [this.#homeOf(ref), wholeOf(kind, ref, spec)].filter((owner) => owner !== undefined)
@@ -197,7 +197,7 @@ class KubeRecords implements Records {
     await Promise.all(
       owners.map(async (owner) => {
         const now = await this.get(owner.kind, owner.ref, { fresh: true })
-        // Where a boundary or a group is gone, its namespace is too, and refuses by itself.
+        // If a boundary or a group is gone, so is its namespace, and the API server refuses by itself.
         if (now !== undefined) refuseWhileDeleting(now)
         else if (owner.kind.placement === 'group') throw notFound(subjectOf(owner.kind.kind, { metadata: owner.ref }))
       }),
@@ -205,8 +205,8 @@ class KubeRecords implements Records {
   }
 
   /**
-   * What it is a part of may have been deleted since it was looked at, by a deletion that saw no parts. Whatever comes
-   * first, the part or the deletion, one of the two sees the other.
+   * Removes a part whose whole was deleted since the check, by a deletion that saw no parts. Whichever comes first, the
+   * part or the deletion, one of the two sees the other.
    *
    * @throws PlatformError INVALID_STATE, NOT_FOUND
    */
@@ -220,7 +220,7 @@ class KubeRecords implements Records {
     refuseWhileDeleting(now)
   }
 
-  /** The boundary or the group whose namespace it is; undefined elsewhere. */
+  /** Returns the boundary or the group that owns the namespace; undefined for other namespaces. */
   #homeOf({ namespace }: ObjectRef): Owner | undefined {
     if (namespace === undefined) return undefined
     const boundaryId = boundaryOfNamespace(namespace)
@@ -288,8 +288,8 @@ class KubeRecords implements Records {
   }
 
   /**
-   * The object at a version that the caller saw. Only the API server knows one newer than the cache's; an earlier one
-   * is stale without asking.
+   * Returns the object at a version that the caller saw. A version newer than the cached one is looked up in the API
+   * server; an older one is stale without a call.
    *
    * @throws PlatformError CONFLICT
    */
@@ -312,15 +312,15 @@ class KubeRecords implements Records {
       if (known === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
       const current = await this.#matching(kind, ref, known, ifMatch)
       const { uid, resourceVersion, finalizers = [] } = current.metadata
-      // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
-      // Between its look at an object and its removal, the API server overlooks a finalizer that is put on, and no teardown
-      // would follow: what has none yet goes at the version that was seen.
+      // With If-Match the object must be unchanged; without it, any version of this incarnation may be deleted. The API
+      // server overlooks a finalizer that is added between its read and its deletion, and no teardown would run: so an
+      // object without the finalizer is deleted only at the version that was read.
       const isExact = ifMatch !== undefined || !finalizers.includes(FINALIZER)
       try {
         const left = await this.#client.remove(kind.resource, ref, { uid, ...(isExact && { resourceVersion }) })
         return { isGone: left === undefined }
       } catch (error) {
-        // The status or the spec was written: the newest version decides.
+        // Somebody wrote the object meanwhile: its newest version decides.
         if (!isExact || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
         known = await this.get(kind, ref, { fresh: true })
         if (ifMatch === undefined && known !== undefined && known.metadata.uid !== uid) throw error
@@ -342,7 +342,7 @@ function isNameOf(kind: AnyKind, name: string): boolean {
   return kind.name === 'resource' ? isResourceName(name) : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)
 }
 
-/** Both come from one request to create: the incarnation is random. */
+/** Whether both come from the same create request: the incarnation is random. */
 function isSameLife(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean {
   return stored.metadata.annotations?.[INCARNATION_ANNOTATION] === sent.metadata.annotations?.[INCARNATION_ANNOTATION]
 }

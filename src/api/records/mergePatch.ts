@@ -34,7 +34,7 @@ export function mergePatchBetween(from: unknown, to: unknown): unknown {
   return patch.size === 0 ? undefined : Object.fromEntries(patch)
 }
 
-/** Not what every object has: a tag may be called `constructor`. */
+/** Reads own members only: a tag may be called `constructor`. */
 function ownOf(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined
 }

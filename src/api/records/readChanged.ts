@@ -9,9 +9,9 @@ type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
 /**
- * A value with its defaults. What an earlier version took is not judged anew while it stays as it is stored.
+ * Returns a value with its defaults. What an earlier version accepted is not validated again while it stays as stored.
  *
- * @param previous what is stored; undefined for what is new
+ * @param previous what is stored; undefined for a new object
  * @param stored the schema of what is stored, which says by which key lists are merged
  * @throws PlatformError as `readModel`, for what has changed
  */
@@ -31,9 +31,8 @@ export function readChanged<Schema extends z.ZodType>(
 }
 
 /**
- * Whether a value that is refused at a path is there as it was stored. As the API server has it (KEP-4008), items of a list
- * are told apart by the key that it is merged by. Those of other lists are not: there, and where nothing was stored, what they are
- * a part of has to be the same.
+ * Whether the value at a refused path is as it was stored. As in the API server (KEP-4008), items of a list are matched
+ * by its merge key. In other lists, and if nothing was stored at the path, the value around it must be unchanged.
  */
 export function isKept(schema: z.ZodType, [name, ...rest]: Path, next: unknown, previous: unknown): boolean {
   const part = name === undefined ? undefined : partOf(unwrapped(schema), name, next, previous)
@@ -42,7 +41,7 @@ export function isKept(schema: z.ZodType, [name, ...rest]: Path, next: unknown, 
 
 type Part = { schema: z.ZodType; next: unknown; previous: unknown }
 
-/** The part of a value with what was stored in its place; undefined without either. */
+/** Returns the part of a value and what was stored in its place; undefined if either is missing. */
 function partOf(schema: z.ZodType, name: PropertyKey, next: unknown, previous: unknown): Part | undefined {
   const found = isRecord(next) && isRecord(previous) ? fieldOf(schema, String(name), next, previous) : undefined
   const part = Array.isArray(next) && Array.isArray(previous) ? itemOf(schema, Number(name), next, previous) : found
@@ -63,7 +62,7 @@ function itemOf(schema: z.ZodType, at: number, next: readonly unknown[], previou
   return { schema: schema.element as z.ZodType, next: next[at], previous: before }
 }
 
-/** What is missing, and the name of an entry, are judged with what they are a part of. */
+/** A missing field, or an invalid key of an entry, is compared together with the object that it belongs to. */
 function judgedAt({ code, input, path }: Issue): Path {
   const isOfWhole = code === 'invalid_key' || (code === 'invalid_type' && input === undefined)
   return isOfWhole ? path.slice(0, -1) : path

@@ -33,7 +33,7 @@ export type ReadOptions = {
 
 export type ListFilter = {
   namespace?: string | undefined
-  /** All objects of kinds in this boundary's own and its groups' namespaces. */
+  /** All objects in the namespaces of this boundary and of its groups. */
   boundaryId?: string | undefined
 }
 
@@ -41,11 +41,11 @@ export type CreateRequest<K extends AnyKind> = {
   namespace?: string | undefined
   name: string
   /**
-   * Checked against the schema and rules of the kind before any call; defaults are filled in. A function, beside `isSame`, is
-   * asked for it only where nothing of that name is there.
+   * Validated against the schema and rules of the kind before any call; defaults are filled in. A function, which needs
+   * `isSame`, is called only if no object has the name.
    */
   spec: object | (() => Promise<object>)
-  /** Takes what the checked spec needs, where nothing of that name is there. Says the incarnation if something names it already. */
+  /** Reserves what the validated spec needs, if no object has the name. Returns the incarnation if something names it. */
   reserve?: (spec: object) => Promise<string | undefined>
   caller: Caller
   annotations?: Record<string, string>
@@ -60,15 +60,15 @@ export type UpdateRequest<K extends AnyKind> = {
   /** The versions that the caller saw. */
   ifMatch?: readonly SeenVersion[] | undefined
   /**
-   * The next spec, from the current one; asked again with the newer one after a conflict. Return the current spec for
-   * no change; throw to refuse.
+   * Computes the next spec from the current object; called again with the newer object after a conflict. Return the
+   * current spec for no change; throw to refuse.
    */
   change: (current: RecordOf<K>) => object | Promise<object>
   /** Start from the API server's object instead of the cached one. */
   fresh?: boolean | undefined
   /**
-   * The change can be made by one caller alone. Where the answer to a write is lost, nobody can tell whose it was, so
-   * `change` is asked again with what is stored, and refuses.
+   * Only one caller may make the change. If the response to a write is lost, nobody can tell whose write it was, so
+   * `change` is called again with the stored object, and refuses.
    */
   isOnce?: boolean
 }
@@ -76,10 +76,10 @@ export type UpdateRequest<K extends AnyKind> = {
 export type RemoveRequest = { caller: Caller; ifMatch?: readonly SeenVersion[] | undefined }
 
 /**
- * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;
- * a cache miss asks the API server, since another replica may just have created the object. Every accepted write is one
- * call to the API server, a refused one none, except for two questions: whether an unknown object exists, and before a
- * creation whether what it would stand in is being deleted.
+ * Custom resources as the facade reads and writes them. Reads come from the watch caches, which hold own writes at
+ * once; a cache miss is looked up in the API server, since another replica may have just created the object. An
+ * accepted write is one call to the API server, a refused one none, except for two questions: whether an unknown object
+ * exists, and whether the boundary, group or resource of a new object is being deleted.
  */
 export interface Records {
   /** From the cache only, without waiting: for names, plans and other details of a request. */
@@ -91,10 +91,10 @@ export interface Records {
   /** Changes with every change of what `peekAll` returns, so that derived values can be kept. */
   revision(kind: AnyKind, filter?: Pick<ListFilter, 'namespace'>): number
   /**
-   * `isNew` is false if the very same object was there already.
+   * `isNew` is false if an identical object existed already.
    *
    * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name, or its boundary, group or
-   *   resource, is being deleted; NOT_FOUND without that resource; BAD_REQUEST and the codes of the kind's rules
+   *   resource,   is being deleted; NOT_FOUND without that resource; BAD_REQUEST and the codes of the kind's rules
    */
   create<K extends AnyKind>(kind: K, request: CreateRequest<K>): Promise<{ object: RecordOf<K>; isNew: boolean }>
   /** @throws PlatformError NOT_FOUND, CONFLICT (stale If-Match), BAD_REQUEST and the codes of the kind's rules */

@@ -4,7 +4,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { putSecret, type SecretOwner } from '../../kube/putSecret.ts'
 
-/** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
+/** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never cached. */
 export interface SecretReader {
   /**
    * The base64 `data`; undefined if there is none, or the facade has no access to its namespace yet.

@@ -5,8 +5,8 @@ import { hiddenTexts } from '../../crds/hiddenTexts.ts'
 import { isKept, readChanged } from './readChanged.ts'
 
 /**
- * The spec with its defaults, held against the schema and the rules of its kind, so that a refused write makes no call
- * and says the same as the API server would.
+ * Returns the spec with its defaults, validated against the schema and the rules of its kind, so that a refused write
+ * makes no call and is refused in the same words as by the API server.
  *
  * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
  */
@@ -23,12 +23,12 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
     : refusedByRule(kind, first, next)
 }
 
-/** The spec with its defaults and its dates in UTC. @throws PlatformError BAD_REQUEST for what has changed and is not taken */
+/** Returns the spec with its defaults and dates in UTC. @throws PlatformError BAD_REQUEST for invalid changed values */
 export function readSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
   return datesInUtc(kind.spec)(readChanged(kind.spec, withoutAbsent(spec), previous), previous) as object
 }
 
-/** Null is absence at any depth, as the API server has it. */
+/** Removes null at any depth: as in the API server, it means absence. */
 export function withoutAbsent(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutAbsent)
   if (typeof value !== 'object' || value === null) return value

@@ -11,10 +11,10 @@ type Ref = { namespace: string; name: string }
 type Decision<Answer> = { readonly answer: Answer; readonly status?: object | undefined }
 
 /**
- * Writes the status of objects over exactly what was read, so that nothing is lost that another replica wrote meanwhile.
- * Within this process, writes to one object take turns: only other writers are in the way.
+ * Writes the status of objects with optimistic locking, so that no write of another replica is lost. Writes of this
+ * process to one object take turns, so that only other writers cause conflicts.
  *
- * @param refusals for an object that is gone, and the sentence for one that too many write at once
+ * @param refusals the error for an object that is gone, and the sentence for one with too many writers at once
  */
 export function createStatusWriter<Stored extends KubeObject>(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
@@ -39,7 +39,7 @@ export function createStatusWriter<Stored extends KubeObject>(
     }
     throw new PlatformError('SERVICE_UNAVAILABLE', refusals.busy, { retryAfterSeconds: 5 })
   }
-  /** @param decide what is answered, and the status to be written; none if it is right */
+  /** @param decide returns the answer, and the status to write unless it is right already */
   return <Answer>(ref: Ref, decide: (stored: Stored) => Decision<Answer>): Promise<Answer> =>
     turns.take(`${ref.namespace}/${ref.name}`, () => write(ref, decide))
 }

@@ -3,10 +3,10 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { holderOf } from '../../crds/parts.ts'
 
-/** Of what a new object is a part, so that it goes with it. */
+/** The object that a new object belongs to and is deleted with. */
 export type Owner = { kind: AnyKind; ref: ObjectRef }
 
-/** The resource that holds the object, such as the account of a bucket; undefined for one that stands alone. */
+/** Returns the resource that a part belongs to, such as the account of a bucket; undefined if it is not a part. */
 export function wholeOf(part: AnyKind, { namespace, name }: ObjectRef, spec: object): Owner | undefined {
   const fields = spec as Readonly<Record<string, unknown>>
   const collection = part.partOf?.collection ?? fields.ownerCollection

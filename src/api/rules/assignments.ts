@@ -21,7 +21,7 @@ export type NewAssignment = {
 }
 
 /**
- * The rules for assigning a role, for REST and kubectl alike; the first one broken is the answer.
+ * Checks the rules for assigning a role, for REST and kubectl alike; the first broken rule decides.
  *
  * @throws PlatformError unknown_role, forbidden, BAD_REQUEST, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER
  */
@@ -56,7 +56,7 @@ export function alreadyMember(principalId: string, role: string, scope: string):
   return new PlatformError('already_member', message, { principalId, roleDefinitionName: role, scope })
 }
 
-/** What REST asks for before a role is given at a scope; of resources in a group, what a deployment asks for in its group. */
+/** The permission that assigning a role requires, by the level of its scope; for resources the one of their group. */
 const GRANT_ACTIONS = {
   root: 'rbac/members/admin',
   boundary: 'boundaries/members/manage',
@@ -65,8 +65,9 @@ const GRANT_ACTIONS = {
 } as const
 
 /**
- * Why nobody may be given the role at the scope; undefined if it may be assigned. The API server asks this with the
- * virtual verb `grant`, before the principal is known: a Platform Owner's grant to themselves is refused later.
+ * Returns why the caller may give the role to nobody at the scope; undefined if it may be assigned. The API server asks
+ * this as the virtual verb `grant`, before the principal is known: a Platform Owner's grant to themselves is refused
+ * later.
  */
 export function whyNotGiven(
   services: Services,

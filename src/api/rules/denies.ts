@@ -31,7 +31,7 @@ export function denyIdOf({ metadata }: DenyRecord): string {
   return objectId(DenyAssignment.resource, metadata)
 }
 
-/** Whom a deny reaches, groups included. */
+/** Whether a deny applies to a principal, directly or through groups. */
 export function reaches(
   services: Services,
   boundaryId: string,
@@ -75,8 +75,8 @@ function checkBody(body: WantedDeny, now: number): void {
 }
 
 /**
- * A deny on a group holds its members, and one that spares a group holds whoever is not in it: nobody gets rid of one by
- * joining or leaving.
+ * Refuses a change by which the caller would escape a deny. A deny on a group applies to its members, and a deny that
+ * excludes a group applies to everybody else, so joining or leaving could shed it.
  *
  * @param after the memberships once the change is made
  * @throws PlatformError forbidden
@@ -100,7 +100,7 @@ export function refuseSheddingDenies(
 }
 
 /**
- * Nobody may remove a deny that applies to themselves. None of a boundary applies to Owners of the platform.
+ * Refuses to remove a deny that applies to the caller. Denies of a boundary never apply to Owners of the platform.
  *
  * @throws PlatformError forbidden
  */
@@ -117,7 +117,7 @@ export async function refuseOwnDeny(
 }
 
 /**
- * The rules of a deny but for the lock-out. Returns its scope and the type of the principal that it names.
+ * Checks the rules of a deny, except for the lockout. Returns its scope and the type of the principal that it names.
  *
  * @throws PlatformError BAD_REQUEST, principal_not_found
  */

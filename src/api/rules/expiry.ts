@@ -1,8 +1,8 @@
 import { refusedFields } from '../../core/errors.ts'
 
 /**
- * What is asked for until a time must still have some of it before it. The parts are dates that their schema has read;
- * null and undefined mean without an end.
+ * Refuses an end that is not in the future. A schema has already validated the value as a date; null and undefined mean
+ * no end.
  *
  * @param now milliseconds since the epoch
  * @throws PlatformError BAD_REQUEST

@@ -16,9 +16,9 @@ const identities = derivedFrom(ManagedIdentity, (all) => new Set(all.map(princip
 
 type Denial = Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds' | 'expiresAt'>
 
-/** What changes; all else stays. */
+/** A planned change; what is absent stays as it is. */
 type Change = {
-  /** Ids of the assignments that go. */
+  /** Ids of the assignments that are removed. */
   removed?: ReadonlySet<string> | undefined
   /** The memberships once the change is made. */
   groups?: Memberships | undefined
@@ -27,11 +27,12 @@ type Change = {
 }
 
 /**
- * An Owner governs a scope while no deny applies to them: under one, whatever it takes away, they can give nobody their
- * role, and they cannot remove it. The identity of a resource, which goes with that, does not govern. Where Owners go,
- * others must govern; and as long as somebody governs, no deny may come to apply to all who do.
+ * Refuses a change that leaves a scope without an Owner who governs it. An Owner governs while no deny applies to them:
+ * under a deny, whatever it takes away, they can neither give their role to others nor remove the deny. The identity of
+ * a resource is deleted with it, and does not govern. If Owners leave, others must govern; and while somebody governs,
+ * no deny may come to apply to all who do.
  *
- * @throws PlatformError of the code; lockout where memberships bring those who stay under a deny
+ * @throws PlatformError of the code; lockout if memberships put those who stay under a deny
  */
 export async function refuseUngoverned(
   services: Services,
@@ -55,9 +56,10 @@ function withoutOwner(scope: Scope): string {
 }
 
 /**
- * A deny spares somebody who governs. And no boundary can deny Owners of the platform: one that names them is refused.
+ * Refuses a deny that applies to everybody who governs, or that names an Owner of the platform, to whom no boundary can
+ * deny anything.
  *
- * @param replaced the name of the deny that it was before
+ * @param replaced the name of the deny that this one replaces
  * @throws PlatformError lockout
  */
 export async function refuseLockout(
@@ -78,7 +80,7 @@ function lockout(boundaryId: string, deny: string, remedy: string): PlatformErro
   return new PlatformError('lockout', message, { boundaryId })
 }
 
-/** The roles of the Owners who go; when those who stay govern now, and when once the change is made. */
+/** Returns the tenures of the Owners who leave, and when those who stay govern: now, and after the change. */
 async function tenuresOf(services: Services, scope: Scope, { removed = new Set(), groups, denies }: Change) {
   const now = services.clock.now()
   const owners = await ownersAt(services, scope)
@@ -94,7 +96,7 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
   const staying = owners
     .filter(({ id }) => !removed.has(id))
     .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
-    // The identity of a resource goes with it, and who deletes that is asked nothing about Owners.
+    // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
     .filter(({ id }) => !identities(services.records).has(id))
   const heldUntil = holding(services, scope, now, {})
   const heldAfter = holding(services, scope, now, { groups, denies })
@@ -106,11 +108,11 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
 }
 
 /**
- * Until when denies name somebody: now if none does. Also Owners of the platform, to whom those of a boundary do not apply: nobody
- * asks a boundary when they cease to be that.
+ * Returns until when denies name a principal: `now` if none does. Owners of the platform count too, although denies of
+ * a boundary do not apply to them: no boundary is checked again when they cease to be Owners.
  */
 function holding(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
-  // No tenant writes denies at the root, and nobody removes them by a role: there only the right to give roles counts.
+  // Tenants write no denies at the root, and no role can remove them: there, only the right to give roles counts.
   const right = scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write'
   const isHeldAtRoot = (id: string) => services.access.explain(id, right, '/').reason === 'DeniedByAssignment'
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
@@ -141,7 +143,7 @@ async function refuseReachingRootOwner(services: Services, boundaryId: string, b
 }
 
 /**
- * A new member of a group comes under its denies, but Owners of the platform under none.
+ * Refuses memberships that put an Owner of the platform under a deny on a group: denies never apply to them.
  *
  * @param after the memberships once the change is made
  * @throws PlatformError lockout

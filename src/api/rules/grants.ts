@@ -21,7 +21,7 @@ import type { RecordOf } from '../records/records.ts'
 
 export const OWNER = 'Owner'
 const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, PrincipalGroup]
-/** The caller, whichever way they came: rules look at nothing else. */
+/** The caller, through REST or kubectl: rules need nothing but the id. */
 export type Granter = Pick<Caller, 'principalId'>
 export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 
@@ -40,7 +40,7 @@ export function knownRole(records: Services['records'], name: string): Role | un
   return custom === undefined ? undefined : { ...custom.spec, name: custom.metadata.name }
 }
 
-/** The groups that count in a boundary: its own and the platform's; of equal ids the members of both. */
+/** Returns the groups that count in a boundary: its own and the platform's. Groups with the same id are merged. */
 export function groupsIn(services: Services, boundaryId: string | undefined): Memberships {
   const { records } = services
   const find = principalLookup(services)
@@ -49,7 +49,7 @@ export function groupsIn(services: Services, boundaryId: string | undefined): Me
   for (const namespace of homes) {
     for (const group of records.peekAll(PrincipalGroup, { namespace })) {
       const { metadata, spec } = group
-      // Whoever was made anew under the id of a member is none.
+      // A principal that was recreated under the id of a member is not a member.
       const present = spec.memberIds.filter((id) => meansPresent(find, group, id))
       groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...present])
     }
@@ -102,7 +102,7 @@ export function exceedingRefused(
   return new PlatformError(code, message, { actions, roleDefinitionName: displayName, scope })
 }
 
-/** The life of the object at the scope, which a grant names so that it does not cover a later object of that name. */
+/** Returns the incarnation of the object at the scope: a grant names it, and so does not cover a later object there. */
 export function incarnationAt({ records }: Services, scope: Scope): string | undefined {
   return objectAt(records, scope)?.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
@@ -113,7 +113,7 @@ export function objectAt(records: Services['records'], scope: Scope): RecordOf<A
   return target === undefined || kind === undefined ? undefined : records.peek(kind, target)
 }
 
-/** Whether an assignment grants anything now, by its place, its end and the life of its scope. */
+/** Whether an assignment grants anything now, by its namespace, its end, and the incarnations that it names. */
 export function isInForce(services: Services, assignment: AssignmentRecord): boolean {
   const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
@@ -172,11 +172,11 @@ export async function writeAssignment(
   const find = principalLookup(services)
   const parts = ['grant', principalId, role.displayName, scope, scopeIncarnation ?? '']
   const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
-  // An assignment to a former holder of the id, or of an earlier role of the name, keeps its name.
+  // An assignment to a former holder of the id, or of a former role of that name, still occupies the derived name.
   const roles = services.records.peekAll(RoleDefinition)
   const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
   const isOfAnotherRole = known !== undefined && !meansPresentRole(roles, known)
-  // One that has run out is there until the controllers have removed it.
+  // An expired assignment exists until the controllers have removed it.
   const isPast = known !== undefined && isOver(known.spec.expiresAt, services.clock)
   const life = [
     ...(isPast ? [known.metadata.uid ?? ''] : []),
@@ -197,7 +197,7 @@ export async function writeAssignment(
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
 }
 
-/** What somebody else took away meanwhile, as the controllers do when its time is over, is no less gone. */
+/** Removes assignments. One that is already gone, because a controller removed it after its end, is no error. */
 export async function removeAssignments(
   { records }: Services,
   caller: Caller,

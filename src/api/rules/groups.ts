@@ -33,8 +33,9 @@ export function refuseTakenName(
 }
 
 /**
- * A new member of a group gains every role of it and of the groups around it. Also for a new group: roles may
- * have been assigned to its id before, or be left over from an earlier group.
+ * Refuses new members of a group who would gain roles that the caller may not give: those of the group and of the
+ * groups around it. This concerns a new group too: roles may have been assigned to its id before, or be left over from
+ * an earlier group.
  *
  * @param groups the memberships once the change is made
  * @throws PlatformError of the code
@@ -50,7 +51,8 @@ export function refuseWidening(
 }
 
 /**
- * Whoever decides who comes into a group gives what the group holds, wherever it counts: one of the platform in every boundary.
+ * Refuses callers who may not give all roles of a group, because deciding who joins a group gives its roles away. Roles
+ * of a platform group count in every boundary.
  *
  * @throws PlatformError forbidden
  */
@@ -67,7 +69,7 @@ export function refuseGivingGroup(services: Services, caller: Granter, { metadat
 
 type Gaining = { id: string; gainers: readonly string[]; groups: Memberships }
 
-/** Every role of the group and of the groups around it. @param boundaryId undefined for those given at the root */
+/** Checks every role of the group and of the groups around it. @param boundaryId undefined for roles at the root */
 function refuseRolesOf(
   services: Services,
   caller: Granter,

@@ -8,7 +8,7 @@ import { namedRecord } from '../http/named.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
-/** As it is asked for: what matches no role exactly is an unknown role, with spaces around it too. */
+/** Not normalized: a name that matches no role exactly, for example with spaces around it, is an unknown role. */
 export const RoleName = z.string().max(128).describe('The display name of the role, matched exactly')
 
 export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const

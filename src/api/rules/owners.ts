@@ -8,15 +8,15 @@ import { everyoneIn, type Memberships } from '../../iam/groups.ts'
 import type { Services } from '../http/context.ts'
 import { assignmentIdOf, groupsIn, isInForce, OWNER, principalLookup } from './grants.ts'
 
-/** An assignment of the role that keeps a scope governable; `until` is infinite if it does not end. */
+/** An assignment of the Owner role; `until` is infinite if it does not end. */
 export type OwnerAssignment = { readonly id: string; readonly principalId: string; readonly until: number }
 
-/** The Owner assignments at a scope itself; of a boundary also its first owner while no assignment says so yet. */
+/** Returns the Owner assignments at exactly this scope; for a boundary also its initial owner until it has one. */
 export async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignment[]> {
   const isBoundary = scope.level === 'boundary'
   const namespace = isBoundary ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
   const text = isBoundary ? formatScope(scope) : '/'
-  // From the API server: what another replica has just accepted must count.
+  // From the API server, because what another replica has just accepted must count.
   const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
   const owners = all
     .filter(({ spec }) => spec.roleDefinitionName === OWNER && spec.scope === text)

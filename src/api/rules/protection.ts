@@ -39,8 +39,9 @@ export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
 }
 
 /**
- * What keeps a group from being deleted, as `<collection>/<name>`: resources, and volumes of earlier ones. What the
- * caches name is asked of the API server before anybody is refused for it: its protection may just have been taken off.
+ * Returns what keeps a group from being deleted, as `<collection>/<name>`: resources, and retained volumes of former
+ * ones. What the caches name is read from the API server before it leads to a refusal, because its protection may have
+ * just been removed.
  */
 export async function whatHolds(
   services: Services,

@@ -11,13 +11,13 @@ type RequestRecord = RecordOf<typeof JitRequest>
 type Wanted = Pick<JitRequest['spec'], 'principalId' | 'roleDefinitionName' | 'scope'>
 
 /**
- * Requests of one person in a boundary, with those that ended within a day. Whoever may only read can make them, and there is room in the
- * boundary for so many objects only: it is not for readers to keep its Owners from assignments.
+ * The most requests of one person in a boundary, including those that ended within a day. Readers may create requests,
+ * and a boundary holds a limited number of objects: readers must not keep its Owners from creating assignments.
  */
 export const REQUESTS_MAX = 200
 
 /**
- * Whether one may ask for a role beside what one has asked for, by REST and kubectl.
+ * Refuses a duplicate request for a role, and one too many, for REST and kubectl alike.
  *
  * @param requests of the boundary
  * @throws PlatformError duplicate_pending, QUOTA_EXCEEDED
@@ -32,8 +32,8 @@ export function refuseRequest(services: Services, requests: readonly RequestReco
 }
 
 /**
- * Nobody asks for a role for which they wait, or which they hold for a while. What was asked for about an earlier object at
- * the scope is no such request.
+ * Refuses a request for a role that the person has requested already, or holds temporarily. A request about an earlier
+ * object at the scope does not count.
  */
 function refuseSecond(services: Services, own: readonly RequestRecord[], wanted: Wanted): void {
   const scope = parseScope(wanted.scope)
@@ -42,7 +42,7 @@ function refuseSecond(services: Services, own: readonly RequestRecord[], wanted:
     (request) =>
       request.spec.roleDefinitionName === wanted.roleDefinitionName &&
       request.spec.scope === wanted.scope &&
-      // One that kubectl made a moment ago says nothing of a life yet.
+      // A request that kubectl has just created names no incarnation yet.
       (scopeIncarnationOf(request) ?? life) === life &&
       ['Pending', 'Active'].includes(jitState(request, services.clock.now())),
   )

@@ -3,8 +3,8 @@ import type { Services } from '../http/context.ts'
 import { oneAtATime, tenantTurn } from './turns.ts'
 
 /**
- * Puts somebody or something into a tenant, in turn with the removal of the tenant, which must not find it empty a moment
- * before. Undefined if the tenant is not there any more.
+ * Runs work that adds to a tenant, in turn with the removal of the tenant: otherwise the removal could find the tenant
+ * empty a moment before. Returns undefined if the tenant no longer exists.
  */
 export function inTenant<Result>(
   { records }: Pick<Services, 'records'>,

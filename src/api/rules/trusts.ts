@@ -12,7 +12,7 @@ export type TrustRecord = RecordOf<typeof BoundaryTrust>
 export type WantedTrust = {
   /** The boundary that grants. */
   boundaryId: string
-  /** The boundary whose people get them. */
+  /** The boundary whose people get the actions. */
   trustedBoundaryId: string
   actions: string[]
   expiresAt?: string | null | undefined

@@ -11,36 +11,37 @@ import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import type { ListFilter } from '../records/records.ts'
 
-/** Kinds and where they are read: everywhere if no place is named. */
+/** A kind and where it is read: everywhere if no place is named. */
 type Seen = { readonly kind: AnyKind } & Pick<ListFilter, 'namespace' | 'boundaryId'>
-/** A change that must not cross others of the same key, and what it decides by. */
+/** A lock: changes with the same key run one at a time. `sees` lists what the change decides by. */
 export type Turn = { readonly key: string; readonly sees: readonly Seen[] }
 
 const ACCESS = [RoleAssignment, DenyAssignment, PrincipalGroup]
 const here = new Turns()
 
-/** Who holds what at the platform. */
+/** For changes to who holds what at the platform. */
 export const ROOT_TURN: Turn = {
   key: '/',
   sees: ACCESS.map((kind) => ({ kind, namespace: SYSTEM_NAMESPACE })),
 }
 
-/** Who holds what in a boundary. */
+/** For changes to who holds what in a boundary. */
 export function boundaryTurn(boundaryId: string): Turn {
   const namespace = boundaryNamespace(boundaryId)
   const inside = ACCESS.map((kind) => ({ kind, namespace }))
   return { key: boundaryScope(boundaryId), sees: [...inside, ...ROOT_TURN.sees] }
 }
 
-/** What belongs to a tenant, and whether it is there. Taken inside that of a boundary, never around it. */
+/** For changes to a tenant and to what belongs to it. Take it inside the turn of a boundary, never around it. */
 export function tenantTurn(tenantId: string, sees: Turn['sees'] = []): Turn {
   return { key: `tenant ${tenantId}`, sees }
 }
 
 /**
- * Runs one change of a key at a time, over all replicas, once the caches have what other replicas wrote before.
+ * Runs the changes of a key one at a time over all replicas, each once the caches hold what other replicas wrote
+ * before.
  *
- * @throws PlatformError SERVICE_UNAVAILABLE if others are busy with it for too long, or the caches stay behind
+ * @throws PlatformError SERVICE_UNAVAILABLE if others hold the turn for too long, or the caches stay behind
  */
 export function oneAtATime<Result>(
   { records }: Pick<Services, 'records'>,
@@ -52,7 +53,7 @@ export function oneAtATime<Result>(
     await untilCaughtUp(records, sees)
     return change()
   }
-  // What was waited here counts too: the review of a removal by kubectl may keep the turn for as long as that.
+  // The wait in this process counts too: the review of a removal by kubectl may hold the turn for all of the patience.
   return oneAtATimeHere(key, () => records.exclusively(key, inTurn, { patience: giveUp - performance.now() }))
 }
 

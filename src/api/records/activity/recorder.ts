@@ -4,13 +4,13 @@ import { messageOf } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { recentlyUsed } from '../../../core/recentlyUsed.ts'
 
-/** Milliseconds that entries are gathered: many of one resource cost one write. */
+/** Milliseconds for which entries are gathered: many of one resource cost one write. */
 const GATHERED = 1_000
 const AGAIN = 5_000
 const WAITING_MAX = 20_000
-/** Resources that are written at once. */
+/** How many resources are written concurrently. */
 const AT_ONCE = 4
-/** Refusals of one caller at one resource in an hour: others must not push out what was really done. */
+/** Recorded refusals per caller, resource and hour: refusals must not push out what was really done. */
 const REFUSALS_MAX = 100
 const HOUR = 3_600_000
 
@@ -20,10 +20,10 @@ type Unwritten = { readonly group: readonly Told[]; readonly error: unknown }
 export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
-/** Hands entries on to the store, those of requests a moment later: nobody waits for them. */
+/** Passes entries on to the store; those of requests a moment later, so that no request waits. */
 export class ActivityRecorder {
   readonly #options: RecorderOptions
-  /** What this process tells itself, so that the same from elsewhere is no news; false until it is kept. */
+  /** Ids of entries that this process recorded itself, so that the audit log does not repeat them; true if stored. */
   readonly #own = recentlyUsed<string, boolean>(WAITING_MAX)
   readonly #refusals = recentlyUsed<string, number>(20_000, HOUR)
   #waiting: Told[] = []
@@ -34,7 +34,7 @@ export class ActivityRecorder {
     this.#options = options
   }
 
-  /** Without waiting. What a crash takes with it, the audit log of the API server tells, unless it was a refusal. */
+  /** Does not wait. Entries lost in a crash are restored from the audit log of the API server, except refusals. */
   note(told: Told): void {
     if (this.#isTooMuch(told)) return
     if (this.#waiting.length >= WAITING_MAX) {
@@ -49,23 +49,23 @@ export class ActivityRecorder {
     this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), GATHERED)
   }
 
-  /** Returns once all are kept, those too that this process tells itself: it may end at any moment. @throws if they could not be */
+  /** Returns once all are stored, also those that this process holds itself: it may end at any time. @throws if not */
   async write(all: readonly Told[]): Promise<void> {
     const isUnwritten = ({ sighting }: Told) => this.#own.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
-    // One that can never be written must not keep the others from being kept.
+    // An entry that can never be written must not block the others.
     const news = all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told))
     const [failed] = await this.#append(news)
     if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
     if (failed !== undefined) throw failed.error
   }
 
-  /** Resource by resource, some at once. @returns what could not be written */
+  /** Appends the entries by resource, a few resources concurrently. @returns what could not be written */
   async #append(all: readonly Told[]): Promise<Unwritten[]> {
     const groups = Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()
     const failed: Unwritten[] = []
     const work = async () => {
-      // All work on one iterator, which gives each group to one of them.
+      // The workers share one iterator, which gives each group to one of them.
       for (const group of groups) {
         const [{ resource }] = group as [Told]
         const sightings = group.map(({ sighting }) => sighting)
@@ -76,7 +76,7 @@ export class ActivityRecorder {
     return failed
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting entries once more and ends. */
   async stop(): Promise<void> {
     this.#timer?.cancel()
     await this.#writing
@@ -84,7 +84,7 @@ export class ActivityRecorder {
   }
 
   #flush(isRepeated = true): Promise<void> {
-    // One after the other: what is being written when it is asked for is written when it returns.
+    // Flushes run one after another, so that the promise also covers a write in progress.
     this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#once(isRepeated))
     return this.#writing
   }

@@ -9,10 +9,10 @@ import { ResourceGroup } from '../../../crds/resourcegroups.ts'
 import { boundaryScope, groupScope, resourceScope } from '../../callers/visibility.ts'
 import type { Records } from '../records.ts'
 
-/** What resources are in has a record too, which is that of a resource of its own name. */
+/** Boundaries and groups have a record as well, like a resource of their own name. */
 const PLACES: readonly AnyKind[] = [Boundary, ResourceGroup]
 
-/** Kinds whose objects have a record of their own; what belongs to one of them stands in its record. */
+/** Kinds whose objects have a record of their own; their parts appear in that record. */
 const BY_SEGMENT: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.filter(
     (kind) =>
@@ -24,23 +24,23 @@ export function kindOfSegment(segment: string): AnyKind | undefined {
   return BY_SEGMENT.get(segment)
 }
 
-/** Whether writes of such objects are told of: in a record of their own, or in that of what they belong to. */
+/** Whether writes to such objects are recorded: in a record of their own, or in that of the object they belong to. */
 export function isTold(kind: AnyKind): boolean {
   return kind.placement === 'group' || PLACES.includes(kind)
 }
 
-/** Whether the audit log tells of such objects without their content: parts whose names say of what they are parts. */
+/** Whether the audit log can leave out the content of such objects: parts whose name says what they belong to. */
 export function isToldWithoutContent(kind: AnyKind): boolean {
   return isTold(kind) && kind.partOf !== undefined && 'nameOf' in kind.partOf
 }
 
-/** Where something stands, as far as its namespace tells. */
+/** The location of an object, as far as its namespace tells. */
 type Place = { readonly boundaryId: string; readonly resourceGroup?: string | null }
 
 /**
- * The record of what is named so in a collection.
+ * Returns the path of the record of a named object.
  *
- * @param place undefined for what stands in no namespace
+ * @param place undefined for objects without a namespace
  */
 export function recordOf(collection: string, place: Place | undefined, name: string): ResourcePath | undefined {
   const own = { resourceType: collection, resourceName: name }
@@ -61,7 +61,7 @@ export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath):
   return presentOf(records, resource) !== undefined
 }
 
-/** What has the record now; undefined if it is gone. */
+/** Returns the object that the record is about; undefined if it is gone. */
 export function presentOf(
   records: Pick<Records, 'peek'>,
   resource: ResourcePath,
@@ -81,7 +81,7 @@ function namespaceOf({ placement }: AnyKind, { boundaryId, resourceGroup }: Reso
   }
 }
 
-/** How a resource is after a write; undefined if the object does not tell. */
+/** Returns the state of a resource after a write; undefined if the object is incomplete. */
 export function afterOf(object: unknown, isNew: boolean): After | undefined {
   const { metadata, spec } = (object ?? {}) as Partial<KubeObject> & { spec?: object }
   if (metadata?.uid === undefined || metadata.generation === undefined || spec === undefined) return undefined
@@ -95,10 +95,10 @@ function labellingOf({ labels = {}, annotations = {} }: KubeObject['metadata']):
   return own.length === 0 ? '' : sha256(JSON.stringify(own.sort())).slice(0, 16)
 }
 
-/** Of the refusals, those that say something of the resource; others are of the request alone. */
+/** Refusals that concern the resource; others concern the request only. */
 const REFUSALS: readonly number[] = [403, 409, 422]
 
-/** Undefined for what nobody need know: a body that could not be read, a name that is not there. */
+/** Undefined for what is not recorded, such as an unreadable body or an unknown name. */
 export function outcomeOf(status: number): 'Succeeded' | 'Refused' | 'Failed' | undefined {
   if (status < 100) return undefined
   if (status < 400) return 'Succeeded'
