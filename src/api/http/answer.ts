@@ -4,8 +4,8 @@ import { datesInUtc } from '../../crds/dates.ts'
 import type { ListEntry } from './streams/listState.ts'
 
 /**
- * What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `bytes` are kept encoded; `stream`
- * goes out as it comes.
+ * What a handler answers. `body` becomes JSON; `parts` is JSON already, in pieces; `bytes` are sent as they are;
+ * `stream` is passed on as it comes.
  */
 export type Answer<Body = unknown> = {
   readonly status: number
@@ -13,12 +13,12 @@ export type Answer<Body = unknown> = {
   readonly body?: Body
   readonly parts?: readonly string[]
   readonly bytes?: Uint8Array
-  /** Of a list: its records one by one. */
+  /** The records of a list, one by one. */
   readonly entries?: () => readonly ListEntry[]
   readonly stream?: Readable
-  /** Of a stream: how many bytes are in memory until it is read, where that is more than one piece. */
+  /** For a stream: how many bytes are in memory until it is read, if that is more than one chunk. */
   readonly held?: number
-  /** Of a stream: the headers go out at once, because its first byte may be long in coming. */
+  /** For a stream: the headers are sent at once, because its first byte may take long. */
   readonly isOpenEnded?: boolean
 }
 
@@ -51,7 +51,7 @@ export function acceptedEmpty(): Answer<never> {
   return { status: 202 }
 }
 
-/** Answers show dates in UTC; kubectl may have stored one with an offset. */
+/** Shows the dates of an answer in UTC; kubectl may have stored one with an offset. */
 export function withDatesInUtc(answer: Answer, reply: z.ZodType | undefined): Answer {
   if (reply === undefined || answer.body === undefined) return answer
   const body = datesInUtc(reply)(answer.body)

@@ -2,7 +2,7 @@ import { invalidName, notFound, type PlatformError } from '../../core/errors.ts'
 import { placesOf } from '../callers/scopes.ts'
 import type { Route } from './route.ts'
 
-/** A name that no object can have: 400 on creation, else 404. */
+/** The refusal of a name that no object can have: 400 on creation, otherwise 404. */
 export function badName(
   route: Route,
   part: 'boundary' | 'resourceGroup' | 'resource',
@@ -24,7 +24,7 @@ export function badName(
   return invalidName(part === 'resource' ? name : group)
 }
 
-/** As the caller wrote it, where that is text that can be shown. */
+/** Returns the segment as the caller wrote it, if that is text that can be shown. */
 function decoded(segment: string): string {
   try {
     const text = decodeURIComponent(segment)

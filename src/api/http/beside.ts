@@ -8,10 +8,10 @@ declare module './context.ts' {
 }
 
 /**
- * Runs work outside the thread that answers everybody.
+ * Runs work on a worker thread, and turns its refusals into errors for the caller.
  *
  * @param what for people, in the plural, such as "batches"
- * @param overdue the result of work that took too long: repeating it would take too long again
+ * @param overdue returns the result for work that took too long: a retry would take too long again
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
  */
 export async function beside<Result>(what: string, run: () => Promise<Result>, overdue: () => Result): Promise<Result> {

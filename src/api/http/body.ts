@@ -5,16 +5,16 @@ import { PlatformError } from '../../core/errors.ts'
 import { hasBody } from '../../core/framing.ts'
 import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
 
-/** Among the media types of a route: its body may be of any. */
+/** Among the media types of a route, this one allows any type. */
 export const ANY_TYPE = '*/*'
 export const JSON_LIMIT_BYTES = 1_048_576
-/** The time for a JSON body: one byte every ten seconds would hold the connection for ever. */
+/** How long a JSON body may take: one byte every ten seconds would hold the connection forever. */
 const BODY_MILLISECONDS = 20_000
-/** Longer ones take milliseconds to parse, and are read beside the thread that answers everybody. */
+/** Larger bodies take milliseconds to parse, and are parsed on a worker thread. */
 const LARGE_BYTES = 65_536
 /**
- * Bodies up to so many times the limit are read to their end, and dropped, before they are refused: many clients send
- * all of a body before they read the answer, and would see a closed connection instead.
+ * Bodies of up to this many times the limit are read to the end and dropped before they are refused: many clients read
+ * the response only after sending the whole body, and would see a closed connection instead.
  */
 const DROPPED_FACTOR = 8
 
@@ -22,7 +22,7 @@ export type BodyRules = {
   mediaTypes: readonly string[]
   limitBytes: number
   isOptional: boolean
-  /** Called for bytes of the body before they are read, or as they come; throws if the caller has exceeded the limit. */
+  /** Called with bytes of the body before they are read, or as they arrive; throws if the caller is over a limit. */
   spend?: (bytes: number) => void
   readLarge: (bytes: Uint8Array) => Promise<ReadJson>
 }
@@ -31,12 +31,12 @@ function refuse(message: string): PlatformError {
   return new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
 }
 
-/** Whether the client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization. */
+/** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1), which is sent only after authorization. */
 export function awaitsLeave({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }
 
-/** The media type without its parameters, in lower case. */
+/** Returns the media type in lower case without its parameters, and the charset. */
 function mediaTypeOf(header: string): { type: string; charset: string | undefined } {
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((part) => part.startsWith('charset='))?.slice('charset='.length)
@@ -58,8 +58,8 @@ export function refuseEncoding({ headers: { 'content-encoding': encoding } }: In
 }
 
 /**
- * Reads a JSON body. What is far too large is refused unread; Content-Length is believed
- * only if it announces that.
+ * Reads a JSON body. A body that announces to be far too large is refused unread; otherwise Content-Length is not
+ * trusted.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
  */
@@ -77,7 +77,7 @@ export async function readJsonBody(
   const announced = Number(request.headers['content-length'] ?? 0)
   const isWaiting = awaitsLeave(request)
   if (announced > (isWaiting ? 1 : DROPPED_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
-  // Reading only to refuse would still cost everybody else: the memory of such bodies has to be collected.
+  // Spend before reading: reading a body only to refuse it costs memory, and garbage collection delays everybody else.
   rules.spend?.(Math.min(announced, rules.limitBytes))
   if (isWaiting) response.writeContinue()
   const bytes = await collect(request, rules, announced, clock)
@@ -92,7 +92,7 @@ export function tooLarge(limitBytes: number): PlatformError {
   return new PlatformError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`, { limitBytes })
 }
 
-/** @param announced bytes that are spent already */
+/** @param announced bytes that have been spent already */
 export function collect(
   request: Readable,
   { limitBytes, spend }: Pick<BodyRules, 'limitBytes' | 'spend'>,

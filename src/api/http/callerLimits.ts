@@ -12,21 +12,21 @@ import { UnprovedRequests } from './unproved.ts'
 import { type Unread, UnreadAnswers } from './unreadAnswers.ts'
 
 export type CallerLimitsOptions = RequestLimits & {
-  /** How long whoever is over a limit waits to hear of it, in milliseconds. Absent: a second. */
+  /** Milliseconds by which the refusal of a caller over a limit is delayed. Absent: a second. */
   refusalDelay?: number
-  /** Bytes of all bodies that are in memory at once, each until its answer is over. Absent: 192 MiB. */
+  /** The most bytes of all bodies in memory, each until its request is answered. Absent: 192 MiB. */
   heldBodyBytes?: number
 }
 
-/** Milliseconds. */
+/** Milliseconds after which a caller may retry when there is no room for its body. */
 const ROOM_AGAIN = 5_000
-/** What is made of a body takes three times its bytes meanwhile, and a container of the facade has 1 GiB. */
+/** Parsing takes up to three times the bytes of a body, and a container of the facade has 1 GiB. */
 const HELD_BODY_BYTES = 192 * 1_048_576
 
-/** Milliseconds that an upload waits. Whoever owes more has very many under way, each with a piece in memory. */
+/** The most milliseconds an upload waits. A caller that owes more has very many in flight, each with a chunk held. */
 const LONGEST_WAIT = 5_000
 
-/** Whose limits a request counts against: those of its principal, or without one those of its address. */
+/** Whose limits a request counts against: its principal's, or without a principal its address's. */
 export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
 
 type Asking = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
@@ -38,21 +38,21 @@ export function takerOf({ caller, address }: Asking): Taker {
 
 type Placed = Asking & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
 
-/** The boundary that the path names, where the caller was let in; of a stranger, who may name any, the address. */
+/** Returns the boundary of the path; for strangers, who may name any boundary, their address. */
 export function placeOf(asking: Placed): string {
   const { key } = takerOf(asking)
   return asking.caller === undefined ? key : (asking.match?.parameters.boundaryId ?? key)
 }
 
-/** A request whose sender is not proved yet. */
+/** A request whose sender has not been proved yet. */
 export type Unproved = {
-  /** It is a request of this principal, and none of its address. @throws PlatformError TOO_MANY_REQUESTS */
+  /** Counts the request for this principal instead of its address. @throws PlatformError TOO_MANY_REQUESTS */
   prove(principal: string): void
-  /** When all that it asks for is done. */
+  /** Must be called when the request is finished. */
   end(): void
 }
 
-/** The limits of each caller on the thread that answers everybody. */
+/** The rate limits of each caller, because one thread serves all of them. */
 export class CallerLimits {
   readonly #requests: Record<Taker['kind'], Budget>
   readonly #unproved: UnprovedRequests
@@ -79,14 +79,14 @@ export class CallerLimits {
     this.#metrics = metrics
   }
 
-  /** @throws PlatformError TOO_MANY_REQUESTS, also while long answers of before are owed */
+  /** @throws PlatformError TOO_MANY_REQUESTS, also while the caller still owes for long answers */
   takeRequest(taker: Taker): void {
     const now = this.#clock.monotonic()
     this.#refuseFor(taker, this.#requests[taker.kind].take(taker.key, 1, now))
     this.#refuseFor(taker, this.#answers.until(taker.key, 0, now))
   }
 
-  /** As `takeRequest`, of what may show by its content who sends it. @throws PlatformError TOO_MANY_REQUESTS */
+  /** Like `takeRequest`, for requests whose content may prove their sender. @throws PlatformError TOO_MANY_REQUESTS */
   async takeUnproved(taker: Taker): Promise<Unproved> {
     this.#refuseFor(taker, await this.#unproved.begin(taker.key))
     let isProved = false
@@ -105,10 +105,11 @@ export class CallerLimits {
   }
 
   /**
-   * Of a body that is held whole. A tenant has as many principals as it likes, each with a body that it sends slowly.
+   * Limits the bodies that are held in memory, per place: a tenant may have any number of principals that each send one
+   * slowly.
    *
-   * @param place whose it is: a boundary, or who sends it
-   * @returns hears of bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
+   * @param place a boundary, or the sender
+   * @returns a function to call with bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
    */
   bodyHeld({ kind }: Taker, place: string, response: Pick<ServerResponse, 'closed' | 'once'>): (bytes: number) => void {
     let own = 0
@@ -121,16 +122,17 @@ export class CallerLimits {
     }
   }
 
-  /** Before a body that is read as it comes. @throws PlatformError TOO_MANY_REQUESTS */
+  /** Call it before reading a streamed body. @throws PlatformError TOO_MANY_REQUESTS */
   beginUpload(taker: Taker): void {
     const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
     if (wait > LONGEST_WAIT) this.#refuseFor(taker, wait - LONGEST_WAIT)
   }
 
   /**
-   * Such a body is slowed and not refused: nobody sends half a gigabyte again because it came too fast.
+   * Slows a streamed body down instead of refusing it: nobody wants to send half a gigabyte again because it came too
+   * fast.
    *
-   * @returns milliseconds until the next piece of it may be read
+   * @returns milliseconds until its next chunk may be read
    */
   payUpload({ key }: Taker, bytes: number): number {
     const now = this.#clock.monotonic()
@@ -139,9 +141,9 @@ export class CallerLimits {
   }
 
   /**
-   * What is dropped of a body whose answer is there counts as an upload, so that refusals cannot be used to send more.
+   * Counts what is dropped of an answered request's body as an upload, so that refusals are no way to send more.
    *
-   * @returns milliseconds until more of it may be read; undefined if its caller has sent too much
+   * @returns milliseconds until more of it may be read; undefined if the caller has sent too much
    */
   payDropped(taker: Taker, bytes: number): number | undefined {
     const wait = this.payUpload(taker, bytes)
@@ -149,9 +151,9 @@ export class CallerLimits {
   }
 
   /**
-   * How long an answer is shows only once it is there: the next request waits for it.
+   * Counts the length of an answer, which is known only once it exists: the caller's next request waits for it.
    *
-   * @param unread absent where it goes on
+   * @param unread absent for streams without an end
    */
   oweAnswer({ key }: Taker, bytes: number, unread?: { readonly place: string; readonly response: Unread }): void {
     if (bytes <= SMALL_ANSWER) return
@@ -159,7 +161,7 @@ export class CallerLimits {
     if (unread !== undefined) this.#unread.add({ key, place: unread.place }, bytes, unread.response)
   }
 
-  /** Before a refusal is sent; over once the caller has gone. */
+  /** Delays a refusal; ends early if the caller disconnects. */
   holdRefusal(signal: AbortSignal): Promise<void> {
     return this.#refusals.wait(signal)
   }

@@ -18,7 +18,7 @@ export function checkReply(route: Route, answer: Answer): void {
     throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
 }
 
-/** @throws TypeError for a route that heeds If-Match where its document does not name it */
+/** @throws TypeError for a route that compares If-Match although its document does not name the header */
 export function checkCondition(route: Route, { hasComparedVersions }: { hasComparedVersions: boolean }): void {
   if (!hasComparedVersions || heedsIfMatch(route) || makesUnnamed(route)) return
   throw new TypeError(`${route.method} ${route.path} compares If-Match, which its document does not name.`)
@@ -38,7 +38,7 @@ export function checkFurther({ authorization, further, method, path }: Route, er
   throw new TypeError(`${method} ${path} refuses with "${error.message}", and says nothing of further permissions.`)
 }
 
-/** The path of the first field of an answer that its schema does not know. */
+/** Returns the path of the first field of an answer that its schema does not know. */
 function undeclared(body: unknown, known: unknown): string | undefined {
   if (typeof body !== 'object' || body === null || typeof known !== 'object' || known === null) return undefined
   for (const [name, value] of Object.entries(body)) {

@@ -4,8 +4,8 @@ import { nothingToMatch } from './etag.ts'
 import { makesUnnamed, type Route } from './route.ts'
 
 /**
- * Refuses the conditions of a request that its route does not compare: a write that went on although one of them is false
- * would write over what its caller meant to keep.
+ * Refuses conditions that the route does not compare: a write that ignored a false condition would overwrite what its
+ * caller meant to keep.
  *
  * @throws PlatformError CONFLICT, BAD_REQUEST
  */

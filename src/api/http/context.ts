@@ -12,24 +12,24 @@ import type { RawBody } from './rawBody.ts'
 
 export type { Caller, TokenVerifier } from '../callers/tokens.ts'
 
-/** Authorization decisions, from the assignments that are effective now. */
+/** Authorization decisions from the assignments in force. */
 export interface Access {
   isAllowed(principalId: string, action: string, scope: string): boolean
   /**
-   * Asks the API server for what lets the principal act at the scope and may not have arrived here yet; afterwards every
-   * other decision counts it. Never fails, and soon asks no more: before each refusal, ask again after this.
+   * Reads from the API server what lets the principal act at the scope and may not be in the caches yet; later
+   * decisions count it. Never fails, and is rate limited. Call it before each refusal, and decide again.
    */
   catchUp(principalId: string, scope: string): Promise<void>
   explain(principalId: string, action: string, scope: string): Decision
   /** Every action of the interface that the principal holds at the scope. */
   permissionsAt(principalId: string, scope: string): ActionName[]
-  /** Where the principal holds the action: what a list over many scopes filters by. */
+  /** The scopes where the principal holds the action, as filters for lists over many scopes. */
   scopesWith(principalId: string, action: string): ScopesOfAction
   /** The boundaries that the principal's assignments reach into. */
   boundariesOf(principalId: string): BoundariesOfPrincipal
-  /** Whether the principal may hand these permissions on at the scope. */
+  /** Whether the principal holds all of these permissions at the scope, and so may grant them. */
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean
-  /** The roles that the principal holds by an assignment, its own or a group's, at this very scope. */
+  /** The roles that the principal holds at exactly this scope, by an assignment of its own or of a group. */
   rolesAt(principalId: string, scope: string): string[]
 }
 
@@ -42,11 +42,11 @@ export interface Services {
   readonly access: Access
   readonly clock: Clock
   readonly log: Log
-  /** Names that no resource may have, because a literal segment of a route stands in their place. */
+  /** Names that no resource may have, because a route has a literal segment in their place. */
   readonly reservedNames: ReadonlySet<string>
 }
 
-/** One request to a route, past authentication, authorization and the reading of its parts. */
+/** One request to a route, after authentication, authorization and parsing. */
 export type Context<Parameters extends string = string, Query = unknown, Body = unknown> = {
   readonly services: Services
   /** @throws PlatformError UNAUTHORIZED on an anonymous route without a token */
@@ -54,7 +54,7 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly isAnonymous: boolean
   /** The client's address; behind trusted proxies, the one they report. Undefined if the client has disconnected. */
   readonly address: string | undefined
-  /** Decoded once; names of boundaries, groups and resources are well-formed when the handler runs. */
+  /** Decoded once. Names of boundaries, groups and resources are well-formed. */
   readonly parameters: { readonly [Name in Parameters]: string }
   readonly query: Query
   readonly body: Body
@@ -66,23 +66,23 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly fresh: boolean
   header(name: string): string | undefined
   /**
-   * On `signed` routes: who sends it is known now, by a name that no other sender has. It counts as a request of theirs, and
-   * no longer as one of its address.
+   * On `signed` routes: the sender is now known, by a name that no other sender has. The request counts for that
+   * sender, and no longer for its address.
    *
    * @throws PlatformError TOO_MANY_REQUESTS
    */
   prove(principal: string): void
-  /** So many bytes were read for the answer, beside what it has: the next request of the caller waits as for a long answer. */
+  /** Counts bytes that were read for the answer: the caller's next request waits as after a long answer. */
   owe(bytes: number): void
-  /** Of routes with `bodyKind: 'raw'` only. */
+  /** On routes with `bodyKind: 'raw'` only. */
   readonly rawBody: RawBody
   readonly correlationId: string
   readonly log: Log
   /** Aborted when the client disconnects or the request times out. */
   readonly signal: AbortSignal
   /**
-   * As `signal`, and aborted within seconds once this request would be refused: the permission is withdrawn, the token
-   * has expired, the principal is disabled. For answers that go on for as long as the client likes.
+   * Like `signal`, and also aborted within seconds once this request would be refused: the permission is withdrawn, the
+   * token has expired, the principal is disabled. For streams without an end.
    */
   readonly whilePermitted: AbortSignal
   /** The scope that the route was authorized at; undefined on routes without an action. */

@@ -4,10 +4,10 @@ import type { ObjectMeta } from '../../core/object.ts'
 import { subjectOf } from '../../crds/called.ts'
 
 type Described = { metadata: ObjectMeta }
-/** With what refusals call it by. */
+/** With what refusals need to name it. */
 type Called = Described & { kind: string; spec?: unknown }
 
-/** The version of an object that a caller has seen: its incarnation and its generation. */
+/** The version of an object that a caller has seen: the start of its uid, and its generation. */
 export type SeenVersion = { readonly life: string; readonly generation: number }
 
 /** A recreated object counts its generations from 1 again, so a generation alone does not identify a version. */
@@ -16,33 +16,32 @@ export function versionOf({ metadata }: Described): SeenVersion {
 }
 
 /**
- * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which is the intent, and the life, which
- * is the start of the uid; the resource version tells answers apart. To clients it is opaque.
+ * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which changes with the spec, and the
+ * life, the start of the uid; the resource version only makes tags differ with the status. Clients must treat it as
+ * opaque.
  */
 export function etagOf(object: Described): string {
   const { life, generation } = versionOf(object)
   return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
 }
 
-/** The header of a record that there may be no object of. */
+/** Returns the ETag header of a record that may not have an object. */
 export const tagOf = (object: Described | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
 
-/**
- * The tag of something without an object of ours, such as a person of another provider: the same text has the same tag.
- */
+/** Returns the tag of something without a custom resource, such as a person of another provider, from its content. */
 export function contentTag(content: string | Buffer): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`
 }
 
-/** A tag of a list (RFC 9110 section 8.8.3); a weak one never matches an If-Match. */
+/** One tag in a list of tags (RFC 9110 section 8.8.3); a weak tag never matches an If-Match. */
 const TAG = /(W\/)?"([^"]*)"/g
 
 const tagsIn = (header: string) =>
   [...header.matchAll(TAG)].map(([, weak, tag = '']) => ({ isWeak: weak !== undefined, tag }))
 
 /**
- * The versions that an If-Match header names; undefined without the header or with `*`. Tags that are weak or not ours
- * name none, so that the precondition fails.
+ * Returns the versions that an If-Match header names; undefined without the header or with `*`. Weak and foreign tags
+ * name no version, so that the precondition fails.
  */
 export function parseIfMatch(header: string | undefined): readonly SeenVersion[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
@@ -52,7 +51,7 @@ export function parseIfMatch(header: string | undefined): readonly SeenVersion[]
   })
 }
 
-/** Whether an If-Match header names a tag that is none of our objects', such as that of content. */
+/** Whether an If-Match header names a tag that is not an object's, such as one of `contentTag`. */
 export function namesTag(header: string | undefined, wanted: string): boolean {
   return header !== undefined && tagsIn(header).some(({ isWeak, tag }) => !isWeak && `"${tag}"` === wanted)
 }
@@ -63,7 +62,7 @@ export function isAmong(versions: readonly SeenVersion[], object: Described): bo
   return versions.some((seen) => seen.life === life && seen.generation === generation)
 }
 
-/** Whether one of the versions may be newer than the object: a later intent, or another life, which has no order. */
+/** Whether a version may be newer than the object: a higher generation, or another uid, which has no order. */
 export function mayBeNewer(versions: readonly SeenVersion[], object: Described): boolean {
   const { life, generation } = versionOf(object)
   return versions.some((seen) => seen.life !== life || seen.generation > generation)
@@ -82,10 +81,9 @@ export function refuseStale(behind: readonly Called[], ifMatch: readonly SeenVer
 }
 
 /**
- * The refusal of an If-Match on something that does not exist, which is false whatever it names (RFC 9110 section
- * 13.1.1).
+ * The refusal of an If-Match on something that does not exist: it is false whatever it names (RFC 9110 section 13.1.1).
  *
- * @param advice what that means for the caller, unless the request would create it
+ * @param advice what the caller can do, unless the request would create it
  */
 export function nothingToMatch(advice = 'leave the header out to create it'): PlatformError {
   const message = `If-Match needs something that exists, and this does not: ${advice}.`

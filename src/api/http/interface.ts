@@ -16,7 +16,7 @@ export type InterfaceRow = {
 const keyOf = ({ method, path }: Pick<InterfaceRow, 'method' | 'path'>) => `${method} ${path}`
 const ROWS = new Map((table.routes as readonly InterfaceRow[]).map((row) => [keyOf(row), row]))
 
-/** The row of a route, its path written out; undefined if the interface has none. */
+/** Returns the row of a route by its expanded path; undefined if the interface has none. */
 export function interfaceRow(route: Pick<InterfaceRow, 'method' | 'path'>): InterfaceRow | undefined {
   return ROWS.get(keyOf(route))
 }

@@ -6,8 +6,8 @@ import type { Router } from './router.ts'
 const KEY_MAX = 256
 
 /**
- * Adds the path of the created object (RFC 9110 section 10.2.2): the path that was written to, or below it the value of
- * the field that a route is named after, if a route reads it there. Objects that only lists show have none.
+ * Adds the Location of a created object (RFC 9110 section 10.2.2): the path that was written to, or a path below it, if
+ * a route reads it and is named after a field of the body. Objects that only appear in lists have none.
  */
 export function located(router: Router, route: Route, path: string, answer: Answer): Answer {
   const isOwn = route.path.endsWith('}')
@@ -30,7 +30,7 @@ function readAt(router: Router, place: string): Route | undefined {
   return router.find('GET', place)?.route
 }
 
-/** What a record could be called below the path of its collection: by each of its short texts, its id and name last. */
+/** Returns possible paths of a record below its collection: one for each of its short texts, its id and name last. */
 function placesBelow(path: string, body: unknown): { name: string; place: string }[] {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
   const isGeneral = ([name]: readonly [string, unknown]) => Number(name === 'id' || name === 'name')
@@ -43,7 +43,7 @@ function placesBelow(path: string, body: unknown): { name: string; place: string
     )
 }
 
-/** `{denyId}` is the field `denyId`, or the id; `{bucketName}` the field of that name, or the name. */
+/** `{denyId}` is the field `denyId`, or `id`; `{bucketName}` is the field of that name, or `name`. */
 function isNamedAfter({ path }: Route, field: string): boolean {
   const parameter = path.slice(path.lastIndexOf('{') + 1, -1)
   return parameter === field || (/^(id|name)$/.test(field) && parameter.toLowerCase().endsWith(field))

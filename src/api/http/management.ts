@@ -7,27 +7,27 @@ import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
 import { untilStill } from '../../core/untilStill.ts'
 
-/** One condition for this process to serve; `detail` is a name, never a secret or an address. */
+/** A condition under which this process can serve; the name is shown, and must not contain a secret or an address. */
 export type ReadinessCheck = { name: string; isReady: () => boolean }
 
 export type ManagementOptions = {
   host: string
   port: number
   registry: Registry
-  /** Read at each question; the process is ready while all hold. */
+  /** Called for each probe; the process is ready while all checks hold. */
   checks: () => readonly ReadinessCheck[]
-  /** Milliseconds that only grow; those of the system. */
+  /** Monotonic milliseconds; the system's by default. */
   now?: () => number
 }
 
 export type ManagementServer = { port: number; stop(): Promise<void> }
 
-/** Kubelets and Prometheus keep one or two each. */
+/** A kubelet or Prometheus keeps one or two each. */
 const MOST_CONNECTIONS = 500
 
 /**
- * The management port, apart from the public one: `/livez` (the event loop turns), `/readyz` (caches are filled and the
- * parts of this process work) and `/metrics` in the Prometheus text format.
+ * Starts the management port, separate from the public one: `/livez` (the event loop turns), `/readyz` (caches are
+ * filled and the parts of this process work) and `/metrics` in the Prometheus text format.
  *
  * @throws Error if the port is taken
  */
@@ -48,12 +48,12 @@ export async function startManagementServer(options: ManagementOptions): Promise
   }
 }
 
-/** Milliseconds. */
+/** Milliseconds for which rendered metrics are reused. */
 const METRICS_KEPT = 1_000
 
 /**
- * Put together at most once a second, whoever asks how often: any pod of the cluster reaches the port, and it takes
- * milliseconds. Nobody is refused, because behind one address are the kubelet and others.
+ * Renders the metrics at most once a second: rendering takes milliseconds, and every pod of the cluster can reach the
+ * port. Nobody is refused, because the kubelet may share its address with others.
  */
 function recentMetrics(registry: Registry, now: () => number): () => Promise<string> {
   let last: { at: number; text: Promise<string> } | undefined
@@ -61,7 +61,7 @@ function recentMetrics(registry: Registry, now: () => number): () => Promise<str
     if (last === undefined || now() - last.at >= METRICS_KEPT) {
       const text = registry.metrics()
       last = { at: now(), text }
-      // The next one tries again.
+      // The next request tries again.
       text.catch(() => {
         last = undefined
       })

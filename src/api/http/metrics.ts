@@ -2,10 +2,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 export type HttpMetrics = {
   began(): void
-  /** `route` is the template, never the path itself, which would make a series per resource. */
+  /** `route` is the template, because the path itself would create a time series per resource. */
   ended(method: string, route: string, status: number, seconds: number): void
   limited(kind: 'principal' | 'address'): void
-  /** More lists that are followed, or fewer. */
+  /** Adds to the number of followed lists; negative when one ends. */
   following(more: number): void
 }
 
@@ -41,7 +41,7 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     help: 'Lists that are open as event streams',
     registers: [registry],
   })
-  // Looking labels up costs more than the observation; a route has few of them.
+  // Looking labels up costs more than the observation, and a route has few combinations.
   const children = new Map<string, Histogram.Internal<string>>()
   return {
     began() {

@@ -6,10 +6,10 @@ import { recordsAt, unknownField } from '../../core/unknownField.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** Formats that a text has or has not, as opposed to rules that it keeps or breaks. */
+/** Formats that make a text unreadable if it lacks them, as opposed to rules that it may break. */
 const BINDING_FORMATS = ['uuid', 'guid', 'datetime', 'date', 'base64']
 
-/** Issues that mean the text could not be read as the model; every other one means it was read and is not allowed. */
+/** Whether an issue means that the text could not be read as the model; otherwise it was read, but is not allowed. */
 function isBinding(issue: Issue): boolean {
   if (issue.code === 'invalid_type' || issue.code === 'unrecognized_keys' || issue.code === 'invalid_union') return true
   if (issue.code === 'invalid_value') return typeof issue.input !== 'string'
@@ -18,7 +18,7 @@ function isBinding(issue: Issue): boolean {
 
 const SHOWN_MAX = 20
 
-/** Where else a field of a body is changed, for one that the body cannot have. */
+/** Says where else an unknown field of a body can be changed. */
 export type Elsewhere = (field: string) => string | undefined
 
 function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: Elsewhere): FieldError[] {
@@ -33,7 +33,7 @@ function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: Elsewhere): Fi
 }
 
 /**
- * Reads a value as a model, or says for each field why not. Enumerations are read without regard to case.
+ * Reads a value as a model, or throws with a reason for each field. Enumerations are read without regard to case.
  *
  * @throws PlatformError MODEL_BINDING_FAILED for wrong types, missing and unknown fields, malformed uuids and dates;
  *   URL_NOT_ALLOWED for addresses that are never called; BAD_REQUEST for other values that are out of bounds
@@ -48,7 +48,7 @@ export function readModel<Schema extends z.ZodType>(
   throw unreadable(schema, result.error.issues, elsewhere)
 }
 
-/** What `readModel` throws for these issues. */
+/** Returns what `readModel` throws for these issues. */
 export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewhere?: Elsewhere): PlatformError {
   const errors = withoutWiderBounds(issues)
     .slice(0, SHOWN_MAX)
@@ -60,12 +60,12 @@ export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewher
   return new PlatformError(code, firstReason(errors), { errors })
 }
 
-/** The address breaks no bound of its text, but is none that the platform calls. */
+/** Whether an address is well-formed, but one that the platform never calls. */
 function isUncalled(issue: Issue): boolean {
   return issue.code === 'invalid_format' && isUncallable(issue.pattern, issue.input)
 }
 
-/** Reads a value, enumerations without regard to case, and null as absent where a field may be absent. */
+/** Reads a value; enumerations without regard to case, and null as absent for optional fields. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   const read = (given: unknown) => schema.safeParse(given, { reportInput: true })
   const first = read(value)
@@ -76,13 +76,13 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown)
   if (nulls.length === 0) return folded === undefined ? first : read(folded)
   const result = read(withoutFields(folded ?? value, nulls))
   if (result.success) return result
-  // What is required stays null, so that the refusal tells what was sent.
+  // A required field stays null, so that the refusal describes what was sent.
   const missing = new Set(result.error.issues.map(({ path }) => path.join('.')))
   const absent = nulls.filter((path) => !missing.has(path.join('.')))
   return read(withoutFields(folded ?? value, absent))
 }
 
-/** An entry of a map is no field: there null is a value. */
+/** Whether an issue is about a null field. Entries of a map are not fields: there, null is a value. */
 function isNullField(schema: z.ZodType, { code, input, path }: Issue): boolean {
   const [name] = path.slice(-1)
   if (code === 'unrecognized_keys' || input !== null || typeof name !== 'string') return false
@@ -99,7 +99,7 @@ function withoutFields(value: unknown, paths: readonly (readonly PropertyKey[])[
   return copy
 }
 
-/** The value with each enumerated text as its enumeration writes it; undefined if none differs by case alone. */
+/** Returns the value with enumerated texts in their declared case; undefined if none differs by case alone. */
 function withCaseOfChoices(value: unknown, issues: readonly Issue[]): unknown {
   let copy: unknown
   for (const issue of issues) {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** Records of bodies and answers under their names in documents and clients. */
+/** Declares a record with its name in documents and clients. */
 export const namedRecord = <const Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.object(shape).meta({ id })
 
-/** One that takes no other fields. */
+/** Declares a record that accepts no other fields. */
 export const strictRecord = <const Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.strictObject(shape).meta({ id })

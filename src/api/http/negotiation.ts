@@ -4,7 +4,7 @@ import type { Route } from './route.ts'
 
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Whether the records of a list come as events, as they change. */
+/** Whether a list can be followed as a stream of events. */
 export const isFollowable = ({ list, unfollowed }: Pick<Route, 'list' | 'unfollowed'>) =>
   list !== undefined && unfollowed === undefined
 
@@ -17,9 +17,9 @@ export function negotiate(route: Route, accept: string | undefined): boolean {
   if (accept === undefined || accept === '') return false
   const ordinary = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
   const supported = isFollowable(route) ? [...ordinary, EVENT_STREAM] : ordinary
-  // Parameters choose nothing here: JSON is UTF-8 whatever a client says of it.
+  // Media type parameters select nothing here: JSON is UTF-8 whatever a client says of it.
   const ranges = accept.replace(/;\s*(?!q=)[^;,]*/gi, '')
-  // Who takes any text has not asked for an answer without an end.
+  // A client that accepts any text has not asked for a response without an end.
   const isNamed = ranges.toLowerCase().includes(EVENT_STREAM)
   const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(isNamed ? supported : ordinary)
   if (chosen !== undefined) return chosen === EVENT_STREAM
@@ -30,6 +30,6 @@ export function negotiate(route: Route, accept: string | undefined): boolean {
   throw new PlatformError('NOT_ACCEPTABLE', message, { supported })
 }
 
-/** Why a list is not followed. */
+/** Says why a list cannot be followed. */
 export const notFollowed = ({ unfollowed }: Pick<Route, 'unfollowed'>) =>
   `it comes from ${unfollowed}, where nobody says what changes`

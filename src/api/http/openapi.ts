@@ -47,7 +47,7 @@ const ListEvents = z.string().meta({
     'The list as events, without pages: `added` for each record that is there, `bookmark` when all have come, then `added`, `modified` and `deleted` (id and name), at last `closed` with an error',
 })
 
-/** What a status says, and its most usual code, as both forms of section 7 of the interface show it. */
+/** Description and most usual code of each status, for the examples of both error forms (interface section 7). */
 const STATUSES: Readonly<Record<number, readonly [description: string, code?: ErrorCode]>> = {
   200: ['OK'],
   201: ['Created'],
@@ -73,7 +73,7 @@ const STATUSES: Readonly<Record<number, readonly [description: string, code?: Er
 
 export type DocumentWords = {
   readonly description?: string
-  /** What each area is called, by its name. */
+  /** The title of each area, by its name. */
   readonly areas?: Readonly<Record<string, string>>
 }
 
@@ -127,14 +127,14 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
   return withNamedRecords(document)
 }
 
-/** Two paths that differ in the names of parameters alone are one to OpenAPI (4.8.8): that of the first route. */
+/** Paths that differ only in parameter names are the same to OpenAPI (4.8.8): the path of the first route is used. */
 export function documentedPaths(routes: readonly Route[]): (route: Route) => string {
   const nameless = ({ path }: Route) => path.replaceAll(/\{[^}]+\}/g, '{}')
   const first = new Map(routes.toReversed().map((route) => [nameless(route), route.path]))
   return (route) => first.get(nameless(route)) ?? route.path
 }
 
-/** The operation name of the interface, else one from method and path; unique over the routes. */
+/** Returns the operation name of the interface, otherwise one from method and path; unique over the routes. */
 export function operationIds(routes: readonly Route[]): (route: Route) => string {
   const ids = new Map<Route, string>()
   const taken = new Set<string>()
@@ -203,7 +203,7 @@ function describeAuthorization({ authorization, scope }: Route): string {
   }
 }
 
-/** As generators of clients know it, which give it a stream or a file. */
+/** The form that client generators turn into a stream or a file. */
 const Bytes = z.unknown().meta({ override: { type: 'string', format: 'binary' }, description: 'Bytes, as they are' })
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
@@ -215,14 +215,14 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
   return { requestBody: { required: !isBodyOptional, content } }
 }
 
-/** What every route may answer beyond its own list (records: errors beyond the interface's). */
+/** The responses of a route, including those beyond its own list (records: errors beyond the interface's). */
 function responsesOf(route: Route): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     statusesOf(route).map((status) => [String(status), responseOf(route, status)]),
   ) as ZodOpenApiResponsesObject
 }
 
-/** What a route that answers with problem-details refuses itself, where others are refused so before they run. */
+/** Codes of a problem-details route's own refusals, if other routes are refused with this status before they run. */
 const OWN_CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'BAD_REQUEST',
   406: 'webhook-not-acceptable',
@@ -234,7 +234,7 @@ const LATER = z.object({ 'Retry-After': z.int().min(1).optional().describe('Seco
 
 const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
 
-/** A refusal with its example: always the same object, so that a document holds it once. */
+/** Returns a refusal with its example: always the same object, so that a document contains it once. */
 function refusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenApiResponseObject {
   const key = `${form} ${status} ${isOwn}`
   const known = REFUSALS.get(key) ?? makeRefusal(status, form, isOwn)
@@ -249,7 +249,7 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const content = { 'application/json': { schema: PlatformError, example } }
   const headers = [429, 503].includes(status) ? { headers: LATER } : {}
   if (form === 'platform') return { id: `Refusal${status}`, description, ...headers, content }
-  // What cannot be read is refused before the route runs, what is not allowed by the route.
+  // An unreadable request is refused before the route runs; one that is not allowed is refused by the route.
   const own = isOwn ? (OWN_CODES[status] ?? code) : code
   const shown = shownAs(form, own)
   if (!shown.isProblem) return refusal(status, 'platform', false)
@@ -257,7 +257,7 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const details = { type, title: shown.code, status, detail: `${description}.`, code: shown.code, ...place }
   const problem = { 'application/problem+json': { schema: ProblemDetails, example: details } }
   const id = `${form === 'problem' ? 'Problem' : 'Failure'}${status}`
-  // A path that no name can have is no path of the route.
+  // A path with an impossible name does not match the route, and is refused before it.
   const isAlsoRefusedBefore = own !== code || status === 404
   return { id, description, ...headers, content: { ...(isAlsoRefusedBefore && content), ...problem } }
 }
@@ -276,7 +276,7 @@ function responseOf(route: Route, status: number) {
   }
 }
 
-/** The record stands in the place of the refusal, or the refusal itself, as of a platform that has too much to do. */
+/** The body is the record of the reply, or a refusal, for example of an overloaded platform. */
 function withReply({ description, content }: ZodOpenApiResponseObject, route: Route) {
   const { reply = z.unknown() } = route
   const example = content?.['application/json']?.example

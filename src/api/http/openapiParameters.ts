@@ -17,7 +17,7 @@ import { pathParameter } from './pathParameters.ts'
 import { heedsIfMatch, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
-/** What a route takes beside its body. */
+/** Returns the parameters of a route: path, query and headers. */
 export function parametersOf(route: Route, path: string) {
   return { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) }
 }
@@ -36,7 +36,7 @@ const CONDITION = {
 }
 const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
 
-/** What a write to one object may be held to, and which part of an answer is asked for. */
+/** If-Match for conditional writes, and Range for parts of an answer. */
 function headers(route: Route): z.ZodObject {
   return z.object({ ...(heedsIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
 }
@@ -46,7 +46,7 @@ function queryParameters(route: Route): z.ZodObject {
   return z.object({ ...Object.fromEntries(own), ...listParameters(route) })
 }
 
-/** A parameter that may be repeated is absent where it is an empty list: as a default, no generator can write that. */
+/** Documents a repeatable parameter as optional: no generator can write an empty list as a default. */
 function withoutEmptyList(schema: z.ZodType): z.ZodType {
   if (!(schema instanceof z.ZodDefault && schema.unwrap() instanceof z.ZodArray)) return schema
   return (schema.unwrap() as z.ZodArray).optional().describe(schema.description ?? '')
@@ -81,7 +81,7 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
   }
 }
 
-/** How the value of a filter begins, by the type of its field. */
+/** The beginning of a filter's value, by the type of its field. */
 const VALUES: Readonly<Partial<Record<FieldType, string>>> = {
   number: '-?[0-9]',
   dateTime: '[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]',

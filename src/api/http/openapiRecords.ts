@@ -1,4 +1,4 @@
-/** Names for the records within others: a generator of clients for Go makes of those without one what nobody can write. */
+/** Names nested records: without a name, generators of Go clients make types of them that nobody can write. */
 
 type Schema = { [key: string]: unknown; properties?: Record<string, unknown> }
 type Body = { content?: Record<string, { schema?: unknown }> }
@@ -15,7 +15,7 @@ const isRecord = (schema: unknown): schema is Schema => isObject(schema) && isOb
 
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-/** The same document, with a component for each record of its components and bodies. */
+/** Returns the same document with a component for each record in its components and bodies. */
 export function withNamedRecords<Of extends object>(document: Of): Of {
   const { paths = {}, components } = document as Document
   const schemas = components?.schemas
@@ -33,14 +33,14 @@ export function withNamedRecords<Of extends object>(document: Of): Of {
 
 class Records {
   readonly #schemas: Record<string, unknown>
-  /** By what they are: bodies of one kind share the records within them. */
+  /** By content: bodies of one kind share their nested records. */
   readonly #names = new Map<string, string>()
 
   constructor(schemas: Record<string, unknown>) {
     this.#schemas = schemas
   }
 
-  /** @param names the first that no other record has is taken */
+  /** @param names candidates: the first one that is free is taken */
   nameBody(body: Body | undefined, names: readonly string[]): void {
     for (const shape of Object.values(body?.content ?? {})) {
       const schema = this.within(shape.schema, names[0] ?? '')
@@ -48,7 +48,7 @@ class Records {
     }
   }
 
-  /** The schema, with a reference in the place of each record within. */
+  /** Returns the schema with references in place of its nested records. */
   within(schema: unknown, name: string): unknown {
     if (!isObject(schema)) return schema
     const { properties, items, additionalProperties, anyOf } = schema
@@ -65,13 +65,13 @@ class Records {
     }
   }
 
-  /** A reference to it if it is a record, else the schema with references within. */
+  /** Returns a reference if the schema is a record, otherwise the schema with references inside. */
   named(schema: unknown, name: string): unknown {
     const whole = this.within(schema, name)
     return isRecord(whole) ? this.#refer(whole, [name, `${name}Record`]) : whole
   }
 
-  /** @param owner of a record that others do not share, though they look alike */
+  /** @param owner set for a record that must not be shared with others that look alike */
   #refer(record: Schema, wanted: readonly string[], owner = ''): { $ref: string } {
     const text = owner + JSON.stringify(record)
     const name = this.#names.get(text) ?? this.#free(wanted)

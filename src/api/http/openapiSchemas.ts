@@ -1,19 +1,19 @@
 import type { ZodOpenApiOverride } from 'zod-openapi'
 
-/** Schemas as a document shows them, so that its readers and generators of clients understand them. */
+/** Adapts schemas so that readers and generators of clients understand them. */
 
-/** On a body: its fields that may be absent, and not be null. */
+/** On a body: fields that may be absent, but not null. */
 export const NEVER_NULL = 'x-freehold-never-null'
 
 type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
-/** Records in bodies take no further fields; what holds the parameters of queries does. */
+/** Allows nulls in records of bodies, which take no further fields; the object that holds query parameters does. */
 export const documentedSchema: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   sayForGenerators(jsonSchema)
   if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
 }
 
-/** To be repeated without harm: what a schema is made of may come after it, or before. */
+/** Idempotent, because the parts of a schema may be visited before or after it. */
 function sayForGenerators(schema: DocumentedSchema): void {
   sayOrNull(schema)
   if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern)
@@ -25,8 +25,8 @@ function sayForGenerators(schema: DocumentedSchema): void {
 const SCALARS: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
 
 /**
- * A text or number that may be null is one type and null, of which no generator makes a record of its own. The default of
- * anything else stands beside the choice, where all look for it.
+ * Writes a nullable text or number as a list of two types, of which no generator makes a record of its own. The default
+ * of anything else moves beside the choice, where all generators look for it.
  */
 function sayOrNull(schema: DocumentedSchema): void {
   const [value, nothing, ...others] = schema.anyOf ?? []
@@ -40,16 +40,16 @@ function sayOrNull(schema: DocumentedSchema): void {
   }
 }
 
-/** Not everybody who reads a document knows classes of Unicode in a pattern: blanks stand for what cannot be seen. */
+/** Some readers of documents do not know Unicode classes in patterns: `\s` stands in for the invisible characters. */
 const portable = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
 
-/** They hold it as a time or an id, to which neither a pattern nor a length applies. */
+/** Generators represent it as a time or an id, to which neither a pattern nor a length applies. */
 function sayByFormatAlone(schema: DocumentedSchema): void {
   delete schema.pattern
   delete schema.maxLength
 }
 
-/** The words of a flag in a query are those of a boolean. */
+/** A flag of a query takes the words of a boolean. */
 function sayBoolean(schema: DocumentedSchema): void {
   schema.type = 'boolean'
   delete schema.enum
@@ -57,7 +57,7 @@ function sayBoolean(schema: DocumentedSchema): void {
 
 const INT32_MAX = 2 ** 31 - 1
 
-/** They read a list of types as one and null, and a number without a format as one of 32 bits. */
+/** Generators read a list of types as one type and null, and a number without a format as 32 bits. */
 function sayTypes(schema: DocumentedSchema): void {
   const types = [schema.type ?? []].flat()
   if (types.includes('number')) schema.format = 'double'
@@ -68,7 +68,7 @@ function sayTypes(schema: DocumentedSchema): void {
   delete schema.format
 }
 
-/** Null is the same as absent in a body, where a field may be absent (ADR "What a body leaves out"). */
+/** In a body, null means the same as absent if the field is optional (ADR "What a body leaves out"). */
 function allowNulls(schema: DocumentedSchema & { [NEVER_NULL]?: readonly string[] }): void {
   const { properties = {}, required = [], [NEVER_NULL]: others = [] } = schema
   for (const [name, property] of Object.entries(properties)) {
@@ -89,7 +89,7 @@ function nullable(schema: DocumentedSchema | boolean): DocumentedSchema | boolea
   return either
 }
 
-/** What says nothing of its type may be null. */
+/** A schema that says nothing about its type allows null. */
 function isNullable({ type, anyOf, oneOf, allOf, $ref, const: only }: DocumentedSchema): boolean {
   if (type !== undefined) return type === 'null' || (Array.isArray(type) && type.includes('null'))
   const either = anyOf ?? oneOf

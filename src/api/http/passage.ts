@@ -6,22 +6,22 @@ import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 import type { Attendance } from './witness.ts'
 
-/** One request on its way. */
+/** The state of one request in the pipeline. */
 export type Passage = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly trace: Trace
   readonly address: string | undefined
-  /** Where a client learns how to get a token: a parameter of the challenge of 401. */
+  /** Where a client learns how to get a token: a parameter of the 401 challenge. */
   readonly metadata: string
   match: Match | undefined
   caller: Caller | undefined
-  /** From the moment that the caller is known, on routes that change something. */
+  /** Set once the caller is known, on routes that change something. */
   attendance: Attendance | undefined
-  /** On routes whose requests are signed, until the answer is there. */
+  /** Set on routes with signed requests, until the answer exists. */
   unproved: Unproved | undefined
-  /** Why the caller may no longer, where the right to send a body ended before the body did. */
+  /** The refusal of a caller whose permission to send a body ended before the body did. */
   ended?: unknown
-  /** Why a list that is followed could not be read any more. */
+  /** Why a followed list could no longer be read. */
   unread?: Failure
 }

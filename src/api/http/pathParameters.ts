@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the parameters of paths are, by their names: each name means the same in every path. */
+/** Descriptions of path parameters by name: a name means the same in every path. */
 
 const id = (what: string) => z.guid().describe(`Id of the ${what}`)
 const name = (what: string) => z.string().describe(`Name of the ${what}`)
@@ -67,7 +67,7 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   version: number('version'),
 }
 
-/** @throws TypeError for a parameter that nothing is said about */
+/** @throws TypeError for a parameter that is not described */
 export function pathParameter(parameter: string, isOpaque: boolean): z.ZodType {
   const known = PARAMETERS[parameter]
   if (known === undefined) throw new TypeError(`The parameter ${parameter} of a path is not described.`)

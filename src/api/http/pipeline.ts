@@ -44,32 +44,32 @@ export type PipelineOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
-  /** Refuses tokens whose principal was deleted or disabled. Absent if the issuer's principals are not ours to know: with Keycloak. */
+  /** Refuses tokens of deleted or disabled principals. Absent if the issuer (Keycloak) does not tell us who exists. */
   standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics
   limits: CallerLimitsOptions
-  /** Checks every answer against the schema that its route declares; for tests. */
+  /** Checks every answer against the schema of its route; for tests. */
   checkReplies?: boolean
   /** False until the caches are filled; once true, it stays true. Until then, routes that need a sign-in answer 503. */
   isReady?: () => boolean
-  /** How long the caches may have been out of date, and how long they may be served, in milliseconds. Absent: never old. */
+  /** How old the caches are, and how old they may be to be served, in milliseconds. Absent: never stale. */
   staleness?: Staleness | undefined
-  /** Hears of every request that was to change something. */
+  /** Called for every finished request that could change something. */
   witness?: Witness | undefined
-  /** Absent where nothing is traced. */
+  /** Absent if tracing is off. */
   tracer?: RequestTracer | undefined
 }
 
 const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
 
-/** Whose turns lists that are followed take, all of them: one tenant may have many principals that each follow many. */
+/** All followed lists share the turns of this key: one tenant may have many principals that each follow many lists. */
 const FOLLOWED = 'followed lists'
 
 /**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
- * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
- * nothing of what exists.
+ * comes before the body is read and before anything in the path is looked up, so that a caller without permission
+ * learns nothing about what exists.
  */
 export class Pipeline {
   readonly #options: PipelineOptions
@@ -90,7 +90,7 @@ export class Pipeline {
     this.#metadata = metadataParameter(options.services.protectedResource)
   }
 
-  /** Ends what would go on for as long as its clients like. */
+  /** Ends the streams that have no end of their own. */
   drain(): void {
     this.#streams.stop()
   }
@@ -125,7 +125,7 @@ export class Pipeline {
     try {
       const answer = await this.#answer(passage).finally(() => passage.unproved?.end())
       const taker = takerOf(passage)
-      // For how long somebody listens is not how long it takes to answer.
+      // The duration of a stream says nothing about the time to answer, so measure now.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
@@ -210,7 +210,7 @@ export class Pipeline {
     const context = this.#context(passage, passage.match, parts)
     const { attendance, caller } = passage
     const origin = attendance ?? (caller === undefined ? undefined : { caller: caller.principalId })
-    // Whoever was passing the body on has a failure of their own to tell of.
+    // If the caller lost its permission while sending a body, that refusal is the cause of the handler's failure.
     const answer = await onBehalfOf(origin, async () => route.handler(context)).catch((error: unknown) => {
       if (this.#options.checkReplies === true) checkFurther(route, error)
       throw passage.ended ?? error
@@ -226,7 +226,7 @@ export class Pipeline {
     return placed
   }
 
-  /** Before the first listing is complete, every answer would be a wrong 403 or 404. */
+  /** Before the caches are filled, every answer would be a wrong 403 or 404. */
   #refuseUntilReady(): void {
     this.#isReady ||= this.#options.isReady?.() ?? true
     if (this.#isReady) return
@@ -235,7 +235,7 @@ export class Pipeline {
     })
   }
 
-  /** Of the caller once it is known, else of the address. */
+  /** Takes a turn of the caller if it is known, otherwise of the address. */
   async #takeTurn(passage: Passage): Promise<void> {
     const taker = takerOf(passage)
     await this.#share.take(taker.key)
@@ -245,7 +245,7 @@ export class Pipeline {
     else this.#limits.takeRequest(taker)
   }
 
-  /** A mistyped path counts for its caller; probing for routes without a valid token counts as anonymous requests do. */
+  /** A mistyped path counts for its caller; probing for routes without a valid token counts for the address. */
   async #countProbe(passage: Passage): Promise<void> {
     if (passage.request.headers.authorization === undefined) return this.#takeTurn(passage)
     await this.#authenticate(passage).catch((error: unknown) => {
@@ -253,7 +253,7 @@ export class Pipeline {
     })
   }
 
-  /** Refused tokens count against the address, so that guessing is as slow as anonymous calling. */
+  /** Refused tokens count against the address, so that guessing is as slow as anonymous requests. */
   async #authenticate(passage: Passage, route?: Route): Promise<void> {
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
@@ -273,7 +273,7 @@ export class Pipeline {
     throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
   }
 
-  /** @returns the scope that was asked at; undefined on routes without an action */
+  /** @returns the scope that was checked; undefined on routes without an action */
   async #authorize({ caller }: Passage, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
     const places = this.#places.get(route) ?? placesOf(route)
@@ -286,7 +286,7 @@ export class Pipeline {
       const at = scope
       const may = () =>
         services.access.isAllowed(principal, action, at) || route.mayPass?.(principal, services, parameters) === true
-      // What the path does not hold, a refusal does not tell: not even whether it is there.
+      // A refusal does not reveal a scope that is not in the path, nor whether the object exists.
       const toldScope = route.scopeFrom === undefined ? at : '/'
       if (!(await holdsNow(services.access, principal, at, may))) throw permissionMissing(action, toldScope)
     }
@@ -297,7 +297,7 @@ export class Pipeline {
   #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
     const { bodyKind, mediaTypes, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
-    // Bytes without a type may be of any (RFC 9110 section 8.3).
+    // A body without Content-Type may have any type (RFC 9110 section 8.3).
     const isTyped = passage.request.headers['content-type'] !== undefined
     if (isTyped && !mediaTypes.includes(ANY_TYPE)) checkMediaType(passage.request, mediaTypes)
     const taker = takerOf(passage)
@@ -311,7 +311,7 @@ export class Pipeline {
     return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
   }
 
-  /** The list as it is and as it changes, while the same request would be let through. One tenant has many people. */
+  /** Streams a list and its changes while the same request would be allowed. A tenant's people share one place. */
   async #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
     const taker = takerOf(passage)
     const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, taker.key)).join()
@@ -350,8 +350,8 @@ export class Pipeline {
   }
 
   /**
-   * What asks once more, after a body that took its time, whether the caller may: who sends one slowly keeps no right longer
-   * than others.
+   * Returns a check that repeats authorization after a body that took long: a caller who sends slowly keeps no right
+   * longer than others.
    */
   #permittedSince(passage: Passage, match: Match): () => Promise<void> {
     const { clock } = this.#options.services
@@ -365,14 +365,14 @@ export class Pipeline {
     }
   }
 
-  /** Asks what was asked before the handler ran, once more. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
+  /** Repeats authentication and authorization. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
   async #askAgain(passage: Passage, match: Match): Promise<void> {
     const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
     await this.#requireStanding(caller, match.route)
     await this.#authorize(passage, match)
   }
 
-  /** @throws KubeError if it cannot be told now */
+  /** @throws KubeError if this cannot be decided now */
   async #isPermitted(passage: Passage, match: Match): Promise<boolean> {
     try {
       await this.#askAgain(passage, match)
@@ -384,5 +384,5 @@ export class Pipeline {
   }
 }
 
-/** Milliseconds. */
+/** Milliseconds for which an authorization holds without being checked again. */
 const PERMITTED_FOR = 1_000

@@ -21,16 +21,16 @@ export type ErrorPlace = {
   traceId: string
   /** Whether the request carried an access token, valid or not. */
   hasToken?: boolean
-  /** Where a client learns how to get one: a parameter of the challenge. */
+  /** Where a client learns how to get a token: a parameter of the challenge. */
   metadata?: string | undefined
 }
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: object }
 
 /**
- * Errors before the route runs keep the platform-wide codes, and their form (interface section 7): no sign-in, no
- * permission, a body that cannot be read, and what every route is refused alike. A body that can be read but is not
- * allowed is refused by the route.
+ * Errors before the route runs keep the platform-wide codes and form (interface section 7): no sign-in, no permission,
+ * an unreadable body, and what every route refuses alike. A body that is readable but not allowed is refused by the
+ * route.
  */
 const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
   'UNAUTHORIZED',
@@ -42,17 +42,17 @@ const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
   'NOT_IMPLEMENTED',
 ])
 
-/** The form and the code of an error at a route: modules with problem-details have codes in kebab-case. */
+/** Returns the form and the code of an error at a route: modules with problem-details have codes in kebab-case. */
 export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean; code: string } {
   if (form === 'problem' && !BEFORE_THE_ROUTE.has(code))
     return { isProblem: true, code: code.toLowerCase().replaceAll('_', '-') }
   return { isProblem: form === 'problem of 500' && ERROR_STATUS[code] === 500, code }
 }
 
-/** What becomes a header: `challenge` where something other than a bearer token is asked for. */
+/** Extras that become headers; `challenge` replaces the bearer challenge. */
 type Unshown = { retryAfterSeconds?: number; challenge?: string }
 
-/** The two error bodies of section 7 of the interface. */
+/** Builds the error body in one of the two forms of section 7 of the interface. */
 export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
   const { message, extras, status } = error
   const { isProblem, code } = shownAs(place.form, error.code)
@@ -75,7 +75,7 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
   return { status, headers, body: { ...shown, error: message, code, module, correlationId, traceId } }
 }
 
-/** Reasons of fields go on after the names of these; errors of another form stay as they are. */
+/** Removes the field's name from its reason, because both are shown; errors of another form stay as they are. */
 function asShown(error: object): object {
   const { field, message } = error as Partial<FieldError>
   return typeof field !== 'string' || typeof message !== 'string'
@@ -83,7 +83,7 @@ function asShown(error: object): object {
     : { ...error, ...besideField({ field, message }) }
 }
 
-/** RFC 6750 section 3.1: a request without a token is not told of an error in it. */
+/** RFC 6750 section 3.1: without a token in the request, the challenge names no error. */
 function bearerChallenge({ hasToken = false, metadata }: ErrorPlace): string {
   const parameters = [...(hasToken ? ['error="invalid_token"'] : []), ...(metadata === undefined ? [] : [metadata])]
   return ['Bearer', parameters.join(', ')].filter((part) => part !== '').join(' ')
@@ -102,7 +102,7 @@ export function toPlatformError(thrown: unknown): PlatformError {
   )
 }
 
-/** A refusal of the identity provider that its caller did not translate. */
+/** Translates an error of the identity provider that the handler did not translate. */
 function fromIdentityProvider(error: IdentityProviderError): PlatformError {
   const cause = { cause: error }
   switch (error.reason) {
@@ -120,8 +120,8 @@ function fromIdentityProvider(error: IdentityProviderError): PlatformError {
 }
 
 /**
- * A refusal of the API server in the words of the interface. Its own text is not passed on, except what it says about fields
- * of our own kinds and what our own policies say.
+ * Translates an error of the API server into the words of the interface. Its own text is not passed on, except about
+ * fields of our kinds and from our policies.
  */
 export function fromKubeError(error: KubeError): PlatformError {
   const cause = { cause: error }
@@ -138,7 +138,8 @@ export function fromKubeError(error: KubeError): PlatformError {
         cause,
       )
     case 'NotFound':
-      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist.
+      // A missing type or namespace is a platform fault or a race with a deletion: either way the object does not
+      // exist.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
       return new PlatformError('NOT_FOUND', `${what} was not found.`, {}, cause)
     case 'Invalid':
@@ -160,7 +161,7 @@ export function fromKubeError(error: KubeError): PlatformError {
 const upstreamFailed = (error: KubeError, how: string) =>
   new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} ${how}.`, {}, { cause: error })
 
-/** Retry-After in seconds if the API server did not answer. */
+/** Retry-After in seconds if the API server names none. */
 const RETRY_AFTER = 2
 
 function unavailable(
@@ -172,8 +173,8 @@ function unavailable(
 }
 
 /**
- * A terminating namespace refuses new objects with 403. Any other 403 means that our own permissions are missing:
- * an API server that has just started has not read them yet. Neither is the caller's fault.
+ * A terminating namespace refuses new objects with 403. Any other 403 means that our own permissions are missing, for
+ * example because the API server has just started and has not loaded them yet. Neither is the caller's fault.
  */
 function forbiddenToUs(error: KubeError): PlatformError {
   if (error.causes.some(({ message }) => message.includes('being terminated'))) {
@@ -182,23 +183,23 @@ function forbiddenToUs(error: KubeError): PlatformError {
   return unavailable('The API server does not permit the platform to do this at the moment.', { cause: error })
 }
 
-/** A ResourceQuota of whoever runs the cluster, such as one for the number of objects in a namespace. */
+/** The refusal by a ResourceQuota of the cluster's administrators, such as for the number of objects in a namespace. */
 function overQuota(cause: KubeError, { name, resource: quota, limit, used, requested }: QuotaDenial): PlatformError {
   const message = `The ResourceQuota "${name}" limits ${quota} to ${limit}; ${used} is used and ${requested} more was requested.`
   return new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used, requested }, { cause })
 }
 
-/** `spec.x` of a custom resource is the field `x` of its record. */
+/** The field `spec.x` of a custom resource is the field `x` of its record. */
 export function recordField(path: string): string {
   return path.replace(/^spec\.?/, '')
 }
 
-/** What the API server puts before the message of a rule: the type of what was refused, in place of its value. */
+/** The prefix of a rule's message from the API server: the type of the refused value, in place of the value. */
 const BEFORE_RULE = /^Invalid value: "(object|array|string|integer|number|boolean)": /
 
 function refused(error: KubeError): PlatformError {
   const { denial } = error
-  // Neither our policies nor our kinds are there, so nothing of it is about what the caller sent.
+  // Other clusters have neither our policies nor our kinds, so the refusal is not about what the caller sent.
   if (error.cluster !== undefined) return upstreamFailed(error, 'refuses this')
   if (denial !== undefined) {
     const { policy, message } = denial

@@ -1,8 +1,8 @@
-/** Who this is to clients of OAuth, and where they sign in. */
+/** The facade as an OAuth protected resource, and its authorization server. */
 export type ProtectedResource = {
-  /** How callers reach the facade, without a closing slash. */
+  /** The URL of the facade for callers, without a trailing slash. */
   readonly address: string
-  /** The issuer of the tokens that are taken. */
+  /** The issuer of accepted tokens. */
   readonly issuer: string
 }
 
@@ -12,10 +12,10 @@ declare module './context.ts' {
   }
 }
 
-/** Below the address, so that a proxy that passes on the address passes on this too. */
+/** Below the facade's address, so that a proxy that forwards the address forwards this too. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/** What the answer to a missing token, or a wrong one, says of it (RFC 9728 section 5.1). */
+/** Returns the parameter of the 401 challenge that points to the metadata (RFC 9728 section 5.1). */
 export function metadataParameter({ address }: ProtectedResource): string {
   return `resource_metadata="${address}${METADATA_PATH}"`
 }

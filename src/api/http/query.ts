@@ -9,10 +9,10 @@ const QUERY_MAX_LENGTH = 8192
 const PARAMETERS_MAX = 64
 const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort: '', filters: [] }
 
-/** A boolean of a query. */
+/** A boolean query parameter. */
 export const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
-/** A whole number of a query, in decimal digits: neither `1e3` nor `0x10` nor nothing is one. */
+/** A whole number as a query parameter, in decimal digits: `1e3`, `0x10` and the empty text are refused. */
 export const Whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
@@ -21,7 +21,7 @@ export const Whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
 
 type Raw = Record<string, string[]>
 
-/** Reads a query string into names and values, strictly: broken percent encoding is refused, not guessed. */
+/** Parses a query string strictly: broken percent encoding is refused, not guessed. */
 function readQuery(text: string): Raw {
   const raw: Raw = Object.create(null) as Raw
   if (text === '') return raw
@@ -48,7 +48,7 @@ function decode(text: string, parameter: string): string {
 }
 
 /**
- * The query of a request as its route declares it.
+ * Reads the query of a request as its route declares it.
  *
  * @throws PlatformError BAD_REQUEST with `parameter`, for unknown names too, and with every fault in `errors`
  */
@@ -84,7 +84,7 @@ function refusePages({ list }: Route, raw: Raw, faults: QueryFaults): void {
 
 const LISTS = new WeakMap<object, boolean>()
 
-/** Told once for each parameter: what takes a list takes an empty one too. */
+/** Cached for each parameter: a schema that accepts a list accepts an empty one. */
 function takesList(schema: z.core.$ZodType | undefined): boolean {
   if (schema === undefined) return false
   const known = LISTS.get(schema)

@@ -5,27 +5,28 @@ import { pauseFor } from '../../core/pause.ts'
 import { signalOf } from '../../core/signalOf.ts'
 import { awaitsLeave, collect, refuseEncoding, tooLarge } from './body.ts'
 
-/** A body of any media type that the handler reads itself, no faster than its caller may send. */
+/** A body of any media type that the handler reads itself, at most at the caller's rate. */
 export interface RawBody {
   /**
-   * As it comes. Who stops reading leaves the rest alone: destroying it would end the connection before the answer.
+   * Streams the body. A reader that stops early leaves the rest unread: destroying the request would end the connection
+   * before the response.
    *
-   * @throws PlatformError BODY_TOO_LARGE as soon as there is more
+   * @throws PlatformError BODY_TOO_LARGE as soon as it exceeds the limit
    */
   pieces(): AsyncGenerator<Uint8Array>
-  /** To its end, for what is short. @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED if its end does not come */
+  /** Reads a short body whole. @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED if its end does not arrive */
   whole(): Promise<Uint8Array>
 }
 
 export type RawBodyRules = {
   limitBytes: number
-  /** @throws PlatformError if the caller may send none now */
+  /** @throws PlatformError if the caller may not send a body now */
   begin(): void
-  /** Hears of bytes that are kept until all have come. @throws PlatformError if there is no room for them */
+  /** Called with bytes that are held until the body is complete. @throws PlatformError if there is no room for them */
   hold(bytes: number): void
-  /** @returns milliseconds until more of it may be read */
+  /** @returns milliseconds until the next chunk may be read */
   pay(bytes: number): number
-  /** Once all has come, before anything is made of it. @throws PlatformError if the caller may no longer send it */
+  /** Called once the body is complete, before it is used. @throws PlatformError if the caller may no longer send it */
   ended(): Promise<void>
 }
 

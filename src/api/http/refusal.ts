@@ -9,22 +9,22 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof PlatformError && error.status < 500
 }
 
-/** What cannot be told now changes nothing. */
+/** Rethrows refusals; an error that leaves the permission undecided changes nothing. */
 export function unlessUntold(error: unknown): void {
   if (isRefusal(error)) throw error
 }
 
-/** What of a request a refusal needs. */
+/** The parts of a request that a refusal needs. */
 type Refused = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly trace: Trace
   readonly match: Match | undefined
-  /** Where to get a token, for the challenge of 401. */
+  /** Where to get a token, for the 401 challenge. */
   readonly metadata: string
 }
 
-/** The refusal as the route of the request says it. */
+/** Returns the refusal in the form of the request's route. */
 export function refusalOf(
   { request, trace, match, metadata }: Omit<Refused, 'response'>,
   error: PlatformError,
@@ -42,7 +42,7 @@ export function refusalOf(
 
 export function sendRefusal(refused: Refused, error: PlatformError, dropping: Dropping): void {
   const { request, response } = refused
-  // Part of the answer has been sent: the client must not take it for the whole.
+  // Part of the response has been sent: the client must not mistake it for the whole.
   if (response.headersSent) {
     response.destroy()
     return

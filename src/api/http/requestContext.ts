@@ -14,7 +14,7 @@ export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'fresh'>
   readonly rawBody: RawBody | undefined
 }
 
-/** The properties of the connection, and the caller. */
+/** The connection of a request, and its caller. */
 export type Origin = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -24,10 +24,10 @@ export type Origin = {
   readonly unproved: Unproved | undefined
 }
 
-/** Milliseconds between two looks at whether an answer that goes on may go on: it ends within five seconds. */
+/** Milliseconds between two checks whether a stream may continue, so that it ends within five seconds. */
 const LOOK_AGAIN = 2_000
 
-/** A class, because the getters of an object literal are made anew for each request. */
+/** A class, because the getters of an object literal would be created for each request. */
 export class RequestContext implements Context {
   readonly services: Services
   readonly log: Log
@@ -38,7 +38,7 @@ export class RequestContext implements Context {
   readonly parameters: Context['parameters']
   readonly address: string | undefined
   readonly correlationId: string
-  /** Whether the handler has asked for If-Match. */
+  /** Whether the handler has read If-Match. */
   hasComparedVersions = false
   readonly fresh: boolean
   readonly isAnonymous: boolean
@@ -50,7 +50,7 @@ export class RequestContext implements Context {
   readonly #isPermitted: () => Promise<boolean>
   readonly owe: Context['owe']
 
-  /** @param isPermitted whether the same request would still be let through */
+  /** @param isPermitted whether the same request would still be allowed */
   constructor(
     { request, response, trace, caller, unproved, address }: Origin,
     { isPermitted, owe }: { isPermitted: () => Promise<boolean>; owe: Context['owe'] },
@@ -101,7 +101,7 @@ export class RequestContext implements Context {
     return single(this.#request, name)
   }
 
-  /** Most handlers never wait for anything that could be aborted. */
+  /** A getter, because most handlers never wait for anything that could be aborted. */
   get signal(): AbortSignal {
     return signalOf(this.#response)
   }

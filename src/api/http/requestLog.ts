@@ -6,7 +6,7 @@ import type { Caller } from './context.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
-/** What was thrown, and what the caller is told of it. */
+/** What was thrown, and the error that the caller sees. */
 export type Failure = { readonly thrown: unknown; readonly error: PlatformError }
 
 type Logged = {
@@ -17,12 +17,12 @@ type Logged = {
   readonly caller: Caller | undefined
 }
 
-/** The template, as logs and metrics name it. */
+/** Returns the path template, which logs and metrics use. */
 export function routeOf({ match }: Pick<Logged, 'match'>): string {
   return match?.route.path ?? 'none'
 }
 
-/** One line for each request. */
+/** Logs one line for each request. */
 export function logRequest(log: Log, logged: Logged, milliseconds: number, failure: Failure | undefined): void {
   const { response, request, trace, caller, match } = logged
   const fields = {
@@ -36,7 +36,7 @@ export function logRequest(log: Log, logged: Logged, milliseconds: number, failu
     traceId: trace.traceId,
   }
   const { error, thrown } = failure ?? {}
-  // What another system does not have is no incident, so it is logged as info.
+  // A feature that another system lacks is no incident, so it is logged as info.
   const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
   if (isOurs) log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
   else log.info(fields, 'request')

@@ -11,17 +11,17 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 export type ScopeLevel = 'root' | 'boundary' | 'resourceGroup' | 'resource'
 
-/** Who may call. Never absent: a route without a permission says so. */
+/** Who may call a route. Never absent: a route without a permission says so explicitly. */
 export type Authorization =
   | {
       readonly kind: 'anonymous'
-      /** The handler tells by a signature who sends it, and calls `prove`. */
+      /** The handler verifies a signature that identifies the sender, and calls `prove`. */
       readonly isSigned?: true
     }
-  /** Signed in; the handler checks the object that it touches and answers 404 alike for missing and hidden. */
+  /** Signed in; the handler checks the object that it touches, and answers 404 for missing and hidden ones alike. */
   | {
       readonly kind: 'authenticated'
-      /** What the handler asks for, in words: the path alone does not say where. */
+      /** The permission that the handler checks, in words: the path alone does not say where. */
       readonly needs?: string
     }
   | { readonly kind: 'iam'; readonly action: ActionName; readonly isData: boolean }
@@ -29,59 +29,59 @@ export type Authorization =
 export const anonymous: Authorization = { kind: 'anonymous' }
 export const signed: Authorization = { kind: 'anonymous', isSigned: true }
 export const authenticated: Authorization = { kind: 'authenticated' }
-/** For a permission that the handler asks for, at a place or in words of its own. */
+/** For a permission that the handler checks itself, described in words. */
 export const asking = (needs: string): Authorization => ({ kind: 'authenticated', needs })
 export function action(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: false }
 }
-/** A permission that only `dataActions` of a role give: secrets, logs, files. */
+/** A permission that only the `dataActions` of a role grant: secrets, logs, files. */
 export function dataAction(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: true }
 }
 
-/** `none`: the route takes no body and refuses one that says anything. `raw`: the handler reads the stream itself. */
+/** `none`: the route takes no body, and refuses any but an empty one. `raw`: the handler reads the stream itself. */
 export type BodyKind = 'none' | 'json' | 'raw'
 
-/** What a name must be: in words, as `must have ...`, and as a pattern. */
+/** The rule for a name: in words, as `must have ...`, and as a pattern. */
 export type Naming = { readonly rule: string; readonly pattern: string }
 
-/** What a route says of itself, where it is not as usual. */
+/** Optional parts of a declaration, with defaults. */
 type Said = {
-  /** Where the permission is asked for; the level of the path if absent. */
+  /** The level at which the permission is checked; the level of the path if absent. */
   readonly scope?: ScopeLevel | undefined
-  /** Parameters of the path that may hold any text, such as the key of a row; below the scope only. */
+  /** Path parameters that may hold any text, such as the key of a row; only below the scope. */
   readonly opaque?: readonly string[]
   /**
-   * The scope's text if the path does not hold it. Undefined if the object is unknown, so that only holders of the
+   * Returns the scope if the path does not contain it. Undefined if the object is unknown, so that only holders of the
    * permission at the root learn that.
    */
   readonly scopeFrom?:
     | ((parameters: Readonly<Record<string, string>>, services: Services) => string | undefined)
     | undefined
-  /** Authorizes the caller in place of the permission at `scope`: for routes with a rule of their own. */
+  /** Authorizes a caller who lacks the permission at `scope`: for routes with an additional rule of their own. */
   readonly mayPass?:
     | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
     | undefined
-  /** The handler itself answers callers that no longer exist: the interface has a code for this row. */
+  /** The handler itself answers callers that no longer exist, because the interface has a code for this row. */
   readonly answersUnknownCallers?: boolean
-  /** The body names what is made, or replaces it if it is there. */
+  /** The body names the object that is created, or replaced if it exists. */
   readonly isNamedByBody?: boolean
-  /** Of what is no PUT, PATCH, DELETE or creation: the handler compares If-Match with what it changes. */
+  /** For routes other than PUT, PATCH, DELETE and creations: the handler compares If-Match with what it changes. */
   readonly isHeld?: boolean
-  /** What the last name in the path must be, of what is made there. */
+  /** The rule for the last name in the path, for objects that are created there. */
   readonly naming?: Naming | undefined
-  /** What else its handler may ask for, in words that go on after `May also need`. */
+  /** What else the handler may require, worded to follow `May also need`. */
   readonly further?: string | undefined
-  /** Of an anonymous route: credentials of Basic (RFC 7617) may come with it. */
+  /** On an anonymous route: Basic credentials (RFC 7617) are accepted. */
   readonly takesBasic?: boolean
-  /** Anonymous OAuth-like routes ignore names that they do not know. */
+  /** Unknown query parameters are ignored, as anonymous OAuth-like routes do. */
   readonly ignoresUnknownQuery?: boolean
   readonly list?: ListShape<never> | undefined
-  /** Where a list comes from, if that is nothing that is watched: then it cannot be followed as a stream of events. */
+  /** Where a list comes from if that is not watched: it then cannot be followed as a stream of events. */
   readonly unfollowed?: string | undefined
-  /** The body as the document tells it, if the handler reads it with more than a schema; `body` if absent. */
+  /** The documented body, if the handler validates with more than a schema; `body` if absent. */
   readonly documentedBody?: z.ZodType | undefined
-  /** A body that works, for the documents. */
+  /** A working body, for the documents. */
   readonly example?: object | undefined
   readonly bodyKind?: BodyKind
   /** A body may be left out; the handler then sees undefined. */
@@ -91,9 +91,9 @@ type Said = {
   /** Media types of the body; `application/json` if absent. */
   readonly mediaTypes?: readonly string[]
   readonly replyMediaType?: string
-  /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
+  /** Statuses beyond those of the interface's row; without a row, all statuses: 200 if absent. */
   readonly answers?: readonly number[]
-  /** Failing statuses that may bring the reply too, such as checks of which one fails. */
+  /** Error statuses that may carry the reply too, such as a readiness check that fails. */
   readonly repliesAt?: readonly number[]
   /** The form of error bodies (interface section 7). */
   readonly errors?: ErrorForm
@@ -101,10 +101,10 @@ type Said = {
 
 export type Route = Required<Said> & {
   readonly area: string
-  /** As errors, documents and metrics name it. */
+  /** The name of the module in errors, documents and metrics. */
   readonly module: string
   readonly method: Method
-  /** Written out, with parameters in braces. */
+  /** Expanded, with parameters in braces. */
   readonly path: string
   readonly authorization: Authorization
   /** The operation name of the interface; undefined if it shows none. */
@@ -113,9 +113,9 @@ export type Route = Required<Said> & {
   readonly query: z.ZodObject | undefined
   readonly body: z.ZodType | undefined
   readonly reply: z.ZodType | undefined
-  /** Not among the rows of the interface: served by the same rules, and marked in documents. */
+  /** Not a row of the interface: it follows the same rules, and is marked in documents. */
   readonly isAddition: boolean
-  /** The kind of custom resource whose objects it reads or writes, where its declaration says so. */
+  /** The kind of custom resource that the route reads or writes, if its declaration says so. */
   readonly kind?: string
   readonly handler: (context: Context) => Answer | Promise<Answer>
 }
@@ -125,7 +125,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   summary: string
   query?: Query
   body?: Body
-  /** What 2xx answers hold; nothing for answers without a body. */
+  /** The body of 2xx answers; nothing for answers without a body. */
   reply?: Reply
 }
 
@@ -179,12 +179,12 @@ export function route<
     body,
     reply,
     answers: all.size === 0 ? [200] : [...all],
-    // The router hands over what the declaration's own schemas read.
+    // The router passes on what the declaration's own schemas have parsed.
     handler: handler as unknown as Route['handler'],
   }
 }
 
-/** All fields, so that all routes have one shape. */
+/** Defaults for all fields, so that all routes have one shape. */
 const USUAL = {
   opaque: [],
   scopeFrom: undefined,
@@ -208,32 +208,32 @@ const USUAL = {
   errors: 'platform',
 } satisfies Omit<Required<Said>, 'answers' | 'bodyKind' | 'scope'>
 
-/** Rows of a table carry their version in the body; files, uploads and backups have none. */
+/** Rows of a table carry their version in the body; files, uploads and backups have no version. */
 const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
 
-/** Whether what it writes may be held to the version that the caller has read. */
+/** Whether the route's writes can be conditional on the version that the caller has read. */
 export function heedsIfMatch(route: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody' | 'isHeld'>): boolean {
   if (['PUT', 'PATCH', 'DELETE'].includes(route.method)) return !WITHOUT_VERSION.test(route.path)
   const makes = route.method === 'POST' && route.answers.includes(201)
   return route.isHeld || (makes && !makesUnnamed(route) && (route.path.endsWith('}') || route.isNamedByBody))
 }
 
-/** Marks routes as those of one kind, so that clients find them by the names of the kind. */
+/** Marks routes as belonging to a kind, so that clients find them by the names of the kind. */
 export const ofKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
   drafts.map((draft) => ({ ...draft, kind }))
 
 export type Area = {
   readonly name: string
   readonly module: string
-  /** Rows of the interface. */
+  /** The routes that are rows of the interface. */
   readonly routes: readonly Route[]
-  /** What it serves beyond them: what one needs to read back, correct or take away what the interface lets one make. */
+  /** Further routes: they read back, correct or delete what the interface lets callers create. */
   readonly additions: readonly Route[]
 }
 
 /**
- * The routes of one area, in the order in which its documents show them. A kind's generic routes (`resource(...)`) are
- * one list among the others.
+ * Declares the routes of one area, in the order of its documents. A kind's generic routes (`resource(...)`) are one
+ * list among the others.
  */
 export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
   const all = drafts.flat().map((draft) => {
@@ -243,10 +243,7 @@ export function area(name: string, module: string, drafts: readonly (RouteDraft 
   return { name, module, routes, additions }
 }
 
-/**
- * Whether neither path nor body of a creation names the new object; otherwise the handler compares with an existing
- * one.
- */
+/** Whether neither path nor body of a creation names the new object, so that there is nothing to compare with. */
 export function makesUnnamed({
   method,
   path,

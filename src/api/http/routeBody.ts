@@ -8,7 +8,7 @@ import type { Caller, Services } from './context.ts'
 import { readModel } from './model.ts'
 import type { Route } from './route.ts'
 
-/** For routes without a body: a body would be ignored, so it is refused. */
+/** For routes without a body: a body would be ignored, so a non-empty one is refused. */
 const NOTHING = z.strictObject({})
 const ANY_JSON = ['application/json', 'application/merge-patch+json']
 
@@ -18,13 +18,13 @@ type Sent = {
   readonly caller: Caller | undefined
   readonly address: string | undefined
   readonly route: Route
-  /** Whose it is: a boundary, or who sends it. */
+  /** Whose limits count: a boundary's, or the sender's. */
   readonly place: string
-  /** The route that replaces a field which the body cannot have, where there is one. */
+  /** Names the route that replaces a field which the body does not take, if there is one. */
   readonly replacing: (field: string) => string | undefined
 }
 
-/** The JSON body of a request, as its route reads it; undefined without one. @throws PlatformError for what is refused */
+/** Reads the JSON body of a request as its route declares it; undefined without a body. @throws PlatformError */
 export async function readRouteBody(
   sent: Sent,
   limits: Pick<CallerLimits, 'takeBody' | 'bodyHeld'>,

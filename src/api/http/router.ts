@@ -7,11 +7,11 @@ import { templateSegments } from './template.ts'
 type Node = {
   readonly literals: Map<string, Node>
   parameter: Node | undefined
-  /** A parameter that may hold any text. */
+  /** A parameter that may hold any text, percent-encoded. */
   opaque: Node | undefined
-  /** A closing parameter that takes the rest of the path. */
+  /** A final parameter that takes the rest of the path. */
   rest: Node | undefined
-  /** Two only if a uuid and a word mean different things in one place. */
+  /** Two per method only if a uuid and a word mean different things in the same place. */
   readonly routes: Map<Method, Entry[]>
 }
 type Entry = { readonly route: Route; readonly names: readonly string[] }
@@ -19,7 +19,7 @@ type Entry = { readonly route: Route; readonly names: readonly string[] }
 export type Match = {
   readonly route: Route
   readonly parameters: Readonly<Record<string, string>>
-  /** The segments of the path, as they came, the id of a boundary in lower case. */
+  /** The segments of the path as they came, but a boundary's id in lower case. */
   readonly segments: readonly string[]
 }
 
@@ -28,19 +28,19 @@ function node(): Node {
 }
 
 /**
- * The check keeps the cost of hostile input constant. The longest path names the row of a table by the longest key that
- * an engine can index: 3,072 bytes in MariaDB, each of them encoded as three characters.
+ * Keeps the cost of hostile input constant. The longest path names a row by the longest key that an engine can index:
+ * 3,072 bytes in MariaDB, each percent-encoded as three characters.
  */
 export const PATH_MAX_LENGTH = 12_288
 const SEGMENT_MAX_LENGTH = 512
-/** Documentation paths may be deep; all others are far shorter. */
+/** Paths of documentation files may be deep; all others are far shorter. */
 const SEGMENTS_MAX = 24
 
 /**
- * Finds the route of a request by walking its segments, so that the last of four hundred routes is found as fast as the
- * first. A literal segment is preferred to a parameter. There is one spelling of each path: doubled or trailing slashes,
- * dot segments, other letter case and needless percent encoding name nothing. Parameters that a route declares `opaque`
- * are the exception: they hold any text, percent-encoded.
+ * Finds the route of a request by walking a tree of segments, so that the last of four hundred routes is found as fast
+ * as the first. A literal segment is preferred to a parameter. Each path has one spelling: doubled or trailing slashes,
+ * dot segments, other letter case and needless percent encoding match nothing. Parameters that a route declares
+ * `opaque` are the exception: they hold any text, percent-encoded.
  */
 export class Router {
   readonly #root = node()
@@ -72,11 +72,11 @@ export class Router {
   }
 
   /**
-   * @param path the path of the request as it came, without the query
+   * @param path of the request as it came, without the query
    * @returns undefined if no route has this path and method
    */
   find(method: string, path: string): Match | undefined {
-    // A HEAD is a GET whose answer carries no body (RFC 9110 section 9.3.2).
+    // A HEAD is a GET whose response has no body (RFC 9110 section 9.3.2).
     const wanted = METHODS.find((known) => known === (method === 'HEAD' ? 'GET' : method))
     if (wanted === undefined || path.length > PATH_MAX_LENGTH || path[0] !== '/') return undefined
     const segments = path.slice(1).split('/')
@@ -94,7 +94,7 @@ export class Router {
     return { route: entry.route, parameters, segments }
   }
 
-  /** The reason of a field that a route of its own replaces, below the path. */
+  /** Returns the refusal of a field that has a PUT route of its own below the path. */
   replacing(segments: readonly string[], field: string): string | undefined {
     const path = `/${segments.join('/')}/${field}`
     return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? changedBy(path) : undefined
@@ -105,13 +105,13 @@ function isIdName(name: string | undefined): boolean {
   return name?.endsWith('Id') === true
 }
 
-/** A uuid in capitals is the same uuid (RFC 9562 section 4). */
+/** A uuid in upper case is the same uuid (RFC 9562 section 4). */
 function idOf(text: string): string {
   const folded = text.toLowerCase()
   return isUuid(folded) ? folded : text
 }
 
-/** Of two routes in one place, the one whose parameter is an id takes uuids. */
+/** Of two routes in one place, the one whose parameter is an id gets the uuids. */
 function choose(entries: readonly Entry[] | undefined, values: readonly string[]): Entry | undefined {
   if (entries === undefined || entries.length === 1) return entries?.[0]
   const wantsId = isUuid(idOf(values.at(-1) ?? ''))
@@ -119,8 +119,8 @@ function choose(entries: readonly Entry[] | undefined, values: readonly string[]
 }
 
 /**
- * A literal without this method does not hide the parameter beside it, so that `POST …/config` is answered as the bad
- * name that it is.
+ * A literal segment without this method does not hide the parameter beside it, so that `POST …/config` is refused as
+ * the bad name that it is.
  */
 function walk(
   at: Node,
@@ -173,8 +173,8 @@ const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}/\\]/u
 const NEEDLESS = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
 
 /**
- * The value of one path segment, decoded exactly once. Undefined if it is not one canonical segment: empty, dots,
- * a slash or backslash in any spelling, control characters, broken UTF-8, needless encoding.
+ * Decodes one path segment, exactly once. Undefined if it is not canonical: empty, dots, a slash or backslash in any
+ * spelling, control characters, broken UTF-8, needless encoding.
  */
 export function decodeSegment(raw: string): string | undefined {
   if (raw === '' || raw === '.' || raw === '..' || raw.length > SEGMENT_MAX_LENGTH) return undefined
@@ -184,24 +184,24 @@ export function decodeSegment(raw: string): string | undefined {
   return value === undefined || FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
 }
 
-/** What `encodeURIComponent` and stricter encoders write: characters of a URI, everything else as UTF-8 in percents. */
+/** The output of `encodeURIComponent` and stricter encoders: URI characters, and all else as percent-encoded UTF-8. */
 const ENCODED = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
 
 /**
- * The text of a segment that may hold any: empty, dots, slashes, control characters, decomposed letters, in whatever
+ * Decodes a segment that may hold any text: empty, dots, slashes, control characters, decomposed letters, in any
  * encoding. Undefined if it does not encode text.
  */
 function decodeOpaque(raw: string): string | undefined {
   return ENCODED.test(raw) ? percentDecoded(raw) : undefined
 }
 
-/** Ids, tokens and numbers are made by the platform, so that no literal can be mistaken for one. */
+/** Whether people choose the value. The platform makes ids, tokens and numbers, which never equal a literal. */
 function isNamePlace(parameter: string): boolean {
   return !isIdName(parameter) && !['token', 'version', 'number', 'resourceUid'].includes(parameter)
 }
 
 /**
- * Names that no resource may have: every literal segment that stands beside a parameter, because that place would be
+ * Returns the names that no resource may have: every literal segment beside a parameter, because such a name would be
  * read as the literal, and every resource segment, which shares its place with `{resourceName}`.
  */
 export function reservedNamesOf(routes: readonly Route[]): string[] {

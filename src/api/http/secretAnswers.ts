@@ -2,18 +2,18 @@ import { z } from 'zod'
 import type { Answer } from './answer.ts'
 import type { Route } from './route.ts'
 
-/** Fields that open something to whoever reads them; the names, ids and addresses of such things do not. */
+/** Fields that give access to whoever reads them; names, ids and addresses do not. */
 const SECRET =
   /^(?:token|access_?token|refresh_?token|session_?token|password|link|\w*api_?key|\w*connection_?string|secret_?access_?key|\w+secret)$/i
 
 const KNOWN = new WeakMap<Route, boolean>()
 
-/** Who has a link reads whom it is for, in an answer that would fill any cache: nobody signed in for it. */
+/** Anyone with the link reads whom it is for, and no sign-in keeps caches from storing the answer. */
 const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
 
 /**
- * Marks an answer that may contain a secret, so that no cache stores it (RFC 9111 section 5.2.2.5). Its record or path
- * decides, so that no handler can forget it. Lists show no secrets.
+ * Marks an answer that may contain a secret, so that no cache stores it (RFC 9111 section 5.2.2.5). The reply's schema
+ * or the path decides, so that no handler can forget it. Lists show no secrets.
  */
 export function unstored(route: Route, answer: Answer): Answer {
   if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300) return answer
@@ -50,7 +50,7 @@ function isText(schema: z.ZodType): boolean {
   return innerOf(schema).some(isText)
 }
 
-/** Of what may be absent or null, or is described, made from or read as something else. */
+/** Returns the schemas inside wrappers: optional, nullable, described, piped, transformed or intersected ones. */
 function innerOf(schema: z.ZodType): z.ZodType[] {
   const { innerType, in: from, out: to, left, right } = schema.def as unknown as Record<string, z.ZodType | undefined>
   return [innerType, from, to, left, right].filter((part) => part !== undefined)

@@ -8,12 +8,12 @@ import { signalOf } from '../../core/signalOf.ts'
 import { type Dropping, endAfter, FREE_DROPPING, type Rest, restOf } from '../../core/unreadBody.ts'
 import type { Answer } from './answer.ts'
 
-/** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
+/** Returns undefined if the caller may proceed at once, otherwise a promise for its next turn. */
 type Turn = () => Promise<void> | undefined
 
 export type Sending = {
   readonly turn: Turn
-  /** Hears how many bytes an answer has, before they are sent. */
+  /** Called with the bytes of an answer before they are sent. */
   spend(bytes: number): void
   readonly dropping?: Dropping
 }
@@ -68,17 +68,17 @@ async function sendStream(
   { rest, isOpenEnded, held, spend }: StreamSending,
 ): Promise<void> {
   if (request.method === 'HEAD' || response.destroyed) {
-    // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
+    // A followed log would be read forever for nobody, and block the next request of the connection.
     stream.on('error', () => undefined).destroy()
     endAfter(rest, response)
     return
   }
   if (isOpenEnded) response.flushHeaders()
   else if (held !== undefined) spend(held)
-  // A page of a log may be long, and waits in memory for whoever does not read.
+  // A page of a log may be long, and stays in memory until a slow client reads it.
   else stream.on('data', (piece: { length: number }) => spend(piece.length))
   await pump(stream, response, { end: rest === undefined }).catch((error: NodeJS.ErrnoException) => {
-    // Whoever listens for as long as they like has heard enough.
+    // A client that closes a stream without an end has not failed.
     if (!isOpenEnded || error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
   })
   if (rest !== undefined && !response.destroyed) endAfter(rest, response)
@@ -90,21 +90,21 @@ function sumOf(parts: readonly string[], measure: (part: string) => number): num
   return sum
 }
 
-/** Of one thing, worked out for this answer: pages of lists are written piece by piece, stored objects have their tag. */
+/** Whether this reads one thing without an ETag: lists are written in pieces, and stored objects have an ETag. */
 function isSingleRead({ method = '' }: IncomingMessage, { status, parts, headers }: Answer): boolean {
   return ['GET', 'HEAD'].includes(method) && status === 200 && parts === undefined && headers?.etag === undefined
 }
 
-/** Tells answers apart; no If-Match takes it. A digest of a secret would let others guess it. */
+/** A tag for caches only: no If-Match accepts it. A digest of a secret would help others guess it. */
 function weakTag(text: string, { headers }: Answer): string {
   const isSecret = headers?.['cache-control'] === 'no-store'
   return `W/"${isSecret ? randomUUID() : hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
-/** In characters. Encoding and sending a megabyte at once would keep the thread from everybody else for milliseconds. */
+/** In characters. Encoding and sending a megabyte at once would block the thread for milliseconds. */
 const SLICE = 65_536
 
-/** One caller's slices share its turns with its requests: of twelve lists at once, twelve slices a round are many. */
+/** Slices take turns with the caller's requests: otherwise twelve lists at once would send twelve slices a round. */
 async function sendInSlices(
   response: ServerResponse,
   parts: readonly string[],
@@ -116,7 +116,7 @@ async function sendInSlices(
     if (!isFirst) {
       if (response.writableNeedDrain)
         await once(response, 'drain', { signal: signalOf(response) }).catch(() => undefined)
-      // Where the system takes all at once, the drain comes before anybody else has been heard.
+      // If the system takes everything at once, `drain` is emitted before other requests have been read.
       await setImmediate()
       await turn()
     }
@@ -127,7 +127,7 @@ async function sendInSlices(
   endAfter(rest, response)
 }
 
-/** Puts together only what goes out next: a list as one text would be a megabyte that is made and thrown away. */
+/** Joins only what is sent next: a list as one text would be a megabyte of garbage. */
 function* slicesOf(parts: readonly string[]): Generator<string> {
   let slice = ''
   for (const part of parts) {
@@ -143,7 +143,7 @@ function* slicesOf(parts: readonly string[]): Generator<string> {
 
 function* piecesOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
-    // Never between the halves of a surrogate pair.
+    // Do not cut a surrogate pair in half.
     const isSplit = (text.charCodeAt(start + SLICE - 1) & 0xfc00) === 0xd800
     const end = start + SLICE - (isSplit ? 1 : 0)
     yield text.slice(start, end)

@@ -17,14 +17,14 @@ export type ServerLimits = CallerLimitsOptions & {
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   maxConnections?: number
-  /** Milliseconds that a client may take or send nothing. Absent: a minute. */
+  /** Milliseconds for which a client may read or send nothing. Absent: a minute. */
   stillFor?: number
 }
 
 export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
   metrics?: HttpMetrics
   limits?: Partial<ServerLimits>
-  /** Pages for browsers, in front of the routes. */
+  /** Handlers of pages for browsers, before the routes. */
   pages?: readonly express.RequestHandler[]
 }
 
@@ -32,13 +32,13 @@ export type Facade = {
   app: express.Express
   server: Server
   listen(port: number, host?: string): Promise<{ port: number }>
-  /** Goes on answering, but each answer ends its connection: clients open their next one elsewhere. Nothing is followed on. */
+  /** Closes each connection after its next answer, so that clients connect elsewhere, and ends all streams. */
   drain(): void
-  /** Accepts no new requests, waits for those in flight within the time, then closes. */
+  /** Accepts no new requests, waits up to this time for those in flight, then closes. */
   stop(milliseconds?: number): Promise<void>
 }
 
-/** What helmet sets. It is the same for each answer, so that its chain of middleware is asked once. */
+/** The headers that helmet sets. They are the same for each answer, so its middleware runs only once. */
 const SECURITY_HEADERS = headersOf(
   helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
@@ -52,7 +52,7 @@ function headersOf(middleware: (request: IncomingMessage, response: ServerRespon
   return [...headers]
 }
 
-/** The facade's HTTP server (interface section 4): Express carries it, our own table dispatches. */
+/** Creates the facade's HTTP server (interface section 4): Express carries it, our own route table dispatches. */
 export function createFacade(options: FacadeOptions): Facade {
   const limits: ServerLimits = { ...REQUEST_LIMITS, trustedProxies: [], ...options.limits }
   const { metrics = noMetrics } = options
@@ -60,10 +60,10 @@ export function createFacade(options: FacadeOptions): Facade {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  // The query is read strictly, by the route's own declaration.
+  // Queries are parsed strictly, as each route declares.
   app.set('query parser', false)
   app.set('trust proxy', [...limits.trustedProxies])
-  // Only JSON and files are served: a browser has nothing to run, embed or guess.
+  // Only JSON and files are served: there is nothing for a browser to run, embed or sniff.
   let isDraining = false
   app.use((_request, response, next) => {
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value)
@@ -99,7 +99,7 @@ function createServer(app: express.Express, { maxConnections, stillFor }: Server
         // Uploads may be long; JSON bodies have a shorter time of their own.
         requestTimeout: 600_000,
         keepAliveTimeout: 65_000,
-        // The pipeline asks for it, and says so in the form of every refusal.
+        // The pipeline requires it, and refuses in the usual form.
         requireHostHeader: false,
         insecureHTTPParser: false,
       },
@@ -108,7 +108,7 @@ function createServer(app: express.Express, { maxConnections, stillFor }: Server
     maxConnections,
     { isProxy: (address) => app.get('trust proxy fn')(address, 0), onRefused },
   )
-  // The body reader asks for the body when the request may have one; unknown expectations count as none.
+  // The body reader sends 100 Continue once the request may have a body; unknown expectations are ignored.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
   server.on('clientError', refuseBrokenRequest)
@@ -118,7 +118,7 @@ function createServer(app: express.Express, { maxConnections, stillFor }: Server
   return server
 }
 
-/** Malformed HTTP never reaches the routes, but the answer still has the form of section 7. */
+/** Malformed HTTP never reaches the routes, but the response still has the form of section 7. */
 function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -131,10 +131,10 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   endWith(socket, message)
 }
 
-/** Milliseconds in which a client that is refused may read why. */
+/** Milliseconds in which a refused client may read the reason. */
 const LINGER = 2_000
 
-/** An answer in the form of section 7 to what never became a request. The connection ends with it, also where its client stays. */
+/** Answers in the form of section 7 what never became a request, and closes the connection. */
 function endWith(socket: Duplex, message: string): void {
   const { correlationId, traceId } = traceOf(undefined, undefined)
   const body = JSON.stringify({ error: message, code: 'BAD_REQUEST', module: 'platform', correlationId, traceId })

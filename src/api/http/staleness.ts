@@ -2,16 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
 import { isReadThrough } from './requestContext.ts'
 
-/** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
+/** How old the caches are, and how old they may be to be served, in milliseconds. */
 export type Staleness = { readonly age: () => number; readonly bound: number }
 
-/** A watch that its server ends is reopened sooner than this. */
+/** Milliseconds: a watch that the API server closes is reopened sooner than this. */
 const UNREMARKABLE_AGE = 2_000
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
 
 /**
- * While the API server does not answer, responses carry their age (RFC 9111, 5.1), up to a bound: what
- * exists and who may do what may both have changed.
+ * Adds the age of the caches to responses while the API server does not answer (RFC 9111, 5.1). Beyond a bound it
+ * refuses: what exists and who may do what may both have changed.
  *
  * @throws PlatformError SERVICE_UNAVAILABLE
  */

@@ -1,29 +1,29 @@
 import type { Route } from './route.ts'
 
-/** Behind these another system stands, or the code of a tenant, that may fail on its own. */
+/** Routes that depend on another system, or on a tenant's code, that may fail on its own. */
 const ASKS_ANOTHER = /\/(objectstorageaccounts|registries|sources|deployments|sso|editor|invoke)(\/|$)/
 
-/** What some of the systems behind these can do, and others cannot. */
+/** Routes to features that some of the systems behind them lack. */
 const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/
 
 /**
- * Whether a route may refuse with this status itself. Statuses of what is refused before any route runs are its own only
- * where it declares them, or another system lacks what it asks for.
+ * Whether a route itself may refuse with this status. Statuses of refusals before any route runs count only if the
+ * route declares them; 501 also if another system may lack the feature.
  */
 export function refusesItself({ answers, path }: Route, status: number): boolean {
   if ([401, 403, 406, 429].includes(status)) return answers.includes(status)
   return status !== 501 || answers.includes(status) || NOT_BY_ALL.test(path)
 }
 
-/** Every status that a route may answer with, in their order: what its document names. */
+/** Returns every status that a route may answer with, sorted, for its document. */
 export function statusesOf(route: Route): number[] {
   const { authorization, method, path } = route
   const isAnonymous = authorization.kind === 'anonymous'
-  // A write may conflict with another or break a rule; data needs an engine, which may not be ready.
+  // A write may conflict or break a rule; data needs an engine, which may not be ready.
   const writes = method === 'GET' ? [] : [409, ...(method === 'DELETE' ? [] : [422])]
   const isData = authorization.kind === 'iam' && authorization.isData
   const asksEngine = isData || path.includes('/editor/') || path.startsWith('/vaults/')
-  // A route without an action of its own may still take less from one caller than from another.
+  // Even a route that only needs a sign-in may refuse a caller, so 403 is listed for all.
   const all = [
     ...route.answers,
     ...[400, ...(isAnonymous ? [] : [401, 403]), 404, 406, ...writes],

@@ -1,6 +1,6 @@
 /**
  * Path templates of the interface. `{B}` and `{RG}` stand for the boundary and the resources of a group; every other
- * `{name}` is one path segment, save a closing `{path}`, which takes the rest of the path (documentation files).
+ * `{name}` is one path segment, except a final `{path}`, which takes the rest of the path (documentation files).
  */
 export const BOUNDARY_PATH = '/boundaries/{boundaryId}'
 export const GROUP_PATH = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources'
@@ -16,17 +16,17 @@ type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer 
 /** The parameters of a template: `PathParameters<'{RG}/jobs/{jobName}'>` is boundaryId, resourceGroupName or jobName. */
 export type PathParameters<Path extends string> = string extends Path ? string : Names<Expand<Path>>
 
-/** Writes `{B}` and `{RG}` out. */
+/** Expands `{B}` and `{RG}`. */
 export function expandPath(path: string): string {
   return path.replace(/^\{RG\}/, GROUP_PATH).replace(/^\{B\}/, BOUNDARY_PATH)
 }
 
 export type TemplateSegment = { readonly kind: 'literal' | 'parameter' | 'rest'; readonly text: string }
 
-/** Templates stand in the code: there are only so many, and each is asked for several times. */
+/** Templates are constants in the code, so the cache is bounded; each is needed several times. */
 const known = new Map<string, readonly TemplateSegment[]>()
 
-/** The segments of an expanded template. Throws TypeError for a template that mixes text and parameter in one segment. */
+/** Returns the segments of an expanded template. Throws TypeError if a segment mixes text and parameter. */
 export function templateSegments(path: string): readonly TemplateSegment[] {
   const segments = known.get(path) ?? parsedSegments(path)
   known.set(path, segments)
@@ -47,7 +47,7 @@ function parsedSegments(path: string): TemplateSegment[] {
   })
 }
 
-/** The level of a path in the scope tree, unless its row says otherwise. */
+/** Returns the level of a path in the scope tree. */
 export function levelOfPath(path: string): 'root' | 'boundary' | 'resourceGroup' | 'resource' {
   const parts = path.slice(1).split('/')
   if (parts[0] !== 'boundaries' || parts[1] !== '{boundaryId}') return 'root'

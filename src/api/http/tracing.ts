@@ -4,25 +4,25 @@ import { randomBytes, randomUUID } from 'node:crypto'
 export type Trace = {
   readonly correlationId: string
   readonly traceId: string
-  /** Of this request. */
+  /** The span of this request. */
   readonly spanId: string
-  /** Of the caller, who began the trace. */
+  /** The caller's span, if the caller began the trace. */
   readonly parent?: { readonly spanId: string; readonly isSampled: boolean }
   readonly traceparent: string
 }
 
-/** The data of an answered request for a collector of traces. Times are milliseconds. */
+/** An answered request, for a trace collector. Times are milliseconds. */
 export type TracedRequest = {
   readonly trace: Omit<Trace, 'traceparent'>
   readonly method: string
-  /** The template of the path. */
+  /** The path template. */
   readonly route: string
   readonly status: number
   readonly beganAt: number
   readonly milliseconds: number
 }
 export type RequestTracer = {
-  /** Whether a trace that begins here is kept. */
+  /** Whether a trace that begins here is sampled. */
   samples(traceId: string): boolean
   traced(request: TracedRequest): void
 }
@@ -31,7 +31,7 @@ const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 const RANDOM_BYTES = 24
-/** A system call for each request costs more than routing it. No byte is used twice, and none is a secret. */
+/** Pooled, because a system call per request costs more than routing. No byte is used twice, and none is a secret. */
 let pool = Buffer.alloc(0)
 let used = 0
 
@@ -45,8 +45,8 @@ function randomHex(): string {
 }
 
 /**
- * The caller's correlation id and trace if they are well-formed, else new ones (W3C Trace Context, level 1). An id
- * with other characters could forge lines of a log.
+ * Returns the caller's correlation id and trace if they are well-formed, otherwise new ones (W3C Trace Context, level
+ * 1). An id with other characters could forge log lines.
  */
 export function traceOf(
   correlationId: string | undefined,

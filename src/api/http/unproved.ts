@@ -1,16 +1,16 @@
 import type { Budget } from './limits.ts'
 
-/** Of one address. Further ones hear at once that there are too many: each that waits has a connection. */
+/** Waiting requests per address, each with its connection. Further ones are refused at once. */
 const WAITING_MAX = 1_000
 
-/** Requests of one address: how many are looked at, and who waits. */
+/** Requests of one address: how many are in flight, and those that wait. */
 type Line = { underway: number; readonly waiting: ((wait: number | undefined) => void)[] }
 
 /**
- * Requests without a token that may yet show who sends them, such as signed deliveries. Each takes one from the budget of its
- * address, and gives it back in the end if it has shown that. Where nothing is left, the next one waits for those that are
- * looked at, as any of them may give its own back: so no more are looked at together than the budget holds, many that are
- * signed all come through, and those that are forged use the budget up like every request without a token.
+ * Requests without a token that may yet prove who sends them, such as signed deliveries. Each takes one from the budget
+ * of its address, and gives it back at the end if it was proved. If the budget is empty, the next request waits for
+ * those in flight, as any of them may give theirs back. So no more are in flight than the budget holds, any number of
+ * signed requests get through, and forged ones use the budget up like all requests without a token.
  */
 export class UnprovedRequests {
   readonly #budget: Budget
@@ -22,7 +22,7 @@ export class UnprovedRequests {
     this.#now = now
   }
 
-  /** @returns undefined once it may be looked at, else the milliseconds until the budget has one for it */
+  /** @returns undefined once the request may proceed, otherwise the milliseconds until the budget has one for it */
   begin(key: string): Promise<number | undefined> {
     const line = this.#lines.get(key) ?? { underway: 0, waiting: [] }
     if (line.waiting.length >= WAITING_MAX) return Promise.resolve(this.#budget.until(key, 1, this.#now()))
@@ -32,7 +32,7 @@ export class UnprovedRequests {
     return admitted
   }
 
-  /** Once for each that has begun. */
+  /** Must be called once for each request that may proceed. */
   end(key: string, isProved: boolean): void {
     const line = this.#lines.get(key)
     if (line === undefined) return

@@ -1,22 +1,22 @@
 const MIB = 1_048_576
 
-/** A response, as far as it is needed. */
+/** The part of a response that is needed here. */
 export type Unread = {
   readonly closed: boolean
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
-/** A caller, and whose it is: a boundary, or the caller. */
+/** A caller, and its place: a boundary, or the caller. */
 export type Reader = { readonly key: string; readonly place: string }
 
-/** In bytes. An answer of a database has 32 MiB, a container of the facade 1 GiB of memory. */
+/** In bytes. A database answer has up to 32 MiB, and a container of the facade 1 GiB of memory. */
 export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
 
 /**
- * Long answers that wait to be read. Each is in memory until it is, and whoever asks decides how fast they read: beyond so much
- * of one caller those are cut off that wait the longest, and beyond so much of all those of the place that leaves the most. A
- * tenant has as many callers as it likes.
+ * Limits long answers that wait to be read. Each stays in memory until then, and the client decides how fast it reads.
+ * Beyond the limit of a caller, its oldest answers are cut off; beyond the limit of all, the oldest of the place with
+ * the most bytes, because a tenant may have any number of callers.
  */
 export class UnreadAnswers {
   readonly #limits: typeof UNREAD_LIMITS
@@ -29,7 +29,7 @@ export class UnreadAnswers {
   add({ key, place }: Reader, bytes: number, response: Unread): void {
     if (response.closed) return
     const newest = { key, place, bytes, response }
-    // A stream is told of piece by piece.
+    // A stream is added once per chunk.
     if (!this.#waiting.has(response)) response.once('close', () => this.#waiting.delete(response))
     this.#waiting.set(response, newest)
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
@@ -38,7 +38,7 @@ export class UnreadAnswers {
     this.#cut(this.#limits.ofAll, newest, all, () => ofGreediest(all()))
   }
 
-  /** The newest stays: nobody could have read it yet. */
+  /** Spares the newest answer: nobody could have read it yet. */
   #cut(limit: number, newest: Waiting, meant: () => Waiting[], from: () => Waiting[]): void {
     while (sumOf(meant()) > limit) {
       const oldest = from().find((one) => one !== newest) ?? meant().find((one) => one !== newest)
@@ -53,7 +53,7 @@ type Waiting = Reader & { readonly bytes: number; readonly response: Unread }
 
 const sumOf = (answers: readonly Waiting[]) => answers.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** The answers of the place that leaves the most. */
+/** Returns the answers of the place with the most unread bytes. */
 function ofGreediest(all: readonly Waiting[]): Waiting[] {
   const places = Map.groupBy(all, ({ place }) => place).values()
   return [...places].reduce((most, answers) => (sumOf(answers) > sumOf(most) ? answers : most), [])

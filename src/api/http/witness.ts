@@ -17,16 +17,16 @@ export type FinishedRequest = {
   readonly correlationId: string
   readonly traceId: string
   readonly address: string | undefined
-  /** Objects of ours that it wrote, as they are now. */
+  /** The objects of ours that it wrote, in their new state. */
   readonly written: readonly { readonly resource: Resource; readonly object: KubeObject }[]
-  /** All that it asked for is as it was. */
+  /** Whether everything already was as requested. */
   readonly isUnchanged: boolean
 }
 
-/** Hears of every such request. Must not throw. */
+/** Called for every such request. Must not throw. */
 export type Witness = (request: FinishedRequest) => void
 
-/** One request in progress, for the witness. */
+/** Records the writes of one request in progress, for the witness. */
 export class Attendance implements Origin {
   readonly id = randomUUID()
   readonly caller: string

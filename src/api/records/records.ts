@@ -45,7 +45,7 @@ export type CreateRequest<K extends AnyKind> = {
    * `isSame`, is called only if no object has the name.
    */
   spec: object | (() => Promise<object>)
-  /** Reserves what the validated spec needs, if no object has the name. Returns the incarnation if something names it. */
+  /** Reserves what the checked spec needs, if no object has the name. Returns the incarnation if something names it. */
   reserve?: (spec: object) => Promise<string | undefined>
   caller: Caller
   annotations?: Record<string, string>

@@ -4,68 +4,68 @@ import { pauseFor } from '../../../core/pause.ts'
 import { Reading } from '../../../core/readers.ts'
 import { type ListChange, type ListEntry, ListState } from './listState.ts'
 
-/** What a stream is about, and whose it is. */
+/** What a stream needs to know about its list and its caller. */
 export type Followed = {
-  /** Every record of the list. @throws once the same request would be refused, with that refusal */
+  /** Returns every record of the list. @throws the refusal once the same request would be refused */
   readonly read: () => Promise<readonly ListEntry[]>
   /** @throws PlatformError once the same request would be refused */
   readonly ask: () => Promise<void>
-  /** Undefined if the caller may go on at once. */
+  /** Returns undefined if the caller may proceed at once. */
   readonly turn: () => Promise<void> | undefined
-  /** Hears how many bytes come next. */
+  /** Called with the number of bytes before they are sent. */
   readonly spend: (bytes: number) => void
-  /** JSON of a refusal, as an ordinary answer has it. */
+  /** Returns the JSON of a refusal, as in an ordinary response. */
   readonly refusalOf: (error: unknown) => string
-  /** What the client says that it was told last. */
+  /** The state that the client has, by its Last-Event-ID. */
   readonly lastEventId: string | undefined
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Ends the connection of a client that does not take what it is sent. */
+  /** Closes the connection of a client that does not read. */
   readonly cut: () => void
 }
 
-/** What the streams of a process have in common. */
+/** What all streams of a process share. */
 export type Surroundings = {
   readonly clock: Clock
   /** Aborted when the platform stops. */
   readonly stopping: AbortSignal
-  /** Hears how many more records, or fewer, are remembered; what was read and what waits for its client count as if they were some. */
+  /** Adds to the number of records in memory; places that were read and unsent text count as records too. */
   readonly remember: (more: number) => void
 }
 
-/** Milliseconds of silence, after which a comment keeps proxies from closing the stream, and the permission is asked for again. */
+/** Milliseconds of silence until a comment keeps proxies from closing the stream, and permission is checked again. */
 export const TICK = 10_000
-/** Milliseconds from a change to what is told of it, so that changes that belong together are told together. */
+/** Milliseconds between a change and its event, so that related changes are sent together. */
 export const SETTLED_AFTER = 100
-/** A list that changes all the time is worked out for a tenth of the time, or every two seconds. */
+/** A list that changes all the time is computed for at most a tenth of the time, but at least every two seconds. */
 const REST = 10
 const REST_MAX = 2_000
-/** Milliseconds in which a client must take a piece of what it is sent; fewer while the platform stops. */
+/** Milliseconds in which a client must read a chunk; fewer while the platform stops. */
 export const TAKEN_WITHIN = 30_000
 const TAKEN_AT_THE_END = 1_000
-/** Milliseconds that a browser waits before it connects again. */
+/** Milliseconds that a browser waits before it reconnects. */
 const RETRY_AFTER = 2_000
-/** Characters. */
+/** The size of a chunk in characters. */
 const PIECE = 65_536
-/** Characters that take as much memory as a record that is remembered. */
+/** Characters that take as much memory as one remembered record. */
 const RECORD = 200
-/** Of one list. */
+/** The most records of one followed list. */
 export const ENTRIES_MAX = 10_000
 
 /**
- * One list as a stream of events (WHATWG HTML, 9.2). No events are queued: until the client has taken what it was sent,
- * nothing more is worked out, and what changes meanwhile comes as one step. So a slow reader takes no more memory than a
+ * One list as a stream of events (WHATWG HTML, 9.2). No events are queued: until the client has read what it was sent,
+ * nothing more is computed, and changes in the meantime become one step. So a slow reader takes no more memory than a
  * fast one.
  */
 export class FollowedList {
   readonly #followed: Followed
   readonly #around: Surroundings
-  /** Aborted when nobody is to be told any more. */
+  /** Aborted when the stream must end. */
   readonly #over = new AbortController()
   readonly #state = new ListState()
   #first: readonly ListChange[] = []
   #reading: Reading | undefined
-  /** Aborted once something has changed that the list was made of, and when it is over. */
+  /** Aborted once something that the list was computed from has changed, and when the stream must end. */
   #awake = new AbortController()
   #restsUntil = 0
   #toldAt = 0
@@ -79,14 +79,14 @@ export class FollowedList {
     if (followed.signal.aborted || around.stopping.aborted) this.#finish()
   }
 
-  /** Reads the list for the first time. @throws what an ordinary request would be refused with */
+  /** Reads the list for the first time. @throws the refusal of an ordinary request */
   async begin(): Promise<void> {
     this.#first = await this.#changes()
   }
 
   async *events(): AsyncGenerator<string> {
     try {
-      // The empty id makes a browser forget the former one, until all that is there has come.
+      // The empty id makes a browser forget its last id until the whole list has been sent.
       yield* this.#told([`retry: ${RETRY_AFTER}\nid:\n\n`])
       yield* this.#present()
       for (;;) {
@@ -105,7 +105,7 @@ export class FollowedList {
     }
   }
 
-  /** It is read no longer. */
+  /** Must be called when the stream is no longer read. */
   end(): void {
     for (const signal of [this.#followed.signal, this.#around.stopping])
       signal.removeEventListener('abort', this.#finish)
@@ -129,7 +129,7 @@ export class FollowedList {
     yield* this.#told(events)
   }
 
-  /** Comments come in their time whatever changes: nobody learns from them of changes that they are not told. */
+  /** Comments keep their schedule whatever changes: they must not reveal changes that the caller may not see. */
   async #next(): Promise<'changed' | 'silence' | 'over'> {
     const { clock } = this.#around
     const over = this.#over.signal
@@ -156,7 +156,7 @@ export class FollowedList {
         return this.#followed.read()
       },
     )
-    // The former one ends afterwards only, so that nothing is missed in between.
+    // End the previous reading only now, so that no change is missed in between.
     this.#reading?.end()
     this.#reading = reading
     this.#awake = awake
@@ -175,7 +175,7 @@ export class FollowedList {
     yield* this.#told([`event: closed\ndata: ${this.#followed.refusalOf(error)}\n\n`])
   }
 
-  /** Piece by piece: the next one is put together when the client has taken this one. */
+  /** Yields chunks: the next one is joined only when the client has read this one. */
   async *#told(events: string[]): AsyncGenerator<string> {
     const { clock, stopping } = this.#around
     const { cut, spend } = this.#followed
@@ -197,7 +197,7 @@ export class FollowedList {
     }
   }
 
-  /** So many characters wait for the client. */
+  /** Counts the characters that wait for the client. */
   #hold(characters: number): void {
     const held = Math.ceil(characters / RECORD)
     this.#around.remember(held - this.#held)
@@ -209,7 +209,7 @@ function eventOf({ type, text, state }: ListChange): string {
   return `event: ${type}\ndata: ${text}\nid: ${state}\n\n`
 }
 
-/** Lets go of each event as soon as it is in a piece. */
+/** Releases each event as soon as it is part of a chunk. */
 function* piecesOf(events: string[]): Generator<string> {
   let piece = ''
   for (const [at, event] of events.entries()) {

@@ -3,21 +3,21 @@ import { SharedPlaces } from '../../../core/sharedPlaces.ts'
 import type { Answer } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 
-/** Who follows, and in what: a boundary, or of the platform what a tenant sees. */
+/** The caller, and its place: a boundary, or for the platform the caller's tenants. */
 export type Follower = { readonly principal: string; readonly place: string }
 
 export type FollowersOptions = {
-  /** What is followed: `lists`. */
+  /** What is followed, such as `lists`. */
   noun: string
   ofPrincipal: number
   ofProcess: number
   metrics: Pick<HttpMetrics, 'limited'>
 }
 
-/** Logs and whatever else goes on without being a list, and costs less. */
+/** For logs and other streams that are no lists, and cost less. */
 export const LOGS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_000 } as const
 
-/** Those whose answers go on for as long as they like: each one costs memory, and a connection of which there are so many. */
+/** Limits open streams per principal, place and process: each costs memory and a connection. */
 export class Followers {
   readonly #options: FollowersOptions
   readonly #ofPrincipal = new Map<string, number>()
@@ -28,7 +28,7 @@ export class Followers {
     this.#places = new SharedPlaces(options.ofProcess)
   }
 
-  /** @returns ends it. @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
+  /** @returns a function that ends it. @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
   enter({ principal, place }: Follower): () => void {
     const { noun, ofPrincipal, metrics } = this.#options
     const own = this.#ofPrincipal.get(principal) ?? 0
@@ -37,7 +37,7 @@ export class Followers {
       const message = `You follow ${ofPrincipal} ${noun}, which is the most: end one of them first.`
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
-    // A tenant has as many principals as it likes.
+    // A tenant may have any number of principals.
     if (this.#places.isFullFor(place)) throw tooMany(noun)
     this.#ofPrincipal.set(principal, own + 1)
     this.#places.take(place)
@@ -49,7 +49,7 @@ export class Followers {
     }
   }
 
-  /** An answer that goes on for as long as its client likes has its place until it ends. @throws as `enter` does */
+  /** Counts an answer without an end until its stream closes. @throws like `enter` */
   admit(answer: Answer, principal: string, place = principal): Answer {
     const { stream } = answer
     if (answer.isOpenEnded !== true || stream === undefined) return answer

@@ -1,35 +1,32 @@
 import { hash } from 'node:crypto'
 
-/** What tells a record of a list from all others, also where the record shows no id. */
+/** Identifies a record of a list, even if the record shows no id. */
 export type EntryNames = {
-  /** No two records of the list share it. */
+  /** Unique within the list. */
   readonly id: string
   readonly name: string
   readonly resourceGroup?: string
 }
 
-/** A record of a list, with the JSON that its answer shows. */
+/** A record of a list, with the JSON that is sent. */
 export type ListEntry = EntryNames & { readonly text: string }
 
 export type ListChange = {
   readonly type: 'added' | 'modified' | 'deleted'
-  /** JSON: the record, or of one that is gone its names. */
+  /** JSON: the record, or the names of a deleted one. */
   readonly text: string
-  /** What the list is for whoever has heard of this change and of all before it. */
+  /** The state of the list for a reader who has received this change and all before it. */
   readonly state: string
 }
 
 type Told = { readonly names: EntryNames; readonly digest: bigint }
 
-/**
- * What a reader of a list has been told. Of each record it keeps a digest only, so that it takes little memory however
- * long the records are.
- */
+/** What a reader of a list has been sent. Keeps only a digest of each record, because records may be long. */
 export class ListState {
   readonly #told = new Map<string, Told>()
   #state = 0n
 
-  /** Names what the reader has been told: equal lists have equal names, at whichever replica. */
+  /** Identifies what the reader has been sent: equal lists have equal names at every replica. */
   get name(): string {
     return this.#state.toString(36)
   }
@@ -38,7 +35,7 @@ export class ListState {
     return this.#told.size
   }
 
-  /** What makes of the list that was told this one. A record that is as it was told makes nothing. */
+  /** Returns the changes from the list that was sent to this one. */
   changesTo(entries: readonly ListEntry[]): ListChange[] {
     const changes: ListChange[] = []
     const present = new Set(entries.map(({ id }) => id))
@@ -61,7 +58,7 @@ export class ListState {
   }
 }
 
-/** The state is the digests of all records together, whatever the order in which they were told. */
+/** The state combines the digests of all records with XOR, so their order does not matter. */
 function digestOf(id: string, text: string): bigint {
   return BigInt(`0x${hash('sha256', `${id}\0${text}`, 'hex').slice(0, 32)}`)
 }

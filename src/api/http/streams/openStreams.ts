@@ -7,25 +7,25 @@ import { EVENT_STREAM } from '../negotiation.ts'
 import { type Followed, FollowedList } from './followedList.ts'
 import { type Follower, Followers, LOGS, tooMany } from './followers.ts'
 
-/** A person's tabs, or the replicas of a service. */
+/** Enough for a person's tabs, or the replicas of a service. */
 export const OF_PRINCIPAL = 32
 export const OF_PROCESS = 1_000
-/** Records that all streams of the process remember, and as much as they are: what they have read, and what a client has not taken. */
+/** Records in memory over all streams of the process; what they have read and not yet sent counts as records too. */
 const REMEMBERED_MAX = 500_000
 
 const HEADERS = {
   'content-type': EVENT_STREAM,
   'cache-control': 'no-store',
-  // Nginx would keep back what has come until its buffer is full.
+  // Otherwise Nginx holds events back until its buffer is full.
   'x-accel-buffering': 'no',
 }
 
-/** What is followed in this process now. */
+/** The streams that are open in this process. */
 export class OpenStreams {
   readonly #clock: Clock
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
   readonly #stopping = new AbortController()
-  /** Logs, which their routes open themselves. */
+  /** Streams of logs, which their routes open themselves. */
   readonly logs: Followers
   readonly #followers: Followers
   readonly #records: SharedPlaces
@@ -38,7 +38,7 @@ export class OpenStreams {
     this.#followers = new Followers({ noun: 'lists', ofPrincipal: OF_PRINCIPAL, ofProcess: OF_PROCESS, metrics })
   }
 
-  /** @throws what the ordinary request would be refused with; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
+  /** @throws the refusal of an ordinary request; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
   async open(follower: Follower, followed: Followed): Promise<Answer<never>> {
     if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
     const free = this.#followers.enter(follower)
@@ -55,7 +55,7 @@ export class OpenStreams {
     }
     try {
       await list.begin()
-      // Others may have begun meanwhile.
+      // Other streams may have begun meanwhile.
       if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
     } catch (error) {
       leave()
@@ -65,7 +65,7 @@ export class OpenStreams {
     return { status: 200, headers: HEADERS, stream, isOpenEnded: true }
   }
 
-  /** Ends all of them at once. Whoever connects to this process again is told the same, and goes elsewhere. */
+  /** Ends all streams at once, also those that connect to this process again, so that clients go elsewhere. */
   stop(): void {
     this.#stopping.abort()
   }
