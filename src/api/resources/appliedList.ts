@@ -15,7 +15,7 @@ import {
   TAGS,
 } from './paging.ts'
 
-/** Filters, searches, sorts and cuts. The order is total: the sort field, name, id; null stands last. */
+/** Filters, searches, sorts and pages rows. The order is total: sort field, name, id; null comes last. */
 export function applyListRequest<Row>(
   rows: readonly Row[],
   request: ListRequest,
@@ -29,7 +29,7 @@ export function applyListRequest<Row>(
   return { rows: sorted.slice(start, end), pagination }
 }
 
-/** Which rows of a list of this length make the page. */
+/** Returns which rows of a list of this length are on the page. */
 export function cutPage(
   totalItems: number,
   { page, pageSize }: Pick<ListRequest, 'page' | 'pageSize'>,

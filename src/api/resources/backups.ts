@@ -24,7 +24,7 @@ import { refuseFollowed } from './refuseFollowed.ts'
 export interface Backups {
   target(clusterId?: string): Promise<BackupLocation | undefined>
   classes(clusterId?: string): Promise<{ storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }>
-  /** Of one life of a resource, the newest first: a namesake has none of them. */
+  /** Returns the backups of one incarnation of a resource, newest first: a later one of that name has none of them. */
   of(incarnation: string, clusterId?: string): Promise<Backup[]>
 }
 
@@ -44,7 +44,7 @@ export function declareBackupCaches(caches: CacheSet): void {
   caches.addOptional(volumeSnapshotClass)
 }
 
-/** The rights of the facade for this. The definition of an optional type tells whether the type exists. */
+/** The rights that the facade needs for this. The definition of an optional type tells whether the type exists. */
 export function backupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: readonly string[] }[] {
   const verbs = ['get', 'list', 'watch']
   return [veleroBackup, veleroLocation, volumeSnapshotClass].flatMap((resource) => [
@@ -58,8 +58,8 @@ type Caches = Pick<CacheSet, 'optional' | 'has' | 'get'>
 type Lister = Pick<KubeClient, 'list'>
 
 /**
- * @param velero the namespace that it is in
- * @param clientOf for the API server of another cluster
+ * @param velero the namespace of Velero
+ * @param clientOf returns the client for the API server of another cluster
  */
 export function createBackups(caches: Caches, velero: string, clientOf: (clusterId: string) => Lister): Backups {
   const held = <T extends KubeObject>(resource: Resource, namespace?: string) =>
@@ -93,7 +93,7 @@ async function listed<T extends KubeObject>(client: Lister, resource: Resource, 
   try {
     return (await client.list<T>(resource, { namespace })).items
   } catch (error) {
-    // The type is not there.
+    // The cluster does not have the type.
     if (isKubeError(error, 'NotFound')) return []
     throw error
   }

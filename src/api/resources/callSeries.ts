@@ -2,7 +2,7 @@ import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contra
 import { timestamp } from '../../core/clock.ts'
 import type { Counted, Points, Span } from './metrics.ts'
 
-/** The count in one step, and the number of its seconds that were counted. */
+/** The counts of one step, and how many of its seconds were counted. */
 type Step = { seconds: number; buckets: Readonly<CallBucket>[] }
 
 const RATES = [
@@ -18,10 +18,10 @@ const PERCENTILES = [
 ] as const
 
 /**
- * The series of calls, with a point at the beginning of each step in which somebody counted, and of durations only where
- * there was a call. Counts are of fifteen seconds, and belong to the step in which these begin; those that run when the span
- * begins, to its first step. A rate is over the seconds
- * that were counted, so that the step that runs, or the one in which counting began, shows no fall that is none.
+ * Returns the series of calls: a point at the beginning of each step in which calls were counted, and durations only
+ * where there was a call. Counts are of fifteen seconds, and belong to the step in which these begin; counts that are
+ * under way when the span begins belong to its first step. A rate is over the seconds that were counted, so that the
+ * running step, or the one in which counting began, shows no false drop.
  *
  * `isComplete` if all calls of the span were counted: it begins no earlier than what is known, and ends no later.
  */
@@ -37,12 +37,12 @@ export function callSeries(counted: CountedCalls | undefined, span: Span): Count
     ...RATES.map(([name, what]) => [name, series((step) => rateOf(step, what))] as const),
     ...PERCENTILES.map(([name, part]) => [name, series(({ buckets }) => percentile(buckets, part))] as const),
   ])
-  // Clocks of two machines differ a little: now is not a time to come.
+  // Clocks of two machines differ a little: a span that ends now does not end in the future.
   const isComplete = span.from >= counted.since && span.to < counted.until + BUCKET_SECONDS
   return { isComplete, points }
 }
 
-/** By the second at which they begin. */
+/** Returns the steps by the second at which they begin. */
 function stepsOf({ since, until, buckets }: CountedCalls, { from, to, stepSeconds }: Span): Map<number, Step> {
   const byBegin = new Map(buckets.map((bucket) => [bucket.at, bucket]))
   const steps = new Map<number, Step>()
@@ -62,7 +62,7 @@ function rateOf({ seconds, buckets }: Step, what: (typeof RATES)[number][1]): nu
   return buckets.reduce((total, bucket) => total + bucket[what], 0) / seconds
 }
 
-/** The shortest duration that this part of the calls does not exceed; of many calls a sample stands for several. */
+/** Returns the shortest duration that this part of the calls does not exceed; a sample may stand for several calls. */
 function percentile(buckets: readonly Readonly<CallBucket>[], part: number): number | undefined {
   const samples = buckets
     .flatMap(({ durations, invocations }) =>

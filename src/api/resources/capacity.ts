@@ -19,10 +19,10 @@ type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'list' | 'synced'>
 }
 
-/** How long sums over all pods are kept: not every list of plans may walk over every pod of the cluster. */
+/** Milliseconds for which sums over all pods are cached: lists of plans must not each walk over every pod. */
 const KEPT_MILLISECONDS = 5_000
 
-/** The room on the nodes of the platform's own cluster: allocatable less what the pods there request. */
+/** The free capacity on the nodes of the platform's own cluster: allocatable less what the pods there request. */
 export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
   let rooms: readonly NodeRoom[] | undefined
   let until = Number.NEGATIVE_INFINITY
@@ -43,7 +43,7 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
 type Requested = { cpu: bigint; memory: bigint; pods: number }
 export const NOTHING_REQUESTED: Readonly<Requested> = { cpu: 0n, memory: 0n, pods: 0 }
 
-/** The requests of unfinished pods on each node. */
+/** Returns the requests of unfinished pods by node. */
 export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Requested> {
   const sums = new Map<string, Requested>()
   for (const { spec, status } of pods) {
@@ -60,7 +60,7 @@ export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Req
   return sums
 }
 
-/** Nodes that accept anybody's pods, with what is left on each. */
+/** Returns the free capacity of each node that accepts anybody's pods. */
 export function roomsOf(nodes: readonly NodeObject[], pods: readonly PodObject[]): NodeRoom[] {
   const requested = requestedOn(pods)
   return nodes.filter(takesPods).map(({ metadata, status }) => {

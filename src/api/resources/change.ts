@@ -47,8 +47,9 @@ export async function createResource<K extends AnyKind>(
 }
 
 /**
- * Whether the body is what a read of the stored resource shows, or what is made of it would be shown like that. What only
- * actions and kubectl set is not compared with the body, because a client repeats a request whose answer was lost.
+ * Whether the body equals what a read of the stored resource shows, or leads to a spec that would be shown the same.
+ * Fields that only actions and kubectl set are not compared, because a client retries a request whose response was
+ * lost.
  */
 async function isSaid<K extends AnyKind>(
   kind: K,
@@ -74,8 +75,9 @@ async function isSaid<K extends AnyKind>(
 }
 
 /**
- * What a creation took from its surroundings and not from the body, as it is stored: that another cluster is the default
- * meanwhile makes no other body of the same one. Of what may change nobody knows who said it: the first body, or somebody later.
+ * Returns the stored values of immutable fields that the creation took from its surroundings because the body left them
+ * out: the same body stays the same even if another cluster is the default by now. Fields that may change are left out,
+ * because nobody knows who set them: the first body, or somebody later.
  */
 function filledIn<K extends AnyKind>(
   { spec, immutable }: K,
@@ -91,9 +93,10 @@ function filledIn<K extends AnyKind>(
 }
 
 /**
- * Changes the intent of a resource that is not being deleted.
+ * Changes the spec of a resource that is not being deleted.
  *
- * @param next the spec to write, from what is stored; asked again after a conflict. What it adds, it reserves first.
+ * @param next returns the spec to write, from the stored object; called again after a conflict. It reserves what it
+ *   adds first.
  * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, QUOTA_EXCEEDED; what `next` throws
  */
 export function changeResource<K extends AnyKind>(

@@ -5,7 +5,7 @@ import { type ClusterWords, clusterWords, defaultCluster, defaultClusterOf, isPr
 import type { WriteView } from './types.ts'
 
 /**
- * The cluster of a body: the one it names, or at creation the boundary's default. The id from a response may be
+ * Returns the cluster of a body: the one it names, or at creation the boundary's default. The id from a response may be
  * sent back.
  *
  * @throws PlatformError CLUSTER_NOT_PROJECTED
@@ -25,7 +25,7 @@ export function chooseCluster<K extends AnyKind>(
   return wanted
 }
 
-/** The cluster of a new resource of the kind that names none. */
+/** Returns the cluster of a new resource of the kind that names none. */
 export function standardClusterOf(kind: AnyKind, services: Services, boundaryId: string): ClusterWords {
   return kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
 }

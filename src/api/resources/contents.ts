@@ -38,7 +38,7 @@ export function resourcesOfBoundary(services: Services, boundaryId: string): Gro
   return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => resourcesOfGroup(services, boundaryId, name))
 }
 
-/** Resources, past the cache if `fresh` is set. */
+/** Returns the resources of groups, from the API server if `fresh` is set. */
 export async function readResources(
   services: Services,
   boundaryId: string,

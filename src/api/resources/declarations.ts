@@ -8,7 +8,7 @@ export function declare<K extends AnyKind>({ kind }: K, declaration: AnyDeclarat
   DECLARATIONS.set(kind, declaration as unknown as AnyDeclaration<AnyKind>)
 }
 
-/** Undefined for a kind whose objects REST creates in another way. */
+/** Returns undefined for a kind whose objects REST creates in another way. */
 export function declarationOf({ kind }: AnyKind): AnyDeclaration<AnyKind> | undefined {
   return DECLARATIONS.get(kind)
 }

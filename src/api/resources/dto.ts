@@ -6,18 +6,18 @@ import { namedRecord } from '../http/named.ts'
 
 export { DateTime, Uuid }
 
-/** The fields of a record that are known: those that are never null, and any others. */
+/** The known fields of a record: those that are never null must be there, others may be. */
 type Known<Record> = { [Name in keyof Record as null extends Record[Name] ? never : Name]: Record[Name] } & {
   [Name in keyof Record]?: Record[Name] | undefined
 }
 
-/** A record as answers hold it: every field of it and no other, with null for what is not known. */
+/** Returns a record for an answer: exactly its fields, with null for unknown values. */
 export function wholeRecord<Dto extends z.ZodObject>(dto: Dto, known: Known<z.output<Dto>>): z.output<Dto> {
   const values = known as Record<string, unknown>
   return Object.fromEntries(Object.keys(dto.shape).map((name) => [name, values[name] ?? null])) as z.output<Dto>
 }
 
-/** Of a body: whatever a record that was read has there. */
+/** A body field that accepts whatever a read record has there. */
 const Ignored = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
 
 /** Fields that a body takes and ignores, so that a record that was read can be sent back. */
@@ -57,7 +57,7 @@ export const PaginationMetaDto = namedRecord('PaginationMeta', {
 const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), pagination: PaginationMetaDto })
 const pages = new Map<z.ZodType, z.ZodType>()
 
-/** PagedListResponse<T>, one for each T, so that documents and clients have one name for it. */
+/** Returns PagedListResponse<T>, one schema for each T, so that documents and clients have one name for it. */
 export function pagedListOf<Item extends z.ZodType>(item: Item): ReturnType<typeof pageOf<Item>> {
   const id = item.meta()?.id
   const page =
@@ -155,5 +155,5 @@ export const ListConfigDto = namedRecord('ListConfig', {
 })
 export type ListConfigDto = z.output<typeof ListConfigDto>
 
-/** What somebody publishes in the DNS. */
+/** A record that somebody must publish in the DNS. */
 export const DnsRecordDto = namedRecord('DnsRecord', { type: z.string(), name: z.string(), value: z.string() })

@@ -1,8 +1,9 @@
 import type { ByteRange, FileEntry } from '../../contracts/files.ts'
 
 /**
- * The range that a Range header requests (RFC 9110 section 14.2). Undefined, which means the whole file, without the
- * header, for several ranges, for a malformed one, and with If-Range, because files have no ETag to compare.
+ * Returns the range that a Range header requests (RFC 9110 section 14.2). Undefined, which means the whole file,
+ * without the header, for several ranges, for a malformed one, and with If-Range, because files have no ETag to
+ * compare.
  */
 export function byteRange(header: string | undefined, ifRange: string | undefined): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
@@ -12,7 +13,7 @@ export function byteRange(header: string | undefined, ifRange: string | undefine
   return Number(last) < Number(first) ? undefined : { first: Number(first), last: Number(last) }
 }
 
-/** @param part the bytes that are sent, if not all are asked for */
+/** @param part the bytes that are sent, if not the whole file */
 export function downloadHeaders(
   { name, sizeBytes, modifiedAt }: FileEntry,
   part: { first: number; last: number } | undefined,
@@ -28,7 +29,7 @@ export function downloadHeaders(
   }
 }
 
-/** A file to be saved under this name, in the two spellings of RFC 6266. */
+/** The header for saving a file under this name, in both spellings of RFC 6266. */
 export function attachment(name: string): Record<string, string> {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const encoded = encodeURIComponent(name).replace(

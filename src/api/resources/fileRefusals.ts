@@ -37,7 +37,7 @@ const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
 
 type Refused = Extract<FileAnswer, { refused: unknown }>
 
-/** The error of REST for a refusal by the program beside the volume. */
+/** Returns the error of REST for a refusal by the program beside the volume. */
 export function refusedFile({ refused, sizeBytes }: Refused, path: string) {
   const { code, says, status, feature } = REFUSALS[refused]
   const shown = JSON.stringify(path)

@@ -8,8 +8,9 @@ import { placeOf } from './places.ts'
 import { requireAll, withUnseenReferences } from './references.ts'
 
 /**
- * A file can be code, and runs beside all that the resource refers to: each of its components may mount the volume. So whoever
- * writes one needs what a change of the image needs. Copies may still run what was there before, with what they were given.
+ * Returns the rights needed to write a file. A file can be code, and runs beside all that the resource refers to,
+ * because each of its components may mount the volume: so writing needs what a change of the image needs. Running pods
+ * may still have what earlier revisions gave them, which counts too.
  */
 export async function rightsOfCode(
   { live }: Pick<Services, 'live'>,
@@ -24,7 +25,7 @@ export async function rightsOfCode(
   const known = areAsked ? await live.revisions<object>({ kind, namespace, name }) : []
   const revisions = known.map(({ number, content }) => ({ number, refers: of(content) }))
   const given = running.flatMap((pod) => {
-    // Revisions are those of the resource that is there, which may be a namesake of the pod's.
+    // Revisions belong to the current resource; an older pod may be of a former resource with the same name.
     const isOfNamesake = (pod.metadata.creationTimestamp ?? '') < since
     return givenRights(pod, isOfNamesake ? [] : revisions)
   })
@@ -37,7 +38,7 @@ export function refuseForeignCode(rights: readonly ReferencedRight[], context: C
   return withUnseenReferences(context, () => requireAll(rights, asking))
 }
 
-/** Nothing runs in it any more. */
+/** Whether a pod has finished. */
 export function isOver({ status }: { status?: unknown }): boolean {
   const { phase = '' } = (status ?? {}) as { phase?: string }
   return phase === 'Failed' || phase === 'Succeeded'

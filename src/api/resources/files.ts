@@ -34,7 +34,7 @@ declare module '../http/context.ts' {
   }
 }
 
-/** Bytes of one upload. */
+/** The most bytes of one upload. */
 const UPLOAD_LIMIT = 512 * 1024 ** 2
 
 const Path = z.string().min(1).describe('In the container, from its root')
@@ -72,17 +72,14 @@ const MoveRequest = strictRecord('MoveRequest', {
 export type FoundFiles = FilePlace & {
   component: string
   hasVolumes: boolean
-  /** What whoever brings code into the volumes must hold, too. */
+  /** What a caller must also hold to bring code into the volumes. */
   rights: () => Promise<readonly ReferencedRight[]>
 }
 
 export type FileRoutes = {
   read: Authorization
   write: Authorization
-  /**
-   * Finds the component, often with `componentWithFiles`, and its volumes. It throws 404 for a resource that is not
-   * there.
-   */
+  /** Finds the component, often by `componentWithFiles`, and its volumes. Throws 404 if the resource is missing. */
   find: (context: Context, component: string | undefined) => Promise<FoundFiles>
 }
 
@@ -203,7 +200,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
 }
 
 /**
- * The component that a request means.
+ * Returns the component that a request means.
  *
  * @param components those with a persistent volume
  * @throws PlatformError BAD_REQUEST if it names an unknown component, or none although there are several
@@ -223,10 +220,10 @@ export function componentWithFiles<Component extends { name: string }>(
   throw noSuchComponent(message, `must be one of ${names}`)
 }
 
-/** Of containers that do not run as somebody else. */
+/** The user of containers that name no other. */
 const USER = 65_532
 
-/** The files of a component on these volumes, beside its pod if one runs. */
+/** Returns the files of a component on these volumes, on the node of its pod if one runs. */
 export async function filesOf(
   { services }: Context,
   object: RecordOf<AnyKind>,
@@ -250,7 +247,7 @@ export async function filesOf(
 
 type Placed = { metadata: { deletionTimestamp?: string | undefined }; spec?: unknown; status?: unknown }
 
-/** Where copies have their volumes mounted: that of one that stays, else of one that ends. */
+/** Returns the node that has the volumes mounted: that of a pod that stays, otherwise of one that is terminating. */
 function nodeOf(pods: readonly Placed[]): string | undefined {
   const placed = pods.flatMap(({ metadata, spec, status }) => {
     const { nodeName } = (spec ?? {}) as { nodeName?: string }
@@ -261,7 +258,7 @@ function nodeOf(pods: readonly Placed[]): string | undefined {
   return (placed.find(({ isEnding }) => !isEnding) ?? placed[0])?.nodeName
 }
 
-/** Some routes take the component in their query, others in their body. */
+/** Names parameter and field, because some routes take the component in the query, others in the body. */
 function noSuchComponent(sentence: string, message: string): PlatformError {
   return new PlatformError('BAD_REQUEST', sentence, {
     parameter: 'component',
@@ -298,7 +295,7 @@ async function askerOf(
   }
 }
 
-/** What programs in the container have named so can be read, renamed and removed. */
+/** Returns the names that a request creates. Existing files of any name can be read, renamed and removed. */
 function newNamesIn(request: FileRequest): readonly string[] {
   if (request.op === 'upload') return [request.name]
   if (request.op === 'move') return (pathSegments(request.to) ?? []).slice(-1)
@@ -312,7 +309,7 @@ function targetOf(request: FileRequest): string {
   return request.op === 'move' ? request.to : request.path
 }
 
-/** The answer if it is of the kind that the request has. @throws PlatformError for a refusal */
+/** Returns the answer if it is of the expected kind. @throws PlatformError for a refusal */
 function only<Key extends 'entries' | 'entry' | 'removed' | 'file' | 'archive'>(answered: Answered, key: Key) {
   const { answer, bytes, path } = answered
   if (key in answer) return answer as Extract<FileAnswer, Record<Key, unknown>>

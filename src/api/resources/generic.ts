@@ -23,7 +23,7 @@ const ROUTES = {
   scale: ['POST', `${ONE}/scale`, 'scale', 'Change the number of replicas'],
 } as const satisfies Record<string, readonly [Method, string, PowerAction, string]>
 
-/** One of them for one kind, with its schemas and its handler. */
+/** Declares one of these routes for a kind, with its schemas and its handler. */
 export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply extends z.ZodType = z.ZodAny>(
   name: keyof typeof ROUTES,
   { segment, actionPrefix, parameter = 'name' }: AnyDeclaration<AnyKind>,

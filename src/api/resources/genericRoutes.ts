@@ -134,7 +134,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   ]
 }
 
-/** An immutable field that is left out stays as it is. */
+/** Makes immutable fields optional in a replacement: one that is left out stays as it is. */
 function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
   const needed = immutable.flatMap((field): [string, z.ZodType][] => {
     const part = body.shape[field] as z.ZodType | undefined
@@ -152,14 +152,14 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
 async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
   const { object, place, ref } = await findResource(kind, context, declaration.parameter, declaration)
   const { caller, services } = context
-  // The protection may just have been taken off through another replica.
+  // The protection may have just been removed through another replica.
   if (isProtected(object)) refuseProtected((await services.records.get(kind, ref, { fresh: true })) ?? object)
   await declaration.beforeDelete?.(viewMaker<K>(services, place.boundaryId)(object, place.resourceGroup))
   let { ifMatch } = context
   if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
     const change = ({ spec }: RecordOf<K>) => ({ ...spec, onDelete: 'Retain' })
     const { object: kept } = await services.records.update(kind, ref, { caller, ifMatch, change })
-    // Of this very version, so as not to overrule an opposite request in between.
+    // Delete exactly this version, to not overrule an opposite request in between.
     ifMatch = [versionOf(kept)]
   }
   const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
@@ -181,7 +181,7 @@ function refuseProtected(object: RecordOf<AnyKind>): void {
 
 const TEXTS = new WeakMap<object, unknown>()
 
-/** One store of texts for all routes of a kind. */
+/** Returns the cache of texts that all routes of a kind share. */
 function textsOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
   const known = TEXTS.get(declaration) as RecordTexts<K> | undefined
   const told = datesInUtc(declaration.dto)

@@ -10,7 +10,7 @@ export const check = (
   durationMs: number | null = null,
 ): Check => ({ name, status, message, durationMs })
 
-/** As bad as the worst of its checks, in the words of the first that is; unknown only if all of them are. */
+/** The report is as bad as its worst check, with the message of the first such one; Unknown only if all checks are. */
 export function healthReport(checkedAt: string, checks: readonly Check[]): z.output<typeof HealthReportDto> {
   const isAny = (state: Check['status']) => checks.some((one) => one.status === state)
   const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? ('Unknown' as const)

@@ -8,7 +8,7 @@ import { actionOf } from './types.ts'
 /** What uses something, as records and refusals name it. */
 export type Holder = { collection: string; resourceGroup: string; name: string }
 
-/** Holders that a refusal names. */
+/** The most holders that a refusal names. */
 const MOST_NAMED = 50
 
 /** Whether the caller may read this very resource: a role may hold one collection and not another. */
@@ -20,7 +20,7 @@ export function mayRead(
   return mayReadAt(context, kind, resourceScope(boundaryId, resourceGroup, kind.segment, object.metadata.name))
 }
 
-/** The same of `<collection>/<name>` in a group. Volumes and parts of resources are shown with their group. */
+/** Like `mayRead`, for `<collection>/<name>` in a group. Volumes and parts of resources are shown with their group. */
 export function mayReadNamed(
   context: Pick<Context, 'services' | 'caller'>,
   { boundaryId, resourceGroup }: { boundaryId: string; resourceGroup: string },
@@ -31,7 +31,7 @@ export function mayReadNamed(
   return kind === undefined || mayReadAt(context, kind, resourceScope(boundaryId, resourceGroup, collection, name))
 }
 
-/** Whether the caller may read what is of the kind and at the scope. */
+/** Whether the caller may read objects of the kind at the scope. */
 export function mayReadAt(
   { services, caller }: Pick<Context, 'services' | 'caller'>,
   kind: AnyKind,
@@ -43,8 +43,8 @@ export function mayReadAt(
 const readOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
 
 /**
- * The action of reading, if a deny keeps the caller from it there: what shows resources by a right of its own, such as their
- * activity or their network, shows nothing of these.
+ * Returns the read action if a deny withholds it from the caller at the scope. Views with a right of their own, such as
+ * the activity or the network of resources, must not show these resources.
  */
 export function readDeniedAt(
   { services: { access }, caller: { principalId } }: Pick<Context, 'services' | 'caller'>,
@@ -55,7 +55,7 @@ export function readDeniedAt(
   return access.explain(principalId, read, scope).reason === 'DeniedByAssignment' ? read : undefined
 }
 
-/** Those that the caller may read: that a thing is used does not tell by what. */
+/** Returns the holders that the caller may read: others are not revealed by a refusal because something is in use. */
 export function shownHolders(
   context: Pick<Context, 'services' | 'caller'>,
   boundaryId: string,
@@ -68,7 +68,7 @@ export function shownHolders(
     })
 }
 
-/** What a refusal says beside its sentence: who is shown, and that there are others. */
+/** Returns the details of a refusal: the holders to list, and a sentence about those that are hidden. */
 export function namedHolders<Named>(shown: readonly Named[], count: number): { usedBy: Named[]; words: string } {
   const hidden = count - shown.length
   return { usedBy: shown.slice(0, MOST_NAMED), words: hidden > 0 ? ` You may not read ${hidden} of them.` : '' }

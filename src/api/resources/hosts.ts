@@ -11,7 +11,7 @@ import { clusterWords } from './places.ts'
 import { holderOf, hostTaken, shownHolder } from './platformNames.ts'
 import type { ResourceView, WriteView } from './types.ts'
 
-/** What is served under hosts of its own. */
+/** A resource that is served under hosts of its own. */
 type Hosted = {
   readonly object: {
     readonly spec: { readonly isPublic?: boolean; readonly enableIngress?: boolean }
@@ -114,7 +114,7 @@ export function ownHost(
 }
 
 /**
- * The host that the caller chose; undefined for the default one.
+ * Returns the host that the caller chose; undefined for the default one.
  *
  * @throws PlatformError BAD_REQUEST, HOST_TAKEN
  */

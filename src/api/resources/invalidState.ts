@@ -10,10 +10,10 @@ type Refused = {
 }
 
 /**
- * The refusal of what something does not take as it is now, with that as its record shows it. Of what is being deleted it
- * says that alone: nobody is to wait for anything else of it.
+ * Refuses what an object's current state does not allow, with that state as its record shows it. For an object that is
+ * being deleted, the refusal says only that, because nothing else is worth waiting for.
  *
- * @param message why, unless it is being deleted
+ * @param message the reason, unless the object is being deleted
  */
 export function invalidState(object: Refused, message: string | undefined): PlatformError {
   const { status, phase } = summaryOf(object as Summarized)

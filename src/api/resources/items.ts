@@ -27,7 +27,7 @@ const fieldsOf = (schema: z.ZodObject) => Object.entries(schema.shape as Record<
 
 type Unwrapped = ReturnType<typeof withoutWrappers>
 
-/** A list or record whose fields, however deep, are as `fieldOf` has them. */
+/** Maps every field of a list or record with `fieldOf`, at any depth. */
 function mapped(
   schema: z.ZodType,
   recordOf: (shape: Record<string, z.ZodType>) => z.ZodObject,
@@ -43,17 +43,17 @@ function mapped(
   return recordOf(Object.fromEntries(fields))
 }
 
-/** A list or record as bodies may hold it: whatever has a default or may be absent may be null too. */
+/** Returns the schema of a list or record in bodies: whatever has a default or may be absent may be null too. */
 export function writtenSchema(schema: z.ZodType): z.ZodType {
   return mapped(schema, z.strictObject, (value, { mayBeAbsent }) => (mayBeAbsent ? value.nullish() : value))
 }
 
-/** A list or record as answers hold it: every field is there, null included. */
+/** Returns the schema of a list or record in answers: every field is present, but may be null. */
 export function shownSchema(schema: z.ZodType): z.ZodType {
   return mapped(schema, z.object, (value, { isNull }) => (isNull ? value.nullable() : value))
 }
 
-/** The value of such a list or record in an answer. */
+/** Returns the value of such a list or record for an answer. */
 export function shownValue(schema: z.ZodType, value: unknown): unknown {
   if (value === undefined || value === null) return null
   if (schema instanceof z.ZodArray)

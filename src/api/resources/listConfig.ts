@@ -24,7 +24,7 @@ export type ListConfigParts = {
   limits?: Record<string, number>
   /** Fewest characters of a name. */
   nameMin?: number | undefined
-  /** Actions below it that the caller holds here are listed (`vectorcluster`). */
+  /** The prefix, such as `vectorcluster`, of the actions that are listed if the caller holds them. */
   actionPrefix: string
 }
 

@@ -33,9 +33,9 @@ export type PodUsage = { cpu: string; memory: string }
  */
 export interface LiveState {
   pods(place: LivePlace): Promise<readonly KubeObject[]>
-  /** What Kubernetes says of a pod, the newest first. */
+  /** Returns the Kubernetes events of a pod, newest first. */
   events(place: Pick<LivePlace, 'namespace' | 'clusterId'>, podName: string): Promise<PodEvent[]>
-  /** What pods take now, by name; empty where nothing measures it. */
+  /** Returns what pods use now, by name; empty if nothing measures it. */
   usage(place: LivePlace): Promise<ReadonlyMap<string, PodUsage>>
   /** The newest first. */
   revisions<Content>(place: LivePlace): Promise<Revision<Content>[]>
@@ -70,7 +70,7 @@ type Metrics = KubeObject & { containers?: { usage?: { cpu?: string; memory?: st
 
 type Lister = Pick<KubeClient, 'list'>
 
-/** @param clientOf for the API server of another cluster */
+/** @param clientOf returns the client for the API server of another cluster */
 export function createLiveState({
   client,
   caches,
@@ -106,7 +106,7 @@ export function createLiveState({
         const { items } = await clientAt(place).list<Metrics>(podMetrics, ofResource(place))
         return new Map(items.map((one) => [one.metadata.name, usageOf(one)]))
       } catch (error) {
-        // Nothing measures, or what measures does not answer: the pods are shown without.
+        // There is no metrics API, or it does not answer: the pods are shown without usage.
         if (isKubeError(error)) return new Map()
         throw error
       }

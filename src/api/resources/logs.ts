@@ -41,19 +41,19 @@ const LogPageDto = namedRecord('LogPage', {
   truncated: z.boolean().describe('Whether older lines were left out'),
 })
 
-/** A container, and the name that its lines have as their source. */
+/** A container, and the source name of its lines. */
 export type NamedLogSource = LogSource & { name: string }
 
 /** The log of a resource: containers, or stored logs of deleted ones. */
 export type FoundLog = {
   sources: readonly NamedLogSource[]
-  /** Nothing more will be written: to follow it is to read it. */
+  /** Nothing more will be written, so that following the log equals reading it. */
   hasEnded?: boolean
-  /** Read if no container has a log any more: chunks of lines that begin with their time. */
+  /** The stored log, read if no container has one any more: chunks of lines that begin with their time. */
   kept?: { name: string; open: () => AsyncIterable<Uint8Array> }
 }
 
-/** Characters that a followed log begins with: they are in memory until they are read, and whoever follows may take their time. */
+/** The most characters that a followed log begins with: they are in memory until the client reads them. */
 const FOLLOWED_CHARACTERS = 256 * 1024
 
 type NamedLine = LogLine & { source: string }
@@ -61,8 +61,8 @@ type NamedLine = LogLine & { source: string }
 /**
  * The log route of a resource, `GET <base>/logs`, as text or as one JSON object with its lines.
  *
- * @param find names the containers, often with `containersOf`; nothing found is an empty answer. It throws 404 for a
- *   resource that is not there, and 400 for a process that it does not have.
+ * @param find returns the containers, often by `containersOf`; without any, the log is empty. It throws 404 for a
+ *   resource   that does not exist, and 400 for a process that the resource does not have.
  */
 export function logRoute(
   base: string,
@@ -90,7 +90,7 @@ export function logRoute(
 }
 
 /**
- * The containers that a request means, in the order of the pods.
+ * Returns the containers that a request means, in the order of the pods.
  *
  * @param place of the pods
  * @throws PlatformError BAD_REQUEST for a process that none of the pods has
@@ -115,11 +115,11 @@ export function containersOf(
   throw badParameter('process', `There is no process "${process}", only ${names.join(', ')}.`)
 }
 
-/** What was written until now, of all containers as one log. */
+/** Reads what all containers have written so far, as one log. */
 async function written(context: Context, { sources, kept }: FoundLog, request: LogRequest) {
   const { podLogs } = context.services
   const { tail, previous, sinceSeconds } = request
-  // One more than is shown, to know whether there are more.
+  // Request one line more than is shown, to know whether there are more.
   const window = { tailLines: tail + 1, timestamps: true, signal: context.signal, previous, sinceSeconds }
   const opened = await Promise.all(
     sources.map(async (source) => ({ name: source.name, chunks: await podLogs.open(source, window) })),
@@ -130,13 +130,13 @@ async function written(context: Context, { sources, kept }: FoundLog, request: L
   return lastLines(only(mergedByTime(logs), sinceOf(context, sinceSeconds)), tail)
 }
 
-/** First the end of what was written, merged by time; then what is written, as it comes, while the caller may see it. */
+/** Sends the end of what was written, merged by time, then new lines as they arrive, while the caller may see them. */
 async function followed(context: Context, { sources }: FoundLog, request: LogRequest): Promise<Answer<never>> {
   const { tail, sinceSeconds, timestamps } = request
   const signal = context.whilePermitted
   const since = sinceOf(context, sinceSeconds)
   const streams = sources.map((source) => context.services.podLogs.follow(source, { tailLines: tail, signal }))
-  // Whoever does not read them to their end must end them: the client may be gone before the first line is sent.
+  // Streams that are not read to their end must be ended: the client may be gone before the first line is sent.
   const end = () => void Promise.allSettled(streams.map((stream) => stream.return(undefined)))
   signal.addEventListener('abort', end, { once: true })
   try {

@@ -48,7 +48,7 @@ const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const MOST_SECONDS = 31 * 86_400
 const MOST_POINTS = 1500
 
-/** The requested time span and step. @throws PlatformError BAD_REQUEST */
+/** Returns the requested time span and step. @throws PlatformError BAD_REQUEST */
 export function windowOf({ from, to, stepSeconds, step }: z.output<typeof MetricsQuery>, now: number) {
   if (stepSeconds !== undefined && step !== undefined)
     throw badParameter('step', 'step and stepSeconds mean the same: send one of them.')
@@ -144,7 +144,7 @@ export const OF_CALLS: Measures = [
   ['MemoryUsage', 'bytes'],
 ]
 
-/** The present usage in the cluster, if the span ends about now. */
+/** Returns the present usage in the cluster, if the span ends about now. */
 async function pointsOfNow({ services }: Context, place: LivePlace, holdsNow: boolean): Promise<Counted['points']> {
   const pods = holdsNow ? await services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]

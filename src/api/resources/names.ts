@@ -30,9 +30,9 @@ export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDt
 type NameViolation = ResourceNameValidationDto['violations'][number]
 
 /**
- * Why a new resource cannot have the name, no matter who has it already.
+ * Returns why a new resource cannot have the name, whether or not it is taken.
  *
- * @param least characters that a name of its kind has
+ * @param least the fewest characters of a name of its kind
  */
 export function nameViolations(name: string, reserved: ReadonlySet<string>, least = 1): NameViolation[] {
   if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
@@ -58,13 +58,13 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>, leas
 
 /** Who uses a name already. */
 export type NameUse = {
-  /** Fewest characters that a name has in some collection that is asked about. */
+  /** The fewest characters that the collections in question require. */
   least: number
   /** Resources of the group that have it. */
   holders: readonly GroupResource[]
   /** Which of them the caller may know. */
   isReadable: (resource: GroupResource) => boolean
-  /** Collections whose names are unique on the platform, in which a resource of another group has it. */
+  /** Collections with platform-wide unique names, in which a resource of another group has the name. */
   takenElsewhere: readonly string[]
 }
 

@@ -25,7 +25,7 @@ export type NamespaceOwner = {
 /** The suffix after the group's name: a hyphen and the first ten hex digits of a hash. */
 const SUFFIX_LENGTH = 11
 
-/** The owner of the namespace; undefined if it is not one of the platform's. */
+/** Returns the owner of a namespace; undefined if it is not one of the platform's. */
 export function ownerOfNamespace(
   { records }: Pick<Services, 'records'>,
   namespace: string,

@@ -4,9 +4,9 @@ import { applyListRequest } from './appliedList.ts'
 import type { ListShape, PaginationMeta } from './paging.ts'
 
 /**
- * A page of rows as a PagedListResponse, written item by item: only the rows of the page become records.
+ * Writes a page of rows as a PagedListResponse, item by item: only the rows of the page become records.
  *
- * @param toItem the record of a row, or its JSON text
+ * @param toItem returns the record of a row, or its JSON text
  */
 export function pagedParts<Row>(
   rows: readonly Row[],
@@ -24,7 +24,7 @@ export function pagedParts<Row>(
   return { ...pageParts(items, pagination), entries }
 }
 
-/** A PagedListResponse of the JSON texts of its items. */
+/** Writes a PagedListResponse from the JSON texts of its items. */
 export function pageParts(items: readonly string[], pagination: PaginationMeta): Answer<never> {
   const separated = items.flatMap((item, index) => (index === 0 ? [item] : [',', item]))
   return { status: 200, parts: ['{"items":[', ...separated, `],"pagination":${JSON.stringify(pagination)}}`] }

@@ -12,32 +12,32 @@ export type ListField<Row> = {
   readonly type: FieldType
   /** The row's own field of that name if absent. */
   readonly of?: (row: Row) => FieldValue
-  /** Of an enumeration; absent if others choose the words. */
+  /** The values of an enumeration; absent if others choose them. */
   readonly values?: readonly string[]
-  /** All true by default except `isSearched`. */
+  /** This one and the next three are true by default, except `isSearched`. */
   readonly isFiltered?: boolean
   readonly isSorted?: boolean
   readonly isSearched?: boolean
   readonly isShown?: boolean
-  /** False for what can be asked for although no record has it under this name. */
+  /** False for a filter or order that is no field of the record under this name. */
   readonly isColumn?: boolean
-  /** False by default: it follows from the object alone, so that an order by it holds until an object changes. */
+  /** False by default. The value follows from the object alone, so an order by it holds until an object changes. */
   readonly isOfObject?: boolean
 }
 
 /** The sort and filter options of a list; the parser, the list and its `config` route all use them. */
 export type ListShape<Row> = {
   readonly fields: Readonly<Record<string, ListField<Row>>>
-  /** A field, with `-` in front for the largest first. */
+  /** A field, with a leading `-` for descending. */
   readonly defaultSort: string
   /** The last two keys of the total order. */
   readonly nameOf: (row: Row) => string
   readonly idOf: (row: Row) => string
-  /** Both as the record shows them, where the order needs other texts or they are not all. */
+  /** Id and name as the record shows them, if the order uses other texts, and further names if there are any. */
   readonly namesOf?: (row: Row) => EntryNames
-  /** Makes `tags.<key>` a filter, and their values part of the search. */
+  /** Makes `tags.<key>` a filter, and tag values part of the search. */
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
-  /** A query name that means the page size of the first page. */
+  /** Another query parameter for the page size of the first page. */
   readonly limitName?: 'limit' | 'take' | 'max'
   /** The largest value of `limitName`; the largest page size if absent. */
   readonly limitMax?: number
@@ -50,7 +50,7 @@ const field =
   <Row>(title: string, options: Options<Row> = {}): ListField<Row> => ({ title, type, ...options })
 export const text = field('text')
 export const number = field('number')
-/** What is true or false is filtered, not sorted by. */
+/** A boolean field: it can be filtered, but not sorted by. */
 export const flag = <Row>(title: string, options: Options<Row> = {}): ListField<Row> =>
   field('boolean')(title, { isSorted: false, ...options })
 export const dateTime = field('dateTime')
@@ -84,7 +84,7 @@ export type PaginationMeta = {
 export const PAGE_SIZE_DEFAULT = 50
 export const PAGE_SIZE_MAX = 500
 export const PAGE_MAX = 1_000_000_000
-/** All records of a list that is followed, on one page. */
+/** A followed list has all its records on one page. */
 export const WHOLE_PAGE = { page: 1, pageSize: Number.MAX_SAFE_INTEGER }
 export const SEARCH_MAX_LENGTH = 128
 export const FILTERS_MAX = 20
@@ -184,10 +184,10 @@ function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>, faul
   return texts.slice(0, FILTERS_MAX).flatMap((text) => faults.read(() => [parseFilter(text, shape)], []))
 }
 
-/** Characters of what was asked for that are shown again. */
+/** How many characters of the input a refusal repeats. */
 const SHOWN = 64
 
-/** The key of a tag may hold colons itself: it ends where an operator follows. */
+/** The key of a tag may contain colons: it ends where an operator follows. */
 const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
 
 function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
@@ -221,7 +221,7 @@ function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | unde
   return field === undefined || field.isFiltered === false ? undefined : field.type
 }
 
-/** Words of enumerations count the same in capitals, and with spaces: the interface shows "Awaiting login". */
+/** Folds a word of an enumeration: neither case nor spaces count, as the interface shows "Awaiting login". */
 export function foldedWord(text: string): string {
   return text.replaceAll(' ', '').toLowerCase()
 }

@@ -15,7 +15,7 @@ import type { ResourceView } from './types.ts'
 type Where = { readonly services: Services }
 
 /**
- * A boundary, from the cache unless the caller wants it read through.
+ * Finds a boundary, in the cache unless `fresh` is set.
  *
  * @throws PlatformError NOT_FOUND
  */
@@ -30,7 +30,7 @@ export async function findBoundary(
 }
 
 /**
- * A group of a boundary, from the cache unless the caller wants it read through.
+ * Finds a group of a boundary, in the cache unless `fresh` is set.
  *
  * @throws PlatformError NOT_FOUND, also for a missing boundary
  */
@@ -55,7 +55,7 @@ export function placeOf(context: Context, parameter: string): Place {
   return { boundaryId, resourceGroup: resourceGroupName || resourceGroup, name: context.parameters[parameter] ?? '' }
 }
 
-/** The reference of the resource that the path names, in a group that exists. */
+/** Returns the reference of the resource that the path names. @throws PlatformError NOT_FOUND without its group */
 export async function locate(
   context: Context,
   parameter: string,
@@ -66,7 +66,7 @@ export async function locate(
   return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, place }
 }
 
-/** The resource that the path names. @throws PlatformError NOT_FOUND */
+/** Finds the resource that the path names. @throws PlatformError NOT_FOUND */
 export async function findResource<K extends AnyKind>(
   kind: K,
   context: Context,
@@ -81,7 +81,7 @@ export async function findResource<K extends AnyKind>(
 }
 
 export type ClusterWords = ResourceView['cluster'] & {
-  /** Of public hosts; 443 if undefined. */
+  /** The port of public hosts; 443 if undefined. */
   readonly port?: number | undefined
   readonly version: string
 }
@@ -96,7 +96,7 @@ const NO_CLUSTER: ClusterWords = {
 
 function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
   const { displayName, region, domain, publicPort: port } = cluster.spec
-  // Not the version of the object: that changes with each sign of life.
+  // Not the resource version, which changes with each heartbeat.
   const { name: id, generation, uid } = cluster.metadata
   return { id, name: displayName, region, domain, port, version: `${uid} ${generation}` }
 }
@@ -123,14 +123,14 @@ export function defaultClusterOf(services: Services, boundaryId: string): Cluste
   return oldest === undefined ? defaultCluster(services) : clusterWords(services, boundaryId, oldest.spec.clusterId)
 }
 
-/** @param clusterId as a resource has it: none is the platform's own */
+/** @param clusterId as in a spec: undefined for the platform's own */
 export function clusterWords(services: Services, _boundaryId: string, clusterId: string | undefined): ClusterWords {
   if (clusterId === undefined) return defaultCluster(services)
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
 }
 
-/** The id of a resource's cluster where that is not the platform's own. */
+/** Returns the id of a resource's cluster; undefined if that is the platform's own. */
 export function otherClusterOf({ records }: Pick<Services, 'records'>, clusterId: string | undefined) {
   if (clusterId === undefined) return undefined
   const cluster = records.peek(PlatformCluster, { name: clusterId })
@@ -146,7 +146,7 @@ export function livePlaceOf(
   return { kind, namespace, name, clusterId: otherClusterOf(services, spec.clusterId) }
 }
 
-/** Where a boundary may place resources of a kind. */
+/** Whether a boundary may place resources of a kind on a cluster. */
 export function isProjectedOn(services: Services, boundaryId: string, clusterId: string, kind: AnyKind): boolean {
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   if (cluster?.spec.isPlatform === true || defaultCluster(services).id === clusterId) return true

@@ -23,7 +23,7 @@ export type NodeRoom = { readonly cpu: bigint; readonly memory: bigint }
 
 /** The free capacity of the platform's own cluster. */
 export interface Capacity {
-  /** One entry for each node that takes pods; undefined if that is not known. */
+  /** One entry for each node that accepts pods; undefined if that is not known. */
   rooms(): readonly NodeRoom[] | undefined
 }
 
@@ -55,7 +55,7 @@ export const planFields = {
 const PlanDto = z.object(planFields)
 export type PlanDto = z.output<typeof PlanDto>
 
-/** 20 % headroom: as much again as a quarter of what is asked for. */
+/** 20 % headroom: a quarter more than what is requested. */
 const TIGHT_NUMERATOR = 5n
 const TIGHT_DENOMINATOR = 4n
 
@@ -82,7 +82,7 @@ export function verdictOf(
   return { verdict: 'Fits', verdictReason: null }
 }
 
-/** How many fit if each takes the node with the most memory left. */
+/** Returns how many fit if each takes the node with the most memory left. */
 function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): number {
   const left = rooms.map((room) => ({ ...room }))
   for (let placed = 0; placed < count; placed += 1) {
@@ -98,7 +98,7 @@ function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): numbe
   return count
 }
 
-/** Where a boundary's new resources run that name no cluster. */
+/** The cluster of a boundary's new resources that name none. */
 type PlanCluster = { readonly rooms: readonly NodeRoom[] | undefined; readonly survivesNode: (plan: Plan) => boolean }
 
 function planClusterOf(services: Services, boundaryId: string): PlanCluster {

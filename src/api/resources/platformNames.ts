@@ -17,7 +17,7 @@ import { ownerOfNamespace } from './namespaceOwner.ts'
 
 type Holder = NameClaim['spec']['holder']
 
-/** The holder of a name that is unique on the platform, from the cache. */
+/** Returns the holder of a name that is unique on the platform, from the cache. */
 export function holderOf({ records }: Pick<Services, 'records'>, type: ClaimType, value: string): Holder | undefined {
   return records.peek(NameClaim, { name: claimName(type, value) })?.spec.holder
 }
@@ -33,18 +33,18 @@ export function isTakenElsewhere(
 }
 
 type Ref = { namespace: string; name: string }
-/** A name that a resource wants for itself alone, and the error if somebody else has it, in words for the caller. */
+/** A name that a resource claims for itself alone, and the error for the caller if another resource has it. */
 type Wanted = { type: ClaimType; value: string; taken: (by: string | undefined) => PlatformError }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
-/** The names that the resource takes by being made with this spec. */
+/** Returns the unique names that a resource with this spec claims. */
 function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
   const message = `The name "${name}" is taken on this platform: choose another one.`
   const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: () => new PlatformError(taken, message) }
   return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
 }
 
-/** Hosts and paths, in a fixed order, so that two requests for the same ones conflict at the first. */
+/** Returns hosts and paths in a fixed order, so that two requests for the same ones conflict at the first. */
 function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
   const named = Object.entries(spec)
@@ -64,7 +64,7 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
   ]
 }
 
-/** @param by who has it, where the caller may know */
+/** @param by the holder, if the caller may know it */
 export function hostTaken(host: string, by: string | undefined, field?: string): PlatformError {
   const message = by === undefined ? `is taken. ${HOST_IS_YOURS}` : `is taken by ${by}.`
   return new PlatformError('HOST_TAKEN', `The host "${host}" ${message}`, {
@@ -75,7 +75,7 @@ export function hostTaken(host: string, by: string | undefined, field?: string):
 
 type Asking = Pick<Context, 'services' | 'caller'>
 
-/** Who has a name, in words, if that is in the boundary of who asks and the caller may read it; nobody is told of others. */
+/** Describes who has a name, if it is in the boundary of `home` and the caller may read it; otherwise undefined. */
 export function shownHolder(context: Asking, home: string, holder: Holder): string | undefined {
   const { services } = context
   const { namespace, name } = holder
@@ -96,8 +96,8 @@ type Held = { incarnation: string; isNew: boolean }
  * Claims the names of a new object before it is created, and releases them if the creation fails.
  *
  * @param taken the error code for its own name
- * @param create is given what claims them, and says the incarnation that the claims name, if there are any
- * @throws PlatformError that of the name that is taken; it says by whom to those who may read that
+ * @param create receives a function that claims them, and that returns the incarnation that the claims name, if any
+ * @throws PlatformError the error of the taken name; it names the holder to callers who may read it
  */
 export async function underNewNames<Result>(
   kind: AnyKind,
@@ -109,7 +109,7 @@ export async function underNewNames<Result>(
     create(async (spec) => {
       const [first, ...others] = namesWanted(kind, ref, spec, taken)
       if (first === undefined) return undefined
-      // The same request again, or a concurrent one, may have made the claim, and names the life.
+      // A retry or a concurrent request may have made the claim already: then that incarnation counts.
       const { incarnation } = await take(kind, ref, first, randomUUID())
       for (const one of others) await take(kind, ref, one, incarnation)
       return incarnation
@@ -118,10 +118,10 @@ export async function underNewNames<Result>(
 }
 
 /**
- * Claims the hosts and paths that a change adds, and releases them if it fails. The controller releases those that it
- * gives up once nothing serves them.
+ * Claims the hosts and paths that a change adds, and releases them if it fails. The controller releases those that a
+ * change gives up, once nothing serves them.
  *
- * @param change is given what claims them
+ * @param change receives a function that claims them
  * @throws PlatformError HOST_TAKEN, PATH_TAKEN
  */
 export async function underNewAddresses<K extends AnyKind, Result>(
@@ -133,7 +133,7 @@ export async function underNewAddresses<K extends AnyKind, Result>(
     change(async ({ metadata, spec: before }, spec) => {
       const { namespace = '', name, annotations } = metadata
       const incarnation = annotations?.[INCARNATION_ANNOTATION]
-      // The controller gives a life to what kubectl made, and claims.
+      // The object was created by kubectl: the controller will give it an incarnation, and claim its names.
       if (incarnation === undefined) return
       const had = new Set(addressesWanted(kind, namespace, before).map(({ value }) => value))
       const added = addressesWanted(kind, namespace, spec).filter(({ value }) => !had.has(value))

@@ -81,7 +81,7 @@ export function podOf({ metadata, spec, status = {} }: Pod): PodDto {
   }
 }
 
-/** `<base>/pods`: what runs of a resource. */
+/** `<base>/pods`: the pods of a resource. */
 export function podRoute(
   base: string,
   auth: Authorization,

@@ -25,7 +25,7 @@ type PowerSpec = Copies & {
   components?: readonly Copies[]
 }
 
-/** The routes of actions and scale: changes of intent that are not fields of the record. */
+/** The routes of actions and scale: changes of the spec that are not fields of the record. */
 export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
   const reply: z.ZodType = ResourceActionResultDto
@@ -76,7 +76,7 @@ function scaleStatus(kind: AnyKind, seen: Seen, { min, max }: { min: number; max
     readyReplicas?: number
   }
   const wanted = running ? replicas : 0
-  // The status counts what is wanted, also while none of it runs.
+  // The status counts the wanted replicas even while none of them runs.
   const isAtRest = !running && summarize(object.status, false).status === 'Stopped'
   const currentScale = isAtRest ? 0 : current
   return {
@@ -110,7 +110,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   return answer(actionResult(kind, word, { ref, place, object, isChanged, now }), { etag: etagOf(object) })
 }
 
-/** The answer to an action. */
+/** Returns the body of the response to an action. */
 export function actionResult<Word extends string>(
   { kind, resource: { group } }: AnyKind,
   action: Word,
@@ -144,13 +144,13 @@ function restarted(stored: Stored, now: string): object {
   return { ...stored.spec, restartedAt: now }
 }
 
-/** There are no copies to replace. @throws PlatformError INVALID_STATE */
+/** Refuses a restart if there are no copies to replace. @throws PlatformError INVALID_STATE */
 export function refuseStopped(stored: Stored): void {
   if ((stored.spec as PowerSpec).running !== false && !hasNoCopies(stored.spec)) return
   throw invalidState(stored, `"${stored.metadata.name}" is stopped; start it instead.`)
 }
 
-/** Whether it is scaled to zero. What follows its load has as many copies as that asks for. */
+/** Whether a resource is scaled to zero. With `minReplicas`, its load decides the number of copies. */
 function hasNoCopies({ replicas, minReplicas, components }: PowerSpec): boolean {
   return components?.every(hasNoCopies) ?? (replicas === 0 && minReplicas === undefined)
 }

@@ -10,8 +10,8 @@ import { untilChanged } from './untilChanged.ts'
 const RIGHTS_MILLISECONDS = 10_000
 
 /**
- * Sets entries of a Secret of an object in its namespace. The rights to Secrets come with a RoleBinding, a moment after a
- * boundary is made: they are waited for.
+ * Sets entries of an object's Secret in its namespace. The rights to Secrets come with a RoleBinding a moment after the
+ * boundary was created, so a refusal is retried for a while.
  */
 export async function putSecretSoon(
   context: Context,

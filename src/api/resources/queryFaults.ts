@@ -5,7 +5,7 @@ export function badParameter(parameter: string, message: string): PlatformError 
   return refusal([{ field: parameter, message }])
 }
 
-/** The first reason is the sentence, and the parameter; the others stand beside it, as those of a body do. */
+/** The first fault gives the sentence and the parameter; all of them are in `errors`, like those of a body. */
 function refusal(errors: readonly FieldError[]): PlatformError {
   const [first] = errors
   return new PlatformError('BAD_REQUEST', first?.message ?? 'The query is not valid.', {
@@ -14,7 +14,7 @@ function refusal(errors: readonly FieldError[]): PlatformError {
   })
 }
 
-/** All faults of a query, in the order in which they are found, so that a caller can correct them at once. */
+/** Collects all faults of a query, in the order in which they are found, so that a caller can correct them at once. */
 export class QueryFaults {
   readonly #errors: FieldError[] = []
 
@@ -26,7 +26,7 @@ export class QueryFaults {
     return this.#errors.some(({ field }) => field === parameter)
   }
 
-  /** The result of `read`; if it throws a `badParameter`, that is recorded and `otherwise` is returned. */
+  /** Returns the result of `read`; if it throws a `badParameter`, records that and returns `otherwise`. */
   read<Value>(read: () => Value, otherwise: Value): Value {
     try {
       return read()

@@ -27,7 +27,7 @@ import type { Place } from './places.ts'
 import { givingBack, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
 import { freshHolder, quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
-/** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
+/** Reserves what a spec requests, before it is written. @throws PlatformError QUOTA_EXCEEDED */
 export type Reserve = (spec: object) => Promise<undefined>
 
 /**
@@ -53,13 +53,13 @@ export async function underQuota<Result>(
 type Limited = {
   boundary: QuotaLimits
   groups: readonly RecordOf<typeof ResourceGroup>[]
-  /** Those that share a limit. */
+  /** Returns the resources that share a limit. */
   counted: () => readonly GroupResource[]
 }
 
 /**
- * What would count for more than it does: with what it asks for then, and with what it asks for now, if it is there. A part of what is
- * written that has never had anything waits for room by itself.
+ * A resource whose demand grows: `user` has the demand after the write, `own` is the present one if the resource
+ * exists. A part of the written resource that was never granted anything may wait for room on its own.
  */
 type Growing = { user: SeenUser; own: Demand | undefined; mayWait: boolean }
 
@@ -75,7 +75,7 @@ async function reserve(
   const { resourceGroup } = place
   const written = { kind, resourceGroup, object: objectOf(kind, place, spec) }
   const wanted = quotaUserIn(services, written, await freshHolder(services, written))
-  // The write itself says which plan is missing.
+  // If the plan is missing, the write itself is refused for that.
   const growing = wanted.hasPlan ? growingBy(wanted, written, limited, services) : []
   if (growing.length === 0) return []
   return takeQuota(context, place.boundaryId, (grants) => {
@@ -84,7 +84,7 @@ async function reserve(
     const [first] = asking
     if (first === undefined) return {}
     const held = asking.some((one) => one.held) ? sumOf(asking.map((one) => one.held ?? NOTHING)) : undefined
-    // Of what shrinks in the meantime, nothing is free for the others yet.
+    // What one resource gives up at the same time is not free for the others yet.
     const subject = { ...first.user, demand: sumOf(asking.map(({ granted }) => granted)), held }
     const keys = new Set(asking.map(({ user }) => user.key))
     const users = quotaUsersOf(services, limited.counted())
@@ -100,8 +100,8 @@ async function reserve(
 }
 
 /**
- * What a write makes grow: the object itself, and parts that take their plan from it. What does not grow needs no grant, and what it
- * needs no more is free once that is carried out.
+ * Returns what a write makes grow: the object itself, and parts that take their plan from it. A resource that does not
+ * grow needs no grant, and what it no longer needs is free once the change is carried out.
  */
 function growingBy(
   wanted: SeenUser,
@@ -127,7 +127,7 @@ function growingBy(
     const user = quotaUserIn(services, one, written.object as Holder)
     return [{ user, own: quotaUserIn(services, one).demand, mayWait: !user.wasReady }]
   })
-  // Parts of what is not there wait for it, and are judged by themselves.
+  // Parts of an object that does not exist yet wait for it, and are judged on their own.
   return [itself, ...(current === undefined ? [] : parts)].filter(
     ({ user, own }) => own === undefined || !covers(own, user.demand),
   )
@@ -135,10 +135,10 @@ function growingBy(
 
 type Standing = { held: Demand | undefined; granted: Demand | undefined }
 
-/** What it has by now, and what it is to be granted: undefined where it has that, or waits. */
+/** Returns what a resource holds, and what it must be granted: undefined if it has that already, or waits. */
 function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now: number): Standing {
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
-  // What has no grant has what it asks for if it ran before there was a limit, and else nothing.
+  // Without a grant, a resource that ran before there was a limit holds what it requests, and any other nothing.
   const held = own === undefined ? fresh : (heldOf(grant) ?? (user.wasReady ? own : undefined))
   const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
   if (hasNoNeed) return { held, granted: undefined }
@@ -147,11 +147,11 @@ function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now
 
 const isAsking = <One extends Standing>(one: One): one is One & { granted: Demand } => one.granted !== undefined
 
-/** Comes after all that are there. */
+/** Sorts after all creation times. */
 const NEWEST = '~'
 const isSame = (one: Demand, other: Demand) => covers(one, other) && covers(other, one)
 
-/** Undefined where nothing that resources ask for is limited. */
+/** Returns undefined if nothing that resources request is limited. */
 function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['services']): Limited | undefined {
   const { records } = services
   const namespace = boundaryNamespace(boundaryId)
@@ -172,11 +172,11 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
 }
 
 /**
- * The verdict of the controllers, so that both count alike: what was granted, and what waits and fits. What kubectl made
- * beyond a quota has nothing of it.
+ * Decides like the controllers: granted resources count, and waiting ones that fit. What kubectl created beyond a quota
+ * holds nothing of it.
  *
- * @param keys of all that the subject stands for
- * @param seen keys of all that is there
+ * @param keys of all resources that `subject` combines
+ * @param seen keys of all existing resources
  * @throws PlatformError QUOTA_EXCEEDED
  */
 function refuseBeyond(

@@ -15,14 +15,14 @@ function refOf(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
 }
 
-/** The owner of reserved quota, with its current and former entries in the ledger. */
+/** Reserved quota: the key of its owner, with the new and the previous entry in the ledger. */
 export type Taken = { key: string; grant: Grant; before: Grant | undefined }
 
 /**
- * Writes grants into the ledger of a boundary, if `judge` lets it: all of them or none.
+ * Writes grants into the ledger of a boundary, if `judge` allows it: all of them or none.
  *
- * @param judge what is to be granted, and undefined for what is to be taken out, asked again at each newer version of the ledger;
- *   throws to refuse
+ * @param judge returns the grants to write, and undefined for those to remove; called again with each newer version of
+ *   the   ledger; throws to refuse
  */
 export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly Taken[]> {
   return turns.take(boundaryId, async () => {
@@ -58,7 +58,7 @@ async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked
     const spec = next({})
     if (taken.length === 0) return []
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
-    // Somebody else created it in between.
+    // Another process created the ledger in between.
     if (!isNew) return attempt(where, boundaryId, { judge, fresh: true })
   }
   return taken

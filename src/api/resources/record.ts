@@ -39,13 +39,13 @@ export type RecordDifferences<K extends AnyKind> = {
   /** Fields of the spec that no body shows. */
   hidden?: readonly (keyof SpecOf<K> & string)[]
   /**
-   * Fields that answers compute and that bodies may repeat without effect. A schema alone shows the field of the status, or
-   * while that has none, null, and of numbers that are never null, 0.
+   * Fields that answers compute and that bodies may repeat without effect. A schema without a function shows the field
+   * of the status; while that is absent, null, or 0 if the schema is a number that is never null.
    */
   computed?: Readonly<Record<string, z.ZodType | readonly [schema: z.ZodType, of: (view: ResourceView<K>) => unknown]>>
   /** Fields whose value in answers is not simply the stored one. */
   shownAs?: Values<K>
-  /** The same for optional fields that answers never leave null. */
+  /** Like `shownAs`, for optional fields that answers never leave null. */
   filled?: Values<K>
   /** What answers compute for each item of a list of records. */
   items?: Readonly<Partial<Record<keyof SpecOf<K> & string, ItemFields<K>>>>
@@ -53,7 +53,7 @@ export type RecordDifferences<K extends AnyKind> = {
   kept?: readonly (keyof SpecOf<K> & string)[]
   /** Whether this platform lets a resource name an image of its own. */
   allowsOwnImages?: (services: Services) => boolean
-  /** Fields that the area computes itself; it throws to refuse. */
+  /** Computes fields of the spec itself; throws to refuse. */
   refine?: (draft: Partial<SpecOf<K>>, view: WriteView<K>, plan: Plan | undefined) => Partial<SpecOf<K>>
 }
 
@@ -71,9 +71,9 @@ export type ResourceRecord<K extends AnyKind> = {
 }
 
 /**
- * The record of a kind of resources: `dto`, what answers hold (every field, null included), and `body`, the writable
- * fields, each of which may be absent or null, which sets the default, save what the kind requires. Fields, bounds, defaults and descriptions are
- * those of the kind.
+ * Derives the record of a kind of resources: `dto` for answers (every field, null included), and `body` with the
+ * writable fields. Each of these may be absent or null, which sets its default, unless the kind requires it. Fields,
+ * bounds, defaults and descriptions are those of the kind.
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
   const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
@@ -125,7 +125,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   }
 }
 
-/** The value of a field without its wrappers, which say whether it may be absent. */
+/** Unwraps the schema of a field. The wrappers say whether the field may be absent. */
 export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
   let [value, isOptional, hasDefault] = [schema, false, false]
   while (value instanceof z.ZodOptional || value instanceof z.ZodDefault || value instanceof z.ZodPrefault) {
@@ -138,7 +138,7 @@ export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: bool
 
 type Items<K extends AnyKind> = Readonly<Record<string, ItemFields<K> | undefined>>
 
-/** Every record inside the record, and every list of records: answers show all their fields too. */
+/** Returns the item fields of every nested record and list of records: answers show all their fields too. */
 function itemsOf<K extends AnyKind>({ spec }: K, { items }: RecordDifferences<K>): Items<K> {
   const given = (items ?? {}) as Items<K>
   const nested = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([, schema]) => {
@@ -156,7 +156,7 @@ function shownItemValues<K extends AnyKind>(
 ): unknown {
   if (values === undefined || values === null) return null
   const whole = wholeSchema(schema)
-  // Sizes are null where an administrator took the plan away.
+  // Sizes are null if an administrator removed the plan.
   const shown = shownValue(whole, whole === schema ? values : withDefaults(whole, withoutAbsent(values)))
   if (!Array.isArray(shown)) return shown
   for (const item of shown as Record<string, unknown>[])
@@ -178,7 +178,7 @@ function writtenItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K>
   return withItemFields(writtenSchema(wholeSchema(value)), ignoredFields(Object.keys(fields)))
 }
 
-/** The items of a body as they are stored: without what answers compute, and without what absence means. */
+/** Returns the nested values of a body as they are stored: without computed fields, and without defaults. */
 function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<never>): object {
   return Object.fromEntries(
     Object.keys(items).flatMap((name) => {
@@ -199,7 +199,7 @@ function choicesOf(name: string, value: z.ZodType): (readonly [string, readonly 
   return choice instanceof z.ZodEnum ? [[name, choice.options as readonly string[]]] : []
 }
 
-/** Kinds with a plan may take its sizes as they are. */
+/** Whether specs of the kind can override the sizes of their plan. */
 const hasSizes = ({ spec }: AnyKind) => Object.hasOwn(spec.shape, 'cpuRequest')
 
 function stored(spec: object, isKept: (name: string) => boolean): Record<string, unknown> {
@@ -240,7 +240,7 @@ function dtoMaker<K extends AnyKind>(
   }
 }
 
-/** @throws PlatformError CLUSTER_NOT_PROJECTED, and of kinds with sizes what `sizing.ts` refuses */
+/** @throws PlatformError CLUSTER_NOT_PROJECTED, and for kinds with sizes what `sizing.ts` refuses */
 function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K>['toSpec'] {
   const { hidden = [], kept = [], allowsOwnImages, refine } = differences
   const items = itemsOf(kind, differences)

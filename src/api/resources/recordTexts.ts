@@ -7,18 +7,18 @@ import type { CacheSet } from '../../kube/caches.ts'
 import type { Records } from '../records/records.ts'
 import type { ResourceView, Surroundings } from './types.ts'
 
-/** A record as text. `text` is undefined once there is no room for it any more, or another took its place. */
+/** A cached record. `text` becomes undefined when the entry is evicted or replaced. */
 export type KeptText = { readonly version: string; text: string | undefined }
 
-/** Of all kinds together; room for about 50,000 records of 2 KB, so that a walk through that many still finds them. */
+/** For all kinds together: about 50,000 records of 2 KB, so that paging through that many still hits the cache. */
 const BYTES_MAX = 128 * 1024 * 1024
 /**
- * Full, one new record in so many is taken: a walk through more than there is room for would otherwise throw out each
- * record just before it comes to it again, and find none.
+ * A full cache admits one new record in this many: otherwise, paging through more records than fit would evict each
+ * record just before it is needed again, and never hit.
  */
 const FULL_TAKES_ONE_IN = 8
 
-/** By uid, which no two objects share, whatever their kinds. Most texts take a byte per character. */
+/** By uid, which is unique over all kinds. Most texts take a byte per character. */
 const entries = new LRUCache<string, KeptText>({
   maxSize: BYTES_MAX,
   sizeCalculation: ({ version, text = '' }) => version.length + text.length,
@@ -27,7 +27,7 @@ const entries = new LRUCache<string, KeptText>({
   },
 })
 
-/** Drops the texts of deleted resources, which would otherwise stay until others need their room. */
+/** Evicts the texts of deleted resources, which would otherwise stay until the cache is full. */
 export function followRemovals(caches: Pick<CacheSet, 'get'>): void {
   for (const { resource } of RESOURCE_KINDS)
     caches.get(resource).subscribe(({ type, object }) => {
@@ -36,20 +36,20 @@ export function followRemovals(caches: Pick<CacheSet, 'get'>): void {
 }
 
 /**
- * Records as JSON texts, kept while nothing that they show has changed: the object itself, the boundary and the cluster
- * around it, and whatever else the area says that its record depends on. A list is then a join of texts.
+ * Records as JSON texts, cached while nothing that they show has changed: the object itself, the boundary and the
+ * cluster around it, and whatever else the area says that its record depends on. A list is then a join of texts.
  */
 export class RecordTexts<K extends AnyKind> {
   readonly #toDto: (view: ResourceView<K>) => object
   readonly #dependsOn: Surroundings<K> | undefined
 
-  /** @param dependsOn undefined if a record depends on more than versions can tell; then nothing is kept */
+  /** @param dependsOn undefined if a record depends on more than versions can tell; then nothing is cached */
   constructor(toDto: (view: ResourceView<K>) => object, dependsOn: Surroundings<K> | undefined) {
     this.#toDto = toDto
     this.#dependsOn = dependsOn
   }
 
-  /** Stays the same only while no record of objects that stay the same can have changed. */
+  /** Returns a version that changes whenever records may change although their objects do not. */
   surroundings(records: Pick<Records, 'revision'>): string {
     const kinds = [Boundary, PlatformCluster, ...(this.#dependsOn?.kinds ?? [])]
     return kinds.map((kind) => records.revision(kind)).join()
@@ -59,7 +59,7 @@ export class RecordTexts<K extends AnyKind> {
     return this.find(view).text
   }
 
-  /** The text, and where it is kept if it is: who holds on to that needs neither the object nor the view to find it again. */
+  /** Returns the text and its cache entry, if any: with the entry, the text is found without object and view. */
   find(view: ResourceView<K>): { text: string; kept: KeptText | undefined } {
     const { uid, resourceVersion } = view.object.metadata
     if (this.#dependsOn === undefined || uid === undefined) {

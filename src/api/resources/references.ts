@@ -21,7 +21,7 @@ type Place = { readonly boundaryId: string; readonly resourceGroup: string }
 type Asking = Place & { readonly services: Services; readonly context: Context }
 type Referrer = Place & { readonly services: Services; readonly unseen?: Unseen | undefined }
 
-/** Whether or not there is such a thing: names must not tell. @throws PlatformError FORBIDDEN */
+/** Checks rights, whether or not their objects exist, to reveal no names. @throws PlatformError FORBIDDEN */
 export function requireAll(
   rights: readonly ReferencedRight[],
   { boundaryId, resourceGroup, services, context }: Asking,
@@ -51,13 +51,13 @@ export type Reference = {
   readonly output?: ResourceOutput | undefined
 }
 
-/** What names two sources is refused by the rules of its kind, whether or not they are there. */
+/** Whether a reference names exactly one source. The rules of its kind refuse any other. */
 const isOfOne = ({ value, secret, output }: Reference) =>
   [value, secret, output].filter((source) => (source ?? undefined) !== undefined).length === 1
 
 /**
- * New references of a spec must exist, or the resource would be created only to fail. This is checked after the rights,
- * so that it reveals no names.
+ * Refuses new references to missing objects, because the resource would be created only to fail. Called after the check
+ * of rights, so that it reveals no names.
  *
  * @param next the references, by the field that they stand in
  * @throws PlatformError REFERENCE_NOT_FOUND
@@ -76,7 +76,7 @@ export function refuseMissingReferences(
     }
 }
 
-/** A reference to what the cache does not hold: another replica may have made it a moment ago. */
+/** A reference to an object that is not in the cache: another replica may have just created it. */
 class ReferenceMissing extends PlatformError {
   readonly kind: AnyKind
   readonly ref: ObjectRef
@@ -88,10 +88,7 @@ class ReferenceMissing extends PlatformError {
   }
 }
 
-/**
- * Objects that the cache lacked and the API server was asked for, by kind and place; undefined if it does not have one
- * either.
- */
+/** Objects missing in the cache and read from the API server, by kind and place; undefined if missing there too. */
 export type Unseen = ReadonlyMap<string, KubeObject | undefined>
 
 export const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
@@ -101,10 +98,10 @@ function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref:
 }
 
 /**
- * Refuses a reference only if the API server does not have the object, or the right to it, either.
+ * Runs `make`, and lets it refuse a reference only if the object, or the right to it, is missing in the API server too.
  *
- * @param make is asked again with what the cache lacked
- * @param planned what will be there before the references are followed
+ * @param make called again with the objects that the cache lacked
+ * @param planned objects that will exist before the references are followed
  */
 export async function withUnseenReferences<T>(
   { services: { records, access }, caller }: Pick<Context, 'services' | 'caller'>,
@@ -131,7 +128,7 @@ export async function withUnseenReferences<T>(
   }
 }
 
-/** Where a permission was missing. */
+/** Returns the scope at which a permission was missing. */
 function scopeRefused(error: unknown): string | undefined {
   const { code, extras } = error instanceof PlatformError ? error : {}
   return code === 'FORBIDDEN' && typeof extras?.scope === 'string' ? extras.scope : undefined
@@ -168,7 +165,7 @@ function missingSecret({ vaultName, secretName, version }: VaultReference, askin
     }
   const missing = { kind: VaultEntry, ref: { namespace, name: entryName(vaultName, secretName) } }
   const entry = peeked(asking, VaultEntry, missing.ref)
-  // One that a manifest declares has its first version in a moment.
+  // A secret that a manifest declares gets its first version in a moment, so no version is needed here.
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined || entry.spec.state !== 'Active')
     return { ...missing, value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }
   const isThere = versionsOf(entry.spec).some((one) => one.version === version)

@@ -7,9 +7,11 @@ import type { Services } from '../http/context.ts'
 const RETRY_AFTER = 30
 
 /**
- * Before something is written on another cluster: says what is wrong with the cluster, and whether trying again can help.
+ * Refuses a write to a cluster that cannot be reached: says what is wrong with the cluster, and whether a retry can
+ * help.
  *
- * @throws PlatformError INVALID_STATE if an agent must join first, SERVICE_UNAVAILABLE if the agent may come back by itself
+ * @throws PlatformError INVALID_STATE if an agent must join first, SERVICE_UNAVAILABLE if the agent may come back by
+ *   itself
  */
 export function refuseAway({ records, clock }: Pick<Services, 'records' | 'clock'>, clusterId: string): void {
   const cluster = records.peek(PlatformCluster, { name: clusterId })

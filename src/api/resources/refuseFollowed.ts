@@ -2,9 +2,9 @@ import { PlatformError } from '../../core/errors.ts'
 import { Reading } from '../../core/readers.ts'
 
 /**
- * Before something is read from the API server of another cluster.
+ * Must be called before a read from the API server of another cluster, whose changes are not watched here.
  *
- * @throws PlatformError NOT_ACCEPTABLE if it is read to be followed
+ * @throws PlatformError NOT_ACCEPTABLE if the list is being followed
  */
 export function refuseFollowed(what: string): void {
   if (Reading.now === undefined) return

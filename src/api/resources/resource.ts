@@ -9,8 +9,8 @@ import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
 /**
- * Declares the generic routes of a kind in resource groups: of the twelve, those that the interface has for it, its lists
- * across groups, and actions if it can be stopped.
+ * Declares the generic routes of a kind in resource groups: those of the twelve that the interface has for it, its
+ * lists across groups, and actions if it can be stopped.
  */
 export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject>(
   kind: K,

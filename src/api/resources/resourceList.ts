@@ -13,18 +13,18 @@ import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
 
 /** A resource group and the namespace of its resources. */
 type Home = { readonly name: string; readonly namespace: string }
-/** `kept` is its record as long as the order and what is around its resources stay as they were. */
+/** `kept` is the cached record, which is valid while `around` is the current version of the surroundings. */
 type Row = { readonly home: Home; readonly name: string; around?: string; kept?: KeptText | undefined }
 type Order = { readonly revision: string; readonly rows: readonly Row[] }
 
-/** About 10 MB; a longer order is computed again for each page. */
+/** The most rows of all cached orders, about 10 MB; a longer order is computed again for each page. */
 const ROWS_MAX = 200_000
 const orders = new WeakMap<Records, LRUCache<string, Order>>()
 
 /**
  * Answers a page of the resources of one kind in some groups of a boundary. If the order follows from the resources
- * alone it is kept until one of them changes, and a page reads its own rows only: walking through a list page by page
- * then takes time in proportion to its length.
+ * alone, it is cached until one of them changes, and a page reads only its own rows: paging through a list then takes
+ * time in proportion to its length.
  */
 export async function listResources<K extends AnyKind>(
   kind: K,
@@ -44,7 +44,7 @@ export async function listResources<K extends AnyKind>(
     const { start, end, pagination } = cutPage(rows.length, request)
     const around = texts.surroundings(records)
     const items = rows.slice(start, end).flatMap((row) => {
-      // Looking for the object and its text costs thousands of rows more than the text itself.
+      // For thousands of rows, looking up the object and its text costs more than the text itself.
       if (row.around === around && row.kept?.text !== undefined) return row.kept.text
       const { home, name } = row
       const object = records.peek(kind, { namespace: home.namespace, name })
@@ -67,7 +67,7 @@ export async function listResources<K extends AnyKind>(
 
 function isOrderOfAll<R>(request: ListRequest, shape: ListShape<R>): boolean {
   const isWhole = request.search === undefined && request.filters.length === 0
-  // Of a list that is followed, each record is needed, and there is no next page.
+  // A followed list needs every record, and has no next page.
   return isWhole && request.pageSize !== WHOLE_PAGE.pageSize && sortField(request.sort, shape)?.isOfObject === true
 }
 
@@ -96,8 +96,8 @@ function keptOrder<K extends AnyKind>(
 }
 
 /**
- * Which resources of a boundary the caller may see; undefined for all. The route's own check covers a whole list; only
- * if a deny lies below that scope is each resource looked at.
+ * Returns a test for the resources of a boundary that the caller may see; undefined for all. The route's own check
+ * covers a whole list; each resource is tested only if a deny lies below that scope.
  */
 function restriction<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
   const { access } = context.services

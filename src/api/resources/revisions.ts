@@ -43,20 +43,20 @@ const RevisionDiffDto = namedRecord('RevisionDiffDto', {
   ),
 })
 
-/** The part of a kind that its revisions contain. */
+/** How the revisions of a kind are shown and restored. */
 export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   read: Authorization
   write: Authorization
   /** The record of the resource, which a rollback answers with. */
   dto: z.ZodType
   toDto: (view: ResourceView<K>) => object
-  /** What a list shows of each. */
+  /** The row of a list. */
   row: { dto: z.ZodObject; of: (revision: Revision<Content>, stored: RecordOf<K>) => Record<string, unknown> }
-  /** A single revision shows its content too, every field of it: what it is called in documents, and its schema. */
+  /** A single revision also shows its whole content: the name of its record in documents, and the content's schema. */
   single: { id: string; content: z.ZodObject }
-  /** The parameters of a content, where there are any: they stand beside it too. */
+  /** Returns the parameters of a content, which are also shown beside it; absent if contents have none. */
   parametersOf?: (content: Content) => Record<string, string>
-  /** The fields that a rollback writes. Refuses what the caller may not do. */
+  /** Returns the spec that a rollback writes. Throws for what the caller may not do. */
   rollback: (stored: RecordOf<K>, content: Content, context: Context, place: Place) => object
   parameter?: string
 }
@@ -64,7 +64,7 @@ export type RevisionRoutes<K extends AnyKind, Content extends object> = {
 type Status = { revision?: number } | undefined
 const currentOf = ({ status }: { status?: object | undefined }) => (status as Status)?.revision ?? 0
 
-/** What a list shows of revisions of what runs several images. */
+/** The row of a revision of a kind that runs several images. */
 export function rowWithImages<K extends AnyKind, Content extends object>(
   imagesOf: (content: Content) => Record<string, string>,
 ): RevisionRoutes<K, Content>['row'] {

@@ -12,7 +12,7 @@ import type { AnyDeclaration, ResourceView } from './types.ts'
 
 const NO_TAGS: Readonly<Record<string, string>> = {}
 
-/** What the record of a resource of whatever kind says of it: that of a job tells how far it has come. */
+/** Returns the status that the record of a resource of any kind shows; a job's tells how far the job has come. */
 export function recordStatusOf(object: RecordOf<AnyKind>): ResourceState | ReturnType<typeof jobStatusOf> {
   if (object.kind === PlatformJob.kind) return jobStatusOf(object as RecordOf<typeof PlatformJob>)
   return summaryOf(object).status

@@ -21,8 +21,8 @@ import { type ListField, number, quantity } from './paging.ts'
 import type { ResourceView } from './types.ts'
 
 /**
- * What records of every kind with plans have in common: sizes of their own over those of a plan, a cluster, an image
- * (records: plans, head of every resource record).
+ * Shared by the records of all kinds with plans: own sizes over those of a plan, a cluster, an image (records: plans,
+ * head of every resource record).
  */
 
 export const PlanId = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be the id of a compute plan')
@@ -31,14 +31,14 @@ type Sizes = { readonly [Name in Size]?: string | null | undefined }
 
 export type Plan = RecordOf<typeof ComputePlan>
 
-/** What a spec with sizes has, whatever its kind. */
+/** The fields of any spec with sizes. */
 export type SizedSpec = PlanOverrides & {
   clusterId?: string | undefined
   replicas?: number | undefined
   imageName?: string | undefined
 }
 
-/** What a body with sizes has. */
+/** The fields of any body with sizes. */
 export type SizedBody = Sizes & {
   readonly computePlan?: string | null | undefined
   readonly resourcePlanId?: string | null | undefined
@@ -71,7 +71,7 @@ const offeredPlans = derivedFrom(ComputePlan, (plans) => {
   return new Map(PLAN_FAMILIES.map((family) => [family, namesOf(family).sort()]))
 })
 
-/** The plan that a stored spec follows. */
+/** Returns the plan that a stored spec follows. */
 export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedSpec, 'computePlan'>): Plan | undefined {
   return spec.computePlan === undefined
     ? defaultPlans(services.records).get(family)
@@ -84,20 +84,20 @@ export function isSizedByItself(sizes: Sizes): boolean {
   return needed.every((size) => size !== undefined && size !== null)
 }
 
-/** The plan id that a record shows; null for a resource with its own sizes. */
+/** Returns the plan id that a record shows; null for a resource with its own sizes. */
 export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | null {
   return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
 }
 
 const FAMILIES = new Map(RESOURCE_KINDS.map(({ kind, sized }) => [kind, sized]))
 
-/** The plan that the record of a resource of whatever kind shows. */
+/** Returns the plan that the record of a resource of any kind shows. */
 export function planInView({ object, services }: Pick<ResourceView, 'object' | 'services'>): string | null {
   const [family, spec] = [FAMILIES.get(object.kind), object.spec as SizedSpec]
   return family === undefined ? null : shownPlan(spec, planOf(services, family, spec))
 }
 
-/** The effective sizes of a spec: its own, or else the plan's; null if neither sets them. */
+/** Returns the effective sizes of a spec: its own, otherwise the plan's; null if neither sets them. */
 export function effectiveSizes(spec: SizedSpec, plan: Plan | undefined): Record<Size, string | null> {
   const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
   return Object.fromEntries(SIZES.map((size) => [size, of(size)])) as Record<Size, string | null>
@@ -109,7 +109,7 @@ export function unprocessable(code: ErrorCode, field: string, value: string, mes
 
 export type ChosenPlan = { named: string | undefined; effective: Plan | undefined }
 
-/** The plan id that a body means. Of a merge patch only what the patch names counts, since its base holds the old id. */
+/** Returns the plan id that a body means. In a merge patch only named fields count, because its base has the old id. */
 function planIdOf(body: SizedBody, { form, context }: SizedView): string | undefined {
   const named = form === 'patch' ? (context.body as Record<string, unknown>) : body
   const [one, other] = [body.computePlan ?? undefined, body.resourcePlanId ?? undefined]
@@ -121,7 +121,7 @@ function planIdOf(body: SizedBody, { form, context }: SizedView): string | undef
   return one ?? other
 }
 
-/** Says what to name instead: some families have no route that lists their plans. */
+/** Lists the available plans, because some families have no route that does. */
 export function planNotFound(services: Services, family: PlanFamily, id: string, message: string): PlatformError {
   const available = offeredPlans(services.records).get(family) ?? []
   return new PlatformError('PLAN_NOT_FOUND', message, { field: 'computePlan', value: id, available })
@@ -140,7 +140,7 @@ function planOfFamily(services: Services, family: PlanFamily, id: string): Plan 
   ])
 }
 
-/** A manifest of kubectl named no plan, and neither does this body: by PUT it names the default one, as it was read. */
+/** Whether a spec of kubectl that names no plan still names none: a PUT repeats the default plan, as it was read. */
 function followsDefault(id: string | undefined, plan: Plan | undefined, { form, previous }: SizedView): boolean {
   if (plan === undefined || previous === undefined) return false
   if (previous.spec.computePlan !== undefined || isSizedByItself(previous.spec)) return false
@@ -161,13 +161,13 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
     return { named: effective.metadata.name, effective }
   }
   const held = previous?.spec.computePlan
-  // Taken away meanwhile: what follows it waits for another one, and everything else about it may be changed.
+  // The plan was removed meanwhile: the resource waits for another one, and everything else about it may be changed.
   if (held === id && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
   return { named: id, effective: offeredPlan(services, family, { id, held }) }
 }
 
 /**
- * @param held the plan that it, or what it is made from, has already
+ * @param held the plan that the resource, or what it is made from, has already
  * @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST
  */
 export function offeredPlan(
@@ -181,8 +181,8 @@ export function offeredPlan(
 }
 
 /**
- * A value that equals the plan's is the plan's. So is one that repeats the former plan's, as read: a caller who
- * reads, changes the plan and writes back wants the new plan's sizes.
+ * Returns the sizes to store. A value that equals the plan's is left to the plan. So is one that repeats the former
+ * plan's, as read: a caller who reads, changes the plan and writes back wants the new plan's sizes.
  */
 export function chooseSizes(
   family: PlanFamily,
@@ -216,7 +216,7 @@ export function isReset({ form, context }: Pick<SizedView, 'form' | 'context'>, 
   return form === 'patch' && (context.body as Record<string, unknown>)[field] === null
 }
 
-/** Always stored, so that a change of plan does not scale. */
+/** Returns the replicas to store: always a number, so that a change of plan does not scale. */
 export function chooseReplicas(body: SizedBody, view: SizedView, plan: Plan | undefined): number {
   const { previous } = view
   if (body.replicas === undefined && previous?.spec.replicas !== undefined && !isReset(view, 'replicas')) {
@@ -260,7 +260,7 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
   throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', after, message)
 }
 
-/** What a spec says of itself, else its plan, also before the controller has stored that. */
+/** Returns a field of a spec, otherwise of its plan, even before the controller has stored it. */
 export function ownOrPlans<Field extends 'replicas' | 'storageSize'>(
   { sized }: AnyKind,
   field: Field,

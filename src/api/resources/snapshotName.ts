@@ -1,6 +1,6 @@
 import { timestamp } from '../../core/clock.ts'
 
-/** What a snapshot is called that nobody names: of the time, with a number if another of the same second has it. */
+/** Returns the default name of a snapshot: the time, with a number if another one of the same second has it. */
 export function snapshotName(now: number, taken: readonly string[]): string {
   const wanted = `manual-${timestamp(now)
     .replace(/[^0-9]/g, '')

@@ -40,7 +40,7 @@ export function refuseUnshared(
   draft: { clusterId?: string | undefined } & Parameters<typeof unsharedUse>[0],
   services: Pick<Services, 'records' | 'storage'>,
 ): void {
-  // Of storage elsewhere its controller says so, which sees it.
+  // For another cluster, its controller reports this: only the controller sees the storage there.
   if (otherClusterOf(services, draft.clusterId) !== undefined) return
   const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
   if (found === undefined) return

@@ -15,14 +15,14 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly boundary: string
   readonly resourceGroup: string
   readonly cluster: { readonly id: string; readonly name: string; readonly region: string; readonly domain: string }
-  /** Versions of the boundary and the cluster, for what is kept of a record. */
+  /** Versions of the boundary and the cluster, for cached records. */
   readonly contextVersion: string
   readonly services: Services
 }
 
 /** What a record shows beyond its object, its boundary and its cluster. */
 export type Surroundings<K extends AnyKind = AnyKind> = {
-  /** As long as no object of these kinds changes, `versionOf` stays the same for an object that stays the same. */
+  /** While no object of these kinds changes, `versionOf` stays the same for an unchanged object. */
   readonly kinds: readonly AnyKind[]
   readonly versionOf: (view: ResourceView<K>) => string
 }
@@ -37,51 +37,51 @@ export type WriteView<K extends AnyKind = AnyKind> = {
   readonly previous: RecordOf<K> | undefined
   readonly services: Services
   readonly context: Context
-  /** What `refuseMissingReferences` finds beside the cache. */
+  /** Objects that `refuseMissingReferences` finds although the cache lacks them. */
   readonly unseen?: Unseen | undefined
 }
 
 export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject> = {
   /** The URL segment, `collection` in records. */
   segment: string
-  /** Of the action names: `vectorcluster` in `vectorcluster/read`. */
+  /** The prefix of the action names: `vectorcluster` in `vectorcluster/read`. */
   actionPrefix: string
   dto: Dto
   body: Body
   /** Fields of responses, accepted and ignored in bodies. */
   shownNames: readonly string[]
-  /** A body that works, for the documents. */
+  /** A working body, for the documents. */
   example?: z.input<Body>
   toDto: (view: ResourceView<K>) => z.input<Dto>
   /**
-   * The stored form of the writable fields, where null means "the plan's": what a merge patch is laid over. The record
-   * that a GET shows will not do, because it holds the plan's own values, which would then be stored.
+   * Returns the stored form of the writable fields, where null means "the plan's", as the base of a merge patch. The
+   * record of a GET will not do, because it holds the plan's own values, which would then be stored.
    */
   toBody: (object: RecordOf<K>) => z.output<Body>
   /**
-   * The whole spec for a body; fields that no body shows come from `previous`.
+   * Returns the whole spec for a body; fields that no body shows come from `previous`.
    *
    * @throws PlatformError for what the schema cannot see: plan, cluster, quota
    */
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
-  /** Such as its plan. Declare it if that is all: then records are kept as texts until something changes. */
+  /** What else the record depends on, such as its plan. If declared, records are cached until something changes. */
   dependsOn?: Surroundings<K>
-  /** Beyond those that every resource has. One without `of` is the field of that name of the spec. */
+  /** List fields beyond those of every resource. Without `of`, a field is the one of that name in the spec. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
-  /** The order of lists that ask for none; by name. */
+  /** The default order of lists; by name if absent. */
   defaultSort?: string
-  /** What else writing one may ask for, in the words of `src/api/http/further.ts`. */
+  /** What else a write may require, in the words of `src/api/http/further.ts`. */
   further?: string
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
-  /** The same, of fields whose values the platform's administrators decide. */
+  /** The same, for fields whose values the platform's administrators decide. */
   choices?: (services: Services) => Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }
-  /** The code if names are unique on the platform and another resource has it; ALREADY_EXISTS. */
+  /** The code if another resource has a name that is unique on the platform; ALREADY_EXISTS if absent. */
   nameTaken?: ErrorCode
-  /** Whether its controller must see each deletion, from the first moment on; true. */
+  /** Whether its controller must see each deletion, from creation on; true if absent. */
   hasFinalizer?: boolean
-  /** Whether a deletion is over within moments, so that its answer waits for the end: 204, and 202 only if it is late. */
+  /** Whether a deletion ends within moments, so that the response waits for that: 204, or 202 if it takes longer. */
   deletesAtOnce?: boolean
   /** Called before the object is deleted; throws to refuse. */
   beforeDelete?: (view: ResourceView<K>) => void | Promise<void>
@@ -96,5 +96,5 @@ export function actionOf(prefix: string, verb: PowerAction): ActionName {
   return `${prefix}/${verb}` as ActionName
 }
 
-/** A declaration whose schemas are only known to its area. */
+/** A declaration whose schemas only its area knows. */
 export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>

@@ -1,6 +1,6 @@
 import type { Context } from '../http/context.ts'
 
-/** Controllers make keys and the like within moments; a request that needs them waits this long. */
+/** Controllers create keys and the like within moments; a request that needs them waits this long. */
 const WAIT_MILLISECONDS = 3_000
 const POLL_MILLISECONDS = 50
 

@@ -20,14 +20,14 @@ export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>)
   return retainedUsers(metadata.name, status?.retainedStorage)
 }
 
-/** Of a part that quotas count: what it is a part of, as it is stored. */
+/** Returns the resource that a counted part belongs to, from the cache. */
 function holderIn({ records }: Services, { kind, object: { metadata, spec } }: GroupResource): Holder | undefined {
   const holder = holderOfCounted(kind, metadata, spec)
   const found = holder && records.peek(holder.kind, { namespace: metadata.namespace, name: holder.name })
   return found as Holder | undefined
 }
 
-/** The same, also where the cache lacks what another replica has made a moment ago. */
+/** Like `holderIn`, but asks the API server for what the cache lacks: another replica may have just created it. */
 export async function freshHolder(services: Services, resource: GroupResource): Promise<Holder | undefined> {
   const { metadata, spec } = resource.object
   const holder = holderOfCounted(resource.kind, metadata, spec)
@@ -38,9 +38,9 @@ export async function freshHolder(services: Services, resource: GroupResource): 
 }
 
 /**
- * A resource, or a part of one, as a user of quotas, whoever created it.
+ * Returns a resource, or a part of one, as a user of quotas, whoever created it.
  *
- * @param holder of a part, if another one counts than that which is in the cache
+ * @param holder of a part, if another one than the cached one counts
  */
 export function quotaUserIn(
   services: Services,
@@ -58,8 +58,8 @@ export function quotaUsersOf(services: Services, resources: readonly GroupResour
 }
 
 /**
- * What the groups' resources have of their quotas together, with the volumes that former ones left on purpose: what was refused
- * has nothing. Where nothing is limited, all that they ask for.
+ * Returns what the resources of groups use of their quotas together, with the retained volumes of former ones. Refused
+ * resources use nothing. If nothing is limited, all that they request counts.
  */
 export function usageOf(
   services: Services,
@@ -72,7 +72,7 @@ export function usageOf(
   return shownUsage({ ...sum, storage, resources: users.filter(({ isPart }) => isPart !== true).length })
 }
 
-/** Groups of one boundary lie in its namespace, and so does its ledger. */
+/** Returns the users that count. The groups must be of one boundary, whose namespace holds them and the ledger. */
 function countedIn(
   services: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
@@ -88,7 +88,7 @@ function countedIn(
   const standing = (each: readonly SeenUser[]) => besideOthers(each, { wasReady: false }, grants)
   const own = standing(users)
   if (own.every(({ isGranted }) => isGranted === true)) return own
-  // Whether what waits fits depends on all that share a limit with it.
+  // Whether a waiting resource fits depends on all that share a limit with it.
   const around = limitsAmounts(boundary) ? records.peekAll(ResourceGroup, { namespace }) : groups
   const all =
     around.length === groups.length ? own : standing(quotaUsersOf(services, countedInBoundary(services, boundaryId)))

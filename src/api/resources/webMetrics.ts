@@ -48,7 +48,7 @@ type Answering = {
   routed: Routed
 }
 
-/** `<base>/metrics/web`: what the Gateway counted since the resource was made. */
+/** `<base>/metrics/web`: what the Gateway has counted since the resource was created. */
 export function webMetricsRoute(
   base: string,
   auth: Authorization,
@@ -78,7 +78,7 @@ export async function countedRequests(
   const isRouted = services.records
     .peekAll(PlatformCluster)
     .some(({ spec }) => spec.isPlatform && spec.gateway !== undefined)
-  // The Gateway of another cluster tells the Prometheus there, if any.
+  // The Gateway of another cluster reports to the Prometheus there, if any.
   if (!isRouted || otherClusterOf(services, object.spec.clusterId) !== undefined) return undefined
   const made = Math.floor(Date.parse(object.metadata.creationTimestamp ?? '') / 1000) || 0
   const span = { from: Math.max(from, made), to: Math.min(to, Math.floor(now / 1000)), stepSeconds }
@@ -160,8 +160,8 @@ function requestsOf({ codes }: Pick<CountedStep, 'codes'>, digit = ''): number {
 }
 
 /**
- * The duration that this part of the requests does not exceed, in milliseconds, as `histogram_quantile` of PromQL tells it:
- * between two bounds by proportion, and beyond the last one as that bound. Undefined where nothing was asked for.
+ * Returns the duration that this part of the requests does not exceed, in milliseconds, like `histogram_quantile` of
+ * PromQL: interpolated between two bounds, and beyond the last one that bound. Undefined without requests.
  */
 function percentile(durations: CountedStep['durations'], part: number): number | undefined {
   const wanted = part * (durations.at(-1)?.[1] ?? 0)
@@ -173,5 +173,5 @@ function percentile(durations: CountedStep['durations'], part: number): number |
   return milliseconds(below + ((atMost - below) * (wanted - before)) / (requests - before))
 }
 
-/** To a thousandth: what is beyond is an accident of the sum. */
+/** Rounds to a thousandth: further digits are rounding errors of the sum. */
 const milliseconds = (seconds: number) => Math.round(seconds * 1_000_000) / 1000

@@ -13,7 +13,7 @@ import type { Place } from './places.ts'
 import { type Unseen, withUnseenReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
-/** The context for reading a body: its schema, the values that it may repeat, and the stored object. */
+/** What is needed to read a body: its schema, the fields that it may repeat, and the body of a stored object. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
 /** The rule for names of resources of the kind. */
@@ -32,7 +32,7 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>, least 
 }
 
 /**
- * For a creation with a name: If-Match compares with the existing object, as for every write.
+ * Compares the If-Match of a named creation with the existing object, as for every write.
  *
  * @throws PlatformError CONFLICT, also if the object does not exist
  */
@@ -44,8 +44,8 @@ export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Conte
 }
 
 /**
- * The writable fields of a body. If the read-only part names a different resource than the path, the caller has confused
- * the two, and writing either would be wrong.
+ * Returns the writable fields of a body. If the read-only part names a different resource than the path, the caller has
+ * confused the two, and writing either would be wrong.
  *
  * @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED
  */
@@ -73,7 +73,7 @@ export function writablePart(
   return writable
 }
 
-/** @param stored what it is judged over; undefined for what is new */
+/** @param stored the object whose values are not validated again while unchanged; undefined for a new one */
 function readOver<K extends AnyKind>(
   kind: K,
   given: unknown,
@@ -83,7 +83,7 @@ function readOver<K extends AnyKind>(
   return readChanged(body, given, stored && toBody(stored), kind.spec)
 }
 
-/** The body that a merge patch makes of the stored resource. Null in the patch sets the default. */
+/** Returns the body that a merge patch makes of the stored resource. Null in the patch sets the default. */
 export function patchedBody<K extends AnyKind>(
   kind: K,
   patch: unknown,
@@ -95,7 +95,7 @@ export function patchedBody<K extends AnyKind>(
   return readOver(kind, merged, declaration, stored)
 }
 
-/** Immutable fields that a body leaves out stay as they are. */
+/** Adds the immutable fields that a body leaves out, as they are stored. */
 function withImmutable<K extends AnyKind>(
   body: Record<string, unknown>,
   kind: K,

@@ -20,7 +20,7 @@ export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   return namedLike(body, whole, REPEATED)
 }
 
-/** Two collections may share a body, and a document knows one schema of a name. */
+/** Names the derived body once: two collections may share a body, and a document has one schema for each name. */
 function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObject, z.ZodObject>): z.ZodObject {
   const id = body.meta()?.id
   if (id === undefined) return made
@@ -29,7 +29,7 @@ function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObj
   return named
 }
 
-/** A body whose fields take the descriptions of the kind's fields unless they have their own. */
+/** Returns a body whose fields take the descriptions of the kind's fields unless they have their own. */
 export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind): Body {
   if (!(body instanceof z.ZodObject)) return body
   const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
@@ -41,8 +41,8 @@ export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind):
 }
 
 /**
- * The body schema of a route that may write an existing object. Unknown names are refused as in every body, before
- * anything is looked up; values can be checked only against the stored object.
+ * Returns the body schema of a route that may write an existing object. Unknown names are refused as in every body,
+ * before anything is looked up; values can be checked only against the stored object.
  */
 export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
   const names = Object.keys(record.shape).map((name) => [name, z.unknown().optional()])
@@ -53,7 +53,7 @@ export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
 }
 
 /**
- * The handler of such a route. If the named object does not exist, the body is checked on its own first, like every
+ * Wraps the handler of such a route. If the named object does not exist, the body is checked on its own, like every
  * other body.
  */
 export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
@@ -67,7 +67,7 @@ export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context
   }
 }
 
-/** The same of a route with a merge patch (RFC 7396). */
+/** Like `bodyOverStored`, for a route with a merge patch (RFC 7396). */
 export function mergePatchBody(record: z.ZodObject) {
   return {
     ...bodyOverStored(record, mergePatchOf(record)),
@@ -78,7 +78,7 @@ export function mergePatchBody(record: z.ZodObject) {
 const REPEATED = new WeakMap<z.ZodObject, z.ZodObject>()
 const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
 
-/** A merge patch (RFC 7396) of such a body: any part of it, where null sets the default or removes a name. */
+/** Returns a merge patch (RFC 7396) of such a body: any part of it, where null sets the default or removes a name. */
 export function mergePatchOf(body: z.ZodObject): z.ZodObject {
   const fields = Object.entries(body.shape as Record<string, z.ZodType>)
   const isNeeded = (part: z.ZodType) => !part.safeParse(undefined).success

@@ -28,19 +28,20 @@ import {
   type Operation,
 } from './types.ts'
 
-/** A declaration whose schemas and home are known to its area only. */
+/** A declaration whose type parameters only its area knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the area's own types have been checked where it declares them
 type Erased = CollectionDeclaration<AnyKind, any, any, z.ZodObject, z.ZodObject, z.ZodType, z.ZodType, z.ZodObject>
 type Entry = RecordOf<AnyKind>
 
 /**
  * Declares the objects of a kind that live at the platform, in a boundary, in a group or in another resource, and are
- * not resources themselves: their routes, how to find one, and its record. Everything that such routes have in common
- * is here: the order of look-ups, the answer for an absent object, the record and the options of lists, ETag and
- * If-Match, 201 or 200, 202 or 204.
+ * not resources themselves: their routes, how to find one, and its record. What such routes have in common is here: the
+ * order of look-ups, the answer for an absent object, the record and the options of lists, ETag and If-Match, 201 or
+ * 200, 202 or 204.
  *
- * An error of the declaration's functions is the answer; they run in this order: `home`, the refusal to create in
- * what is being deleted, then of a creation `toSpec` or `make`, of a patch `before` and `toSpec`, of a removal `before`.
+ * What the declaration's functions throw becomes the answer. They run in this order: `home`; the refusal to create in
+ * something that is being deleted; then `toSpec` or `make` for a creation, `before` and `toSpec` for a patch, `before`
+ * for a removal.
  */
 export function collection<
   K extends AnyKind,
@@ -127,7 +128,8 @@ class Parts {
   }
 
   /**
-   * A record that was read may be sent back, but what cannot be changed is not silently left as it is.
+   * Refuses changes of immutable fields. A record may be sent back as it was read, but a change must not be ignored
+   * silently.
    *
    * @throws PlatformError BAD_REQUEST
    */
@@ -212,7 +214,7 @@ function createOf(parts: Parts): RouteDraft | undefined {
     answers: [status, ...answers],
     handler: async (context) => {
       const home: Home = await parts.declaration.home(context)
-      // Where the answer is 201, the pipeline has refused it.
+      // For 201 the pipeline has refused it already.
       if (status === 202 && context.header('if-match') !== undefined) throw nothingToMatch()
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)
       return inTurn(context, turn?.(home, context), async () => {

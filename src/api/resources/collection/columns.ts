@@ -12,11 +12,11 @@ import type { FieldValue, ListField, ListShape } from '../paging.ts'
 /** The options of a list over records: each column is the field of that name, as the record shows it. */
 export type Columns<Dto extends object> = {
   readonly columns: { readonly [Name in keyof Dto & string]?: ListField<Dto> }
-  /** The default order: a column, with `-` in front for the largest first. */
+  /** The default order: a column, with a leading `-` for descending. */
   readonly sort: string
   /** The field that orders rows with equal `sort` fields; `id` if absent. */
   readonly name?: keyof Dto & string
-  /** The field that no two records share; `id` if absent. */
+  /** The unique field; `id` if absent. */
   readonly id?: keyof Dto & string
   /** Whether `tags.<key>` is a filter. */
   readonly isTagged?: boolean
@@ -42,7 +42,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
   }
 }
 
-/** A list of which nothing is said to be searched is searched by its words. */
+/** If no column is marked as searched, all text and enumeration columns are. */
 function searched<Row>(fields: Record<string, ListField<Row>>, isTagged: boolean): Record<string, ListField<Row>> {
   if (isTagged || Object.values(fields).some(({ isSearched }) => isSearched === true)) return fields
   const entries = Object.entries(fields).map(([name, field]) => {
@@ -60,13 +60,13 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   dto: Dto
   answers?: readonly number[]
   errors?: ErrorForm
-  /** Where the records come from, if that is nothing that is watched. */
+  /** Where the records come from, if that is not watched. */
   unfollowed?: string
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => Rows<z.output<Dto>> | Promise<Rows<z.output<Dto>>>
 }
 
-/** With the tag of what they are one record of, if If-Match takes it. */
+/** `etag` is the tag of the one object that the rows belong to, if If-Match accepts it. */
 type Rows<Dto> = readonly Dto[] | { readonly rows: readonly Dto[]; readonly etag: string | undefined }
 
 /** A route that lists records, wherever they come from. */
@@ -99,13 +99,13 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
 type ConfigDeclaration = {
   /** The name of the list. */
   collection: string
-  /** One of the actions that are listed if the caller may do them. */
+  /** The prefix of the actions that are listed if the caller holds them. */
   actionPrefix: string
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }
 
-/** The same, and a route below it that describes how the list can be sorted and filtered. */
+/** A list route, and a `config` route below it that describes how the list can be sorted and filtered. */
 export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
   path: string,
   declaration: ListDeclaration<Dto, Query> & ConfigDeclaration,

@@ -21,11 +21,11 @@ export type View<H extends Home, Around> = {
 type SpecOf<K extends AnyKind> = RecordOf<K> extends { spec: infer Spec } ? Spec : never
 type StatusOf<K extends AnyKind> = RecordOf<K> extends { status?: infer Status } ? NonNullable<Status> : never
 type Given = 'id' | 'createdAt' | 'createdBy'
-/** Those of a status may not be there yet. */
+/** Fields that may be null, because a status may not have them yet. */
 type Nullable<Fields> = { [Name in keyof Fields]: null extends Fields[Name] ? Name : never }[keyof Fields]
 type Held<K extends AnyKind, Fields> = keyof SpecOf<K> | (keyof StatusOf<K> & Nullable<Fields>) | Given
 
-/** The fields of a record that its object does not have under the same name; others may be shown differently. */
+/** What `toDto` returns: the fields that the object does not have under the same name, and those that differ. */
 export type Shown<K extends AnyKind, Dto extends z.ZodObject> = {
   [Name in keyof z.input<Dto>]?: z.input<Dto>[Name] | undefined
 } & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, Held<K, z.input<Dto>>>>
@@ -35,28 +35,28 @@ type InTurn<H extends Home> = { turn?: (home: H, context: Context) => Turn }
 
 export type Made<K extends AnyKind> = {
   object: RecordOf<K>
-  /** False if the very same object was there already: 200 in place of 201. */
+  /** False if an identical object existed already: 200 instead of 201. */
   isNew?: boolean
-  /** Fields that only this answer has. */
+  /** Fields that only this response has. */
   more?: object
   headers?: Record<string, string>
 }
 
 export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
-  /** What else it may ask for, in the words of `src/api/http/further.ts`. */
+  /** What else the handler may require, in the words of `src/api/http/further.ts`. */
   further?: string
   body: Body
   isBodyOptional?: true
-  /** The record if the answer has more fields than others. */
+  /** The record of the response, if it has more fields than that of others. */
   reply?: z.ZodObject
-  /** What a new object is answered with; 201. */
+  /** The status for a new object; 201 if absent. */
   status?: 201 | 202
-  /** Other statuses than those of every creation. */
+  /** Statuses beyond those of every creation. */
   answers?: readonly number[]
 } & (
     | {
-        /** The checks and the spec that they lead to. @throws PlatformError */
+        /** Checks the request, and returns the spec. @throws PlatformError */
         toSpec: (context: Context<string, unknown, z.output<Body>>, home: H) => object | Promise<object>
         /** A new uuid if absent. */
         nameOf?: (context: Context<string, unknown, z.output<Body>>, home: H) => string
@@ -71,24 +71,24 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
 export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
   further?: string
-  /** Fields of the record that it does not have are ignored. */
+  /** Fields of the record that are not in this schema are ignored. */
   body: Body
-  /** If `toSpec` reads the body itself. */
+  /** Set if `toSpec` reads the body itself. */
   documentedBody?: z.ZodType
   /** Checks that need more than the object itself. */
   before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
-  /** The next spec. Asked again with the newer object after a conflict. */
+  /** Returns the next spec. Called again with the newer object after a conflict. */
   toSpec: (stored: RecordOf<K>, context: Context<string, unknown, z.output<Body>>, home: H) => object
-  /** Waits until what the answer says is true. */
+  /** Waits until what the response says is true. */
   after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
 }
 
 export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = InTurn<H> & {
   summary: string
   query?: Query
-  /** Throws to refuse. True if it has written to the object, so that If-Match has been compared already. */
+  /** Throws to refuse. Returns true if it has written to the object, so that If-Match has been compared already. */
   before?: (context: Context<string, z.output<Query>>, object: RecordOf<K>, home: H) => unknown
-  /** Waits a moment for the finalizer: 204 once the object is gone, else 202. Without it, always 204. */
+  /** Waits a moment for the finalizer: 204 once the object is gone, otherwise 202. Without it, always 204. */
   waits?: true
 }
 
@@ -102,27 +102,27 @@ export type CollectionDeclaration<
   PatchBody extends z.ZodType,
   RemoveQuery extends z.ZodObject,
 > = Columns<z.output<Dto>> & {
-  /** As the interface writes it, with `{B}` and `{RG}`. */
+  /** The path with `{B}` and `{RG}`, as in the interface. */
   path: string
-  /** The parameter of one object's path. */
+  /** The path parameter of one object. */
   item: string
-  /** The noun for one in errors. */
+  /** The noun for one object in errors. */
   noun: string
-  /** Where they lie. @throws PlatformError NOT_FOUND */
+  /** Finds where the objects are. @throws PlatformError NOT_FOUND */
   home: (context: Context) => H | Promise<H>
-  /** Which objects in the namespace belong to it and may be seen by the caller; all if absent. */
+  /** Whether an object in the namespace belongs to the collection and is visible to the caller; all are if absent. */
   holds?: (object: RecordOf<K>, home: H, context: Context) => boolean
   /**
-   * The part of the path that names one: its `id` if absent, `name` if that is the object's name. Of several with the
-   * same, the oldest counts.
+   * The key of an object in the path: its `id` if absent, or `name` for the object's name. If several objects have the
+   * same key, the oldest counts.
    */
   keyOf?: 'name' | ((object: RecordOf<K>) => string)
-  /** Looks one up past the cache. */
+  /** Reads one object from the API server instead of the cache. */
   isFresh?: true
-  /** How a missing one is answered; NOT_FOUND if absent. */
+  /** The error for a missing object; NOT_FOUND if absent. */
   missing?: (key: string, home: H) => PlatformError
   may: { read: Authorization; write?: Authorization; delete?: Authorization }
-  /** Fields are filled from those of the same name in the spec, else in the status, with null if neither has one. */
+  /** Fields are filled from the same names in the spec, otherwise in the status, otherwise with null. */
   dto: Dto
   around?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Around | Promise<Around>
   toDto: (object: RecordOf<K>, view: View<H, Around>) => Shown<K, Dto>
@@ -130,7 +130,7 @@ export type CollectionDeclaration<
     summary: string
     query?: ListQuery
     answers?: readonly number[]
-    /** What the query selects. */
+    /** The filter for a query. */
     where?: (query: z.output<ListQuery>, context: Context) => (object: RecordOf<K>) => boolean
   }
   get?: { summary: string }
@@ -143,12 +143,12 @@ export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
 export type Collection<K extends AnyKind, H extends Home> = {
-  /** Of one object, for the area's own routes. */
+  /** The path of one object, for the area's own routes. */
   readonly itemPath: string
-  /** Those of the declared routes; all if none is named. */
+  /** Returns the named routes; all declared ones if none is named. */
   readonly routes: (...names: Operation[]) => RouteDraft[]
-  /** The object that the path names, for the area's own routes. @throws PlatformError NOT_FOUND */
+  /** Finds the object that the path names, for the area's own routes. @throws PlatformError NOT_FOUND */
   readonly find: (context: Context) => Promise<{ object: RecordOf<K>; home: H }>
-  /** The record of an object as 200 answers it, with its ETag. */
+  /** Answers 200 with the record of an object and its ETag. */
   readonly show: (context: Context, object: RecordOf<K>, home: H) => Promise<Answer<never>>
 }

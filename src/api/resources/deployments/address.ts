@@ -2,7 +2,7 @@ import { PlatformError } from '../../../core/errors.ts'
 import { judgedAs, vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
 import type { Services } from '../../http/context.ts'
 
-/** As git and the pages of Git hosts write addresses over ssh: `git@host:path`. */
+/** The form of ssh addresses that git and the pages of Git hosts use: `git@host:path`. */
 const SCP_FORM = /^(?<user>[\w.-]+@)?(?<host>[\w.-]+\.[\w-]+):(?!\/\/)\/?(?<path>\S+)$/
 
 /** @throws PlatformError URL_NOT_ALLOWED */

@@ -24,7 +24,7 @@ import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported, reporting } from './reporters.ts'
 
-/** Told of the first that is none: a body may hold millions, and all of them told of would fill the memory. */
+/** Reports only the first item that is no string: a body may hold millions, and their issues would fill the memory. */
 const Lines = z.custom<string[]>().check(({ value, issues }) => {
   const at = Array.isArray(value) ? value.findIndex((line) => typeof line !== 'string') : undefined
   if (at === undefined) issues.push({ code: 'invalid_type', expected: 'array', input: value })
@@ -44,7 +44,7 @@ const DocumentedRequest = strictRecord('UploadBuildLogsRequest', {
 
 const BuildLogStateDto = namedRecord('BuildLogState', { lineCount: z.int(), sizeBytes: z.int(), isFinal: z.boolean() })
 
-/** The query of every log route. Lines of a build have no times, so what asks for times changes nothing. */
+/** The query of every log route. Lines of a build have no times, so options about times have no effect. */
 const BuildLogQuery = LogQuery.extend({
   offset: Whole(0).default(0).describe('Lines to leave out at the beginning'),
   tail: LogQuery.shape.tail.unwrap().optional().describe('Lines from the end; the whole log if absent'),
@@ -125,10 +125,10 @@ async function upload(
   return state
 }
 
-/** Bytes of a log that has grown so far: then it is looked what all logs of the owner take. */
+/** Bytes: each time a log has grown by this much, the size of all logs of its owner is checked. */
 const LOOK_BYTES = 1024 ** 2
 
-/** Before they are cut: millions of empty lines would keep the thread from everybody else. @throws PlatformError BODY_TOO_LARGE */
+/** Counts lines unsplit: millions of empty ones would block the thread. @throws PlatformError BODY_TOO_LARGE */
 function refuseTooManyLines(given: readonly string[]): void {
   let count = given.length
   for (const text of given)
@@ -138,13 +138,13 @@ function refuseTooManyLines(given: readonly string[]): void {
   throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
 }
 
-/** The name that lines of a build have as their source. */
+/** The source of the lines of a build. */
 const PROCESS = 'build'
 
-/** Lines of one page. */
+/** The most lines of one page. */
 const MOST_LINES = 10_000
 
-/** Milliseconds between two looks at a log that is followed. */
+/** Milliseconds between two reads of a followed log. */
 const NEXT_LOOK = 1_000
 
 type LogContext = Context<string, z.output<typeof BuildLogQuery>>
@@ -169,7 +169,7 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
   return query.follow ? { ...answer, isOpenEnded: true } : answer
 }
 
-/** The first line that is shown: those from the end are counted in what there is now. */
+/** Returns the number of the first line to show: `tail` counts from the end of what there is now. */
 async function beginning(
   { offset, tail }: LogContext['query'],
   linesNow: (offset: number) => AsyncIterable<readonly string[]>,
@@ -194,7 +194,7 @@ async function* textOf(found: AsyncIterable<readonly string[]>): AsyncGenerator<
   for await (const lines of found) yield `${lines.join('\n')}\n`
 }
 
-/** First what a build of ours writes now, then what is kept, page by page; others have their turn between two pages. */
+/** Yields what a running build writes, then stored lines page by page, with turns for others between two pages. */
 async function* linesFrom(
   context: LogContext,
   record: StoredDeployment,
@@ -223,8 +223,8 @@ async function* linesFrom(
 const stored = ({ services }: Pick<Context, 'services'>, { metadata: { namespace = '', name } }: StoredDeployment) =>
   services.records.peek(DeploymentRecord, { namespace, name })
 
-/** Nothing more is written of a deployment that is over. */
+/** Whether a deployment is over, so that nothing more is written to its log. */
 const isOver = (now: StoredDeployment | undefined) => now === undefined || isEnd(stageOf(now))
 
-/** Whether the log of a build of ours is the kept one from now on. */
+/** Whether the stored log has taken the place of the live log of a build. */
 const isKept = (now: StoredDeployment | undefined) => isOver(now) || now?.status?.logLines !== undefined

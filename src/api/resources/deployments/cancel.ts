@@ -9,7 +9,7 @@ import { type DeployedObject, DeploymentLogEntryDto, findDeployment, nowOf, type
 import type { DeploymentRoutes } from './reporters.ts'
 import { answerWith } from './start.ts'
 
-/** `DELETE <path>/{deploymentId}`: what waits or is being built goes no further. Repeating it answers the same. */
+/** `DELETE <path>/{deploymentId}`: cancels a deployment that waits or is being built. A retry gets the same answer. */
 export function cancelRoute<K extends AnyKind>(
   kind: K,
   path: string,

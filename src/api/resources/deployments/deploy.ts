@@ -21,15 +21,15 @@ export type DeployRoute = {
   collection: DeployedCollection
   parameter?: string
   auth: Authorization
-  /** What to do where there is no repository. */
+  /** Advice for a resource that has no repository. */
   instead: string
-  /** Refuses what shows what the caller may not see. */
+  /** Refuses a resource whose code would see what the caller may not. */
   refuse?: (object: DeployedObject, context: Context, place: Place) => void
 }
 
 type Code = { repositoryUrl?: string | undefined; branch: string; deploymentSourceId?: string | undefined }
 
-/** `<base>/deploy`: builds the newest commit of a branch, or the one that is named. */
+/** `<base>/deploy`: builds the newest commit of a branch, or the given one. */
 export function deployRoute(
   kind: AnyKind,
   base: string,
@@ -79,7 +79,7 @@ function sourceOf({ services }: Context, { boundaryId }: Place, id: string | und
   return services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id })?.spec
 }
 
-/** One that waits fetches the newest commit when its turn comes; one that builds does so of the commit that it has. */
+/** A queued deployment fetches the newest commit when its turn comes; a running one builds the commit that it has. */
 function isSameWork(record: StoredDeployment, { branch: of, commit }: { branch: string; commit: string | undefined }) {
   const { strategy, branch: its, commitSha } = record.spec
   const stage = stageOf(record)

@@ -3,15 +3,15 @@ import { cutLine } from '../../../contracts/logs.ts'
 import type { Context } from '../../http/context.ts'
 import type { StoredDeployment } from './record.ts'
 
-/** Lines as they come, and the number of the first of them. */
+/** Lines as they arrive, and the number of the first. */
 type Lines = { number: number; lines: readonly string[] }
 
-/** Milliseconds between two looks for a container that has not started. */
+/** Milliseconds between two attempts to read a container that has not started. */
 const NEXT_LOOK = 1_000
 
 /**
- * What the containers of a running build write, one after the other: the same lines that are kept when it is over. Followed
- * to their end if that is asked for, else as far as they are now.
+ * Yields what the containers of a running build write, one container after the other: the same lines that are stored
+ * when the build is over. Follows them to their end if requested, otherwise reads what there is now.
  */
 export async function* linesOfBuild(
   context: Context<string, { follow: boolean }>,
@@ -40,7 +40,7 @@ export async function* linesOfBuild(
   }
 }
 
-/** As the kept log is cut. A line without an end is not told before it has one, or is as long as a line may be. */
+/** Splits like the stored log. A line is yielded when it ends, or when it has the maximum length. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder()
   let rest = ''

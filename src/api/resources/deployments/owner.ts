@@ -8,7 +8,8 @@ import { vetSourceUrl } from './address.ts'
 import { BUILD } from './reporters.ts'
 
 /**
- * The result of a build shows what the credentials of deployment sources open, so using them needs a permission.
+ * Requires the right to use deployment sources, because the result of a build shows what their credentials open.
+ *
  * @throws PlatformError FORBIDDEN
  */
 export function requireUseOfSources({ services, caller }: Context, boundaryId: string): void {
@@ -26,8 +27,8 @@ type Asking = {
 type Code = { deploymentSourceId?: string | undefined; repositoryUrl?: string | undefined }
 
 /**
- * The platform must be allowed to call the repository, and building with the credentials of a source needs the right to
- * a token of it: the result shows what they open.
+ * Refuses a repository that the platform may not call, and a source without the right to a token of it: the result of a
+ * build shows what the source's credentials open.
  *
  * @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND
  */
@@ -45,7 +46,7 @@ export function refuseSource(
   requireUseOfSources(context, boundaryId)
   const ref = { namespace: boundaryNamespace(boundaryId), name: id }
   const source = services.records.peek(DeploymentSource, ref)
-  // One that is on its way out would wait for what names it only now.
+  // The deletion of a source would wait for a reference that is added only now.
   if (!isNew || (source !== undefined && source.metadata.deletionTimestamp === undefined)) return
   const message = `There is no deployment source "${id}" in the boundary.`
   throw unprocessable('REFERENCE_NOT_FOUND', 'deploymentSourceId', id, message)

@@ -17,11 +17,11 @@ import { withMeanings } from '../writtenBody.ts'
 declare module '../../http/context.ts' {
   interface Services {
     readonly deployments: {
-      /** What was kept of the logs of builds. */
+      /** The stored logs of builds. */
       readonly logs: BuildLogs
-      /** Where uploaded sources wait; undefined where there is no registry. */
+      /** Where uploaded sources are stored; undefined without a registry. */
       readonly archives: SourceArchives | undefined
-      /** The newest pod that builds it, in the namespace of builds. */
+      /** Returns the newest pod that builds a deployment, in the namespace of builds. */
       readonly podOf: (deployment: BuiltDeployment) => string | undefined
     }
   }
@@ -34,7 +34,7 @@ export type DeployedObject = {
   readonly status?:
     | {
         servingDeployment?: string | undefined
-        /** Of what is deployed in several parts. */
+        /** For a resource that is deployed in several parts. */
         servingDeployments?: readonly string[] | undefined
       }
     | undefined
@@ -78,7 +78,7 @@ const OwnId = z
   .pipe(Uuid.optional())
   .nullish()
 
-/** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
+/** The same record in bodies: what it repeats of the path must match, and what the platform sets is ignored. */
 const WrittenEntry = strictRecord('DeploymentLogEntry', {
   id: OwnId.describe('Id of the deployment, a uuid; made where absent or empty'),
   deploymentId: OwnId.describe('The same as id'),
@@ -105,7 +105,7 @@ export type DeploymentBody = z.output<typeof DeploymentBody>
 export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
   const { spec, status, metadata } = record
   const phase = stageOf(record)
-  // Of what was told a moment ago, the status knows nothing yet.
+  // The status does not yet know what was just reported.
   const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
   const told: Partial<typeof spec> = isTold ? spec : {}
   return wholeRecord(DeploymentLogEntryDto, {

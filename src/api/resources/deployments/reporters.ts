@@ -17,27 +17,27 @@ export const BUILD: ActionName = 'kernel/deployments/token'
 export type DeploymentRoutes = {
   /** The collection of what is deployed, as records name it. */
   collection: DeployedCollection
-  /** Of action names: `apps` in `apps/read`. */
+  /** The prefix of action names: `apps` in `apps/read`. */
   actionPrefix: string
   parameter: string
   read: Authorization
   readLogs: Authorization
   /** Its holders may report on every deployment. */
   write: ActionName
-  /** Who may cancel one. */
+  /** Who may cancel a deployment. */
   cancel: Authorization
   /** Further fields of the example. */
   example?: Partial<DeploymentBody>
-  /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
+  /** Returns the owner of a new deployment, if that is not the resource itself. @throws PlatformError */
   ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>
-  /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
+  /** Refuses a reported deployment if the spec names the image, or the image would see what the caller may not. */
   refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void | Promise<void>
   /** Further fields of a deployment whose image the caller reports. */
   stampOf?: (context: Context, place: Place) => Partial<StoredDeployment['spec']>
 }
 
 /**
- * The caller of a report: one who may write the resource reports on all deployments, a builder on those that it
+ * Who reports: a caller who may write the resource reports on all its deployments, a builder only on those that it
  * started.
  */
 export type Reporter = 'Writer' | 'Builder'
@@ -49,7 +49,7 @@ export type Reported<K extends AnyKind> = {
   ref: { namespace: string; name: string }
 }
 
-/** The declaration of routes that call `findReported`. */
+/** Declares the authorization of routes that call `findReported`. */
 export const reporting = ({ write }: { write: ActionName }): Authorization =>
   asking(`the action \`${write}\` at the resource, or \`${BUILD}\` there for what the caller started itself`)
 
@@ -57,7 +57,7 @@ const unseen = ({ name, resourceGroup }: Place, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)
 
 /**
- * The resource of a route that needs only a sign-in.
+ * Finds the resource of a route that needs only a sign-in.
  *
  * @throws PlatformError NOT_FOUND, in the same words for a missing resource and one that the caller may not report on
  */
@@ -73,7 +73,7 @@ export async function findReported<K extends AnyKind>(
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }
 
-/** Whether the caller may write there, or build for it; also by a right given a moment ago. */
+/** Returns whether the caller may write at the scope, or build there; also by a right that was just granted. */
 export async function reporterNow(asking: Asking, scope: string, write: ActionName): Promise<Reporter | undefined> {
   const now = () => reporterAt(asking, scope, write)
   await holdsNow(asking.services.access, asking.caller.principalId, scope, () => now() !== undefined)
@@ -86,11 +86,11 @@ function reporterAt({ services, caller }: Asking, scope: string, write: ActionNa
   const decide = (action: ActionName) => services.access.explain(caller.principalId, action, scope)
   const writing = decide(write)
   if (writing.allowed) return 'Writer'
-  // Who is denied to write gets no code in by building either.
+  // A caller who is denied to write must not bring code in by building either.
   return writing.reason !== 'DeniedByAssignment' && decide(BUILD).allowed ? 'Builder' : undefined
 }
 
-/** @throws PlatformError NOT_FOUND, also for one that somebody else started */
+/** @throws PlatformError NOT_FOUND, also for a deployment that somebody else started */
 export async function findOwnDeployment<K extends AnyKind>(
   context: Context,
   { ref, reporter }: Reported<K>,

@@ -30,7 +30,7 @@ import {
   reporting,
 } from './reporters.ts'
 
-/** Deployments of one resource that are not over. */
+/** The most deployments of one resource that are not over. */
 const MOST_OPEN = 50
 
 const columns = {
@@ -105,19 +105,19 @@ function refuseOtherPlace(
   }
 }
 
-/** Fields of the kind that bodies tell. */
+/** Fields of the kind that bodies set. */
 const TOLD = ['branch', 'commitSha', 'image', 'phase', 'message', 'provider', 'repositoryName', 'source'] as const
 const BODY_NAMES: Readonly<Record<string, string>> = { image: 'containerImage', message: 'lastMessage' }
 const bodyName = (field: string) => BODY_NAMES[field] ?? field
 
-/** The kind has other names for some fields of the body. */
+/** Renames fields in refusals, because the kind has other names for some fields of the body. */
 function refuseAsTold(error: unknown): never {
   throw renamed(error, bodyName)
 }
 
 /**
- * What a body says. What it leaves out stays as it was last told, as whoever builds tells only how far it has come; null takes
- * it away, save what a deployment is known by from then on.
+ * Returns the fields that a body sets. Absent fields stay as last reported, because builders only report their
+ * progress; null removes a value, except the image and the phase.
  */
 function said(body: DeploymentBody, context: Context) {
   const told = TOLD.flatMap((name) => {
@@ -154,7 +154,7 @@ async function begin<K extends AnyKind>(
     stored.spec.ownerCollection === given.collection &&
     stored.spec.ownerName === ownerName &&
     mayTell(stored, reporter, context)
-  // One after the other, so that the limit holds for those that come at once.
+  // One at a time, so that the limit holds for concurrent requests.
   const made = await services.records.exclusively(`deployments of ${ref.namespace}/${ref.name}`, async () => {
     const all = await services.records.list(DeploymentRecord, { namespace: ref.namespace }, { fresh: true })
     refuseTooMany(all.filter((one) => isOfSite(one.spec, given.collection, ref.name)))
@@ -166,7 +166,7 @@ async function begin<K extends AnyKind>(
   })
 }
 
-/** Those that are over make room for others; those that are not would grow without end. @throws PlatformError INVALID_STATE */
+/** Ended deployments are pruned, but open ones would accumulate. @throws PlatformError INVALID_STATE */
 function refuseTooMany(deployments: readonly StoredDeployment[]): void {
   const open = deployments.filter((one) => !isEnd(stageOf(one)))
   if (open.length < MOST_OPEN) return
@@ -184,7 +184,7 @@ async function report<K extends AnyKind>(
   const { object, place, ref } = found
   const record = await findOwnDeployment(context, found, given.collection)
   refuseOtherPlace(body, place, record.metadata.name)
-  // What was told before counts too: the resource may hold secrets since.
+  // An image that was reported before counts too: the resource may refer to secrets by now.
   const containerImage = body.containerImage ?? record.status?.image ?? record.spec.image
   await given.refuse(object as DeployedObject, { ...body, containerImage }, context, place)
   const change = (stored: StoredDeployment) => {

@@ -15,14 +15,14 @@ import { refuseWhileDeleting } from '../writes.ts'
 import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
 import { answerWith, startBuild } from './start.ts'
 
-/** Bytes of one upload, as it comes in. */
+/** The most bytes of one upload, as it is sent. */
 const UPLOAD_LIMIT = 512 * 1024 ** 2
 
 export type SourceRoute = {
   collection: DeployedCollection
   parameter: string
   auth: Authorization
-  /** Refuses what is not deployed by uploads, or shows what the caller may not see. */
+  /** Refuses a resource that is not deployed by uploads, or whose code would see what the caller may not. */
   refuse: (object: DeployedObject, context: Context, place: Place) => void
 }
 
@@ -46,7 +46,8 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
       }
       judge(found)
       const { reference } = await keep(context as Context, { ...place, collection })
-      // The body took minutes: what runs it may refer by now to what its sender may not read, or be another one of its name.
+      // The upload may have taken minutes: the resource may now refer to what the caller may not read, or be a later
+      // one of the name.
       const object = await context.services.records.get(kind, ref, { fresh: true })
       if (object === undefined || object.metadata.uid !== found.metadata.uid)
         throw notFound(`"${place.name}" of ${collection} in group "${place.resourceGroup}"`)

@@ -20,11 +20,12 @@ export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>
   return say(entryOf(record, object, place), { etag: etagOf(record) })
 }
 
-/** An id that somebody has for a deployment of another resource is passed over, so many times. */
+/** How many times an id that belongs to a deployment of another resource is skipped. */
 const OTHER_IDS = 10
 
 /**
- * Has the platform build and serve `spec`. Concurrent equal requests, on the same history, create the same deployment.
+ * Starts a build of `spec`, which is then served. Concurrent equal requests on the same history create the same
+ * deployment.
  *
  * @throws PlatformError ALREADY_EXISTS
  */
