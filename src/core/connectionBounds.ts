@@ -8,7 +8,6 @@ import { SharedPlaces } from './sharedPlaces.ts'
  * defaults are a minute for headers and two for the TLS handshake.
  */
 export const PATIENCE = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 }
-/** The same for servers with TLS. */
 export const TLS_PATIENCE = { ...PATIENCE, handshakeTimeout: 10_000 }
 
 /** A connection costs some 50 KiB and a file descriptor; the kernel limits the descriptors of a process. */

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: string }
 
 /**
- * Returns why a request is refused before its content is read: Node accepts requests that two readers may parse
- * differently. Undefined if it is unambiguous. Node takes the first of several Host headers, where a proxy may take the
- * last; only HTTP/1.0 may omit it (RFC 9112 3.2). Node decodes no transfer coding but chunked, and passes others on
+ * Returns why a request is ambiguous, to be refused before its content is read; undefined if it is not. Node accepts
+ * requests that two readers may parse differently: it takes the first of several Host headers, where a proxy may take
+ * the last; only HTTP/1.0 may omit Host (RFC 9112 3.2). It decodes no transfer coding but chunked, and passes others on
  * undecoded (6.1).
  */
 export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefined {

@@ -16,7 +16,6 @@ export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
   return uuidOf(bytes)
 }
 
-/** Formats sixteen bytes as a uuid. */
 export function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')

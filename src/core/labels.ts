@@ -1,15 +1,15 @@
 /** The prefix of our labels, annotations and finalizers; an admission policy keeps others from writing them. */
 export const PREFIX = 'freehold.dev/'
 
-/** On every namespace of ours and on every child: the boundary's id. */
+/** On every namespace of a boundary or group, and on every child: the boundary's id. */
 export const BOUNDARY_LABEL = `${PREFIX}boundary`
-/** On a group's namespace and everything in it that is ours: the group's name. */
+/** On a group's namespace and on everything that the platform creates in it: the group's name. */
 export const GROUP_LABEL = `${PREFIX}resource-group`
-/** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
+/** On the namespace of a boundary or group that is being deleted: nothing new may be placed in it. */
 export const LEAVING_LABEL = `${PREFIX}leaving`
 /**
- * On a namespace of ours while its boundary, or all groups of its boundary together, have reached their limit of
- * objects. The value is a `fullMark`. Admission refuses new objects in the namespace.
+ * On a namespace while its boundary, or all groups of its boundary together, have reached their limit of objects. The
+ * value is a `fullMark`. Admission refuses new objects in the namespace.
  */
 export const FULL_LABEL = `${PREFIX}full`
 /**
@@ -21,7 +21,7 @@ export const RESERVED_LABEL = `${PREFIX}reserved-for`
 export const OWNER_KIND_LABEL = `${PREFIX}owner-kind`
 export const OWNER_NAME_LABEL = `${PREFIX}owner-name`
 
-/** A random id that each object of ours gets once. It survives a restore from backup, but not a deletion. */
+/** A random id that each of our objects gets once. It survives a restore from backup, but not a deletion. */
 export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
 /** On children: the incarnation of their owner, which tells two owners of one name apart without an owner reference. */
 export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
@@ -52,12 +52,12 @@ export const BLUEPRINT_ANNOTATION = `${PREFIX}blueprint`
 export const BLUEPRINT_EXECUTION_ANNOTATION = `${PREFIX}blueprint-execution`
 /** On an app or a site that previews a branch of another one: the name of the other one. */
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
-/** On a volume claim kept after its resource was deleted: the kind and name that may adopt it. */
+/** On a volume claim that was retained when its resource was deleted: the kind and name that may adopt it. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
-/** On a kept volume claim: the engine that last wrote the files, as `<engine> <version>`. */
+/** On a retained volume claim: the engine that last wrote the files, as `<engine> <version>`. */
 export const RETAINED_ENGINE_ANNOTATION = `${PREFIX}retained-engine`
 
-/** On a kept volume claim: the incarnations of its former owners, the oldest first, separated by commas. */
+/** On a retained volume claim: the incarnations of its former owners, oldest first, separated by commas. */
 export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`
 /**
  * On a resource that adopted retained volumes: the incarnations of their former owners. Denies scoped to those apply

@@ -14,8 +14,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Fields whose values never reach a log line, in the first three levels of its fields. Secrets do not belong in fields
- * at all; this is the safety net.
+ * Names of fields whose values are redacted, in the first three levels of the fields of a log line. Secrets do not
+ * belong in fields at all; this is the safety net.
  */
 const SECRET_FIELDS = [
   'authorization',

@@ -7,5 +7,5 @@ export function claimName(type: ClaimType, value: string): string {
   return sha256(`${type}/${value}`).slice(0, 63)
 }
 
-/** Milliseconds within which the holder of a claim is created, or never will be. */
+/** Milliseconds within which the holder of a claim is created; after that, it never will be. */
 export const HOLDER_DUE = 60_000

@@ -1,4 +1,3 @@
-/** Replaces a secret. */
 export const MASK = '***'
 
 /**

@@ -8,6 +8,7 @@ import type { Reason } from './reasons.ts'
  * - `policy`: a ValidatingAdmissionPolicy of ours, for writes of this kind;
  * - `webhook`: our admission webhook, with this code among the causes of its answer;
  * - `phase`: the write is stored, and the controller only reports why it does nothing;
+ * - `rule`: rules of kinds, and nothing else;
  * - `none`: nothing has to refuse it, for the reason in `because`.
  */
 export type Gate =
@@ -21,7 +22,6 @@ export type Gate =
   | { readonly by: 'none'; readonly because: string }
 
 const schema: Gate = { by: 'schema' }
-/** Refused by rules of kinds only. */
 const rule: Gate = { by: 'rule' }
 const server = (status: number): Gate => ({ by: 'server', status })
 const phase = (name: Reason): Gate => ({ by: 'phase', phase: name })

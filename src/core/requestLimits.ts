@@ -1,4 +1,4 @@
-/** Limits of one caller, because one thread serves all callers. */
+/** Rate limits of one caller, because one thread serves all callers. */
 export type RequestLimits = {
   /** Per principal; a sixth of them may come at once. */
   requestsPerMinute: number

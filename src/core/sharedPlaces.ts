@@ -37,7 +37,6 @@ export class SharedPlaces {
     this.#count += more
   }
 
-  /** Gives back one place. */
   free(key: string): void {
     this.take(key, -1)
   }

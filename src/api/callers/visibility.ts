@@ -23,8 +23,8 @@ export function resourceScope(boundaryId: string, group: string, collection: str
 }
 
 /**
- * The boundaries at which the principal holds the action. Goes from the grants to the boundaries if it can, so that
- * a caller who may see three of ten thousand pays for three.
+ * Returns the boundaries at which the principal holds the action. Starts from the grants instead of all boundaries if
+ * it can, so that a caller who may see three of ten thousand pays for three.
  */
 export async function boundariesWith(context: Context, action: ActionName): Promise<readonly BoundaryRecord[]> {
   const { services, caller, fresh } = context

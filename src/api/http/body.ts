@@ -58,7 +58,7 @@ export function refuseEncoding({ headers: { 'content-encoding': encoding } }: In
 }
 
 /**
- * Reads a JSON body. A body that announces to be far too large is refused unread; otherwise Content-Length is not
+ * Reads a JSON body. A body whose Content-Length is far too large is refused unread; otherwise the header is not
  * trusted.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED

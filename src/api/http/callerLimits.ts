@@ -122,7 +122,7 @@ export class CallerLimits {
     }
   }
 
-  /** Call it before reading a streamed body. @throws PlatformError TOO_MANY_REQUESTS */
+  /** Must be called before a streamed body is read. @throws PlatformError TOO_MANY_REQUESTS */
   beginUpload(taker: Taker): void {
     const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
     if (wait > LONGEST_WAIT) this.#refuseFor(taker, wait - LONGEST_WAIT)

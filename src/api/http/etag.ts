@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../core/object.ts'
 import { subjectOf } from '../../crds/called.ts'
 
 type Described = { metadata: ObjectMeta }
-/** With what refusals need to name it. */
+/** An object, with what refusals need to name it. */
 type Called = Described & { kind: string; spec?: unknown }
 
 /** The version of an object that a caller has seen: the start of its uid, and its generation. */

@@ -17,7 +17,6 @@ import { pathParameter } from './pathParameters.ts'
 import { heedsIfMatch, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
-/** Returns the parameters of a route: path, query and headers. */
 export function parametersOf(route: Route, path: string) {
   return { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) }
 }

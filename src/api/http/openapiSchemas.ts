@@ -7,7 +7,7 @@ export const NEVER_NULL = 'x-freehold-never-null'
 
 type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
-/** Allows nulls in records of bodies, which take no further fields; the object that holds query parameters does. */
+/** Allows nulls in records of bodies, which differ from the object of query parameters by taking no further fields. */
 export const documentedSchema: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   sayForGenerators(jsonSchema)
   if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)

@@ -138,8 +138,8 @@ export function fromKubeError(error: KubeError): PlatformError {
         cause,
       )
     case 'NotFound':
-      // A missing type or namespace is a platform fault or a race with a deletion: either way the object does not
-      // exist.
+      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist either
+      // way.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
       return new PlatformError('NOT_FOUND', `${what} was not found.`, {}, cause)
     case 'Invalid':

@@ -22,7 +22,6 @@ export function routeOf({ match }: Pick<Logged, 'match'>): string {
   return match?.route.path ?? 'none'
 }
 
-/** Logs one line for each request. */
 export function logRequest(log: Log, logged: Logged, milliseconds: number, failure: Failure | undefined): void {
   const { response, request, trace, caller, match } = logged
   const fields = {

@@ -26,7 +26,6 @@ export type AccountServices = {
   readonly outbox: Outbox
   /** The URL that precedes the paths in links. */
   readonly linkBase: string
-  /** Where people sign in. */
   readonly signInUrl: string
   readonly resendLimits: ResendLimits
   readonly resetsPerAddress: AttemptLimit

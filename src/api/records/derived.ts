@@ -28,7 +28,7 @@ const MOST_KNOWN = 1_000
 
 /**
  * Indexes the objects of a namespace by what they name, such as buckets by their account: thousands of rows that each
- * look up theirs cost one scan. Only names are kept, because objects that are not referred to are stored packed.
+ * look up theirs cost one scan. Only names are kept, so that the cache can pack objects that nothing refers to.
  */
 export function namedBy<K extends AnyKind>(
   kind: K,

@@ -94,7 +94,7 @@ export interface Records {
    * `isNew` is false if an identical object existed already.
    *
    * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name, or its boundary, group or
-   *   resource,   is being deleted; NOT_FOUND without that resource; BAD_REQUEST and the codes of the kind's rules
+   *   resource, is being deleted; NOT_FOUND without that resource; BAD_REQUEST and the codes of the kind's rules
    */
   create<K extends AnyKind>(kind: K, request: CreateRequest<K>): Promise<{ object: RecordOf<K>; isNew: boolean }>
   /** @throws PlatformError NOT_FOUND, CONFLICT (stale If-Match), BAD_REQUEST and the codes of the kind's rules */

@@ -19,9 +19,9 @@ const PERCENTILES = [
 
 /**
  * Returns the series of calls: a point at the beginning of each step in which calls were counted, and durations only
- * where there was a call. Counts are of fifteen seconds, and belong to the step in which these begin; counts that are
- * under way when the span begins belong to its first step. A rate is over the seconds that were counted, so that the
- * running step, or the one in which counting began, shows no false drop.
+ * where there was a call. Calls are counted in buckets of fifteen seconds, and a bucket belongs to the step in which it
+ * begins; one that is under way when the span begins belongs to its first step. A rate is over the seconds that were
+ * counted, so that the running step, or the one in which counting began, shows no false drop.
  *
  * `isComplete` if all calls of the span were counted: it begins no earlier than what is known, and ends no later.
  */

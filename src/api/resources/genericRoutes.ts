@@ -32,7 +32,6 @@ import { untilChanged } from './untilChanged.ts'
 import { resourceNaming, specForUpdate } from './writes.ts'
 import { bodyOverStored, judgedFirst, mergePatchBody, withRepeated } from './writtenBody.ts'
 
-/** Reads of one resource and of lists. */
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
   const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
@@ -86,7 +85,6 @@ function configOf<K extends AnyKind>(
   })
 }
 
-/** Creation, change and deletion of one resource. */
 export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
   const reply: z.ZodType = declaration.dto

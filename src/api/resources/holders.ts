@@ -55,7 +55,7 @@ export function readDeniedAt(
   return access.explain(principalId, read, scope).reason === 'DeniedByAssignment' ? read : undefined
 }
 
-/** Returns the holders that the caller may read: others are not revealed by a refusal because something is in use. */
+/** Returns the holders that the caller may read: that something is in use must not reveal by what. */
 export function shownHolders(
   context: Pick<Context, 'services' | 'caller'>,
   boundaryId: string,

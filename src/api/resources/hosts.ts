@@ -37,7 +37,6 @@ export const hostFields = {
   ],
 } as const
 
-/** The column of lists. */
 export const certificateField = enumeration<Hosted>('Certificate', CERTIFICATE_STATES, {
   of: certificateStatusOf,
   isSorted: false,

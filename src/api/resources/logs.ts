@@ -62,7 +62,7 @@ type NamedLine = LogLine & { source: string }
  * The log route of a resource, `GET <base>/logs`, as text or as one JSON object with its lines.
  *
  * @param find returns the containers, often by `containersOf`; without any, the log is empty. It throws 404 for a
- *   resource   that does not exist, and 400 for a process that the resource does not have.
+ *   resource that does not exist, and 400 for a process that the resource does not have.
  */
 export function logRoute(
   base: string,

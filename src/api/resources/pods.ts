@@ -81,7 +81,6 @@ export function podOf({ metadata, spec, status = {} }: Pod): PodDto {
   }
 }
 
-/** `<base>/pods`: the pods of a resource. */
 export function podRoute(
   base: string,
   auth: Authorization,

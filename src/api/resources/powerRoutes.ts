@@ -110,7 +110,6 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   return answer(actionResult(kind, word, { ref, place, object, isChanged, now }), { etag: etagOf(object) })
 }
 
-/** Returns the body of the response to an action. */
 export function actionResult<Word extends string>(
   { kind, resource: { group } }: AnyKind,
   action: Word,

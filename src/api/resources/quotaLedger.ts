@@ -22,7 +22,7 @@ export type Taken = { key: string; grant: Grant; before: Grant | undefined }
  * Writes grants into the ledger of a boundary, if `judge` allows it: all of them or none.
  *
  * @param judge returns the grants to write, and undefined for those to remove; called again with each newer version of
- *   the   ledger; throws to refuse
+ *   the ledger; throws to refuse
  */
 export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly Taken[]> {
   return turns.take(boundaryId, async () => {

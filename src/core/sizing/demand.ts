@@ -76,7 +76,6 @@ function asPart(spec: Sizable['spec'], { computePlan, running = true }: Holder['
   return { ...spec, computePlan: spec.computePlan ?? computePlan, running: running && spec.enabled !== false }
 }
 
-/** Adds up demands. */
 export function sumOf(demands: readonly Demand[]): Demand {
   return demands.reduce(
     (sum, one) => ({

@@ -14,7 +14,7 @@ export type FollowersOptions = {
   metrics: Pick<HttpMetrics, 'limited'>
 }
 
-/** For logs and other streams that are no lists, and cost less. */
+/** For logs and other streams that are not lists, and cost less. */
 export const LOGS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_000 } as const
 
 /** Limits open streams per principal, place and process: each costs memory and a connection. */

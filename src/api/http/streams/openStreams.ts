@@ -20,7 +20,6 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-/** The streams that are open in this process. */
 export class OpenStreams {
   readonly #clock: Clock
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
