@@ -2,8 +2,8 @@ import { ACTIONS, isActionShaped, MAX_ACTION_LENGTH, OPEN_ACTION_PREFIXES } from
 
 /**
  * A pattern of actions in roles, denies and trusts: an action name, or a name whose first or last segment is `*`, which
- * stands for one or more segments. A trailing star after `apps/` covers everything below `apps`; a lone star covers
- * every action.
+ * stands for one or more segments. A star after `apps/` covers everything below `apps`; a lone star covers every
+ * action.
  */
 export type ActionPattern = { readonly text: string } & (
   | { readonly form: 'all' }

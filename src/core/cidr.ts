@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 
 /**
  * Whether the text is `address/prefix` in canonical form: a known family, a prefix in range, no bit set after the
- * prefix, written as in RFC 5952. As in the API server, an IPv4 network has one spelling only: the IPv4-mapped form is
- * refused.
+ * prefix, written as in RFC 5952. As in the API server, an IPv4 network has one spelling only, not the IPv4-mapped
+ * form.
  */
 export function isCanonicalCidr(text: string): boolean {
   const [address = '', prefix = '', ...rest] = text.split('/')

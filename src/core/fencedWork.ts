@@ -5,8 +5,7 @@ const fences = new AsyncLocalStorage<() => void>()
 /**
  * Runs work behind a fence. Nested work is checked by the fences of both.
  *
- * @param fence called before every write of the work to an API server; if it throws, nothing is sent and the write
- *   fails
+ * @param fence called before every write of the work to an API server; if it throws, the write fails unsent
  */
 export function fencedBy<Result>(fence: () => void, work: () => Result): Result {
   const around = fences.getStore()

@@ -5,8 +5,7 @@ type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: stri
 /**
  * Returns why a request is ambiguous, to be refused before its content is read; undefined if it is not. Node accepts
  * requests that two readers may parse differently: it takes the first of several Host headers, where a proxy may take
- * the last; only HTTP/1.0 may omit Host (RFC 9112 3.2). It decodes no transfer coding but chunked, and passes others on
- * undecoded (6.1).
+ * the last; only HTTP/1.0 may omit Host (RFC 9112 3.2). It decodes no coding but chunked, and passes others on (6.1).
  */
 export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefined {
   const valuesOf = (wanted: string) =>

@@ -6,10 +6,7 @@ const DELAY = 1_000
 /** The most refusals that wait at the same time, each with its connection. Further ones are sent at once. */
 const WAITING_MAX = 1_000
 
-/**
- * Delays the refusal of callers over a limit by a second, so that a connection is refused at most once a second and
- * costs little.
- */
+/** Delays the refusal of callers over a limit by a second: a connection is then refused at most once a second. */
 export class LateRefusals {
   readonly #clock: Clock
   readonly #delay: number

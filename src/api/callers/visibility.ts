@@ -55,8 +55,7 @@ export async function isAllowedNow(
 }
 
 /**
- * Checks the action at a scope that the body names, for a route that is checked at a wider scope: a deny may apply
- * below.
+ * Checks the action at a scope that the body names, below the scope of the route: a deny may apply there.
  *
  * @throws PlatformError FORBIDDEN, even if nothing exists there; never for an invalid scope, where nothing can exist
  */

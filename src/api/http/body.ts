@@ -58,8 +58,7 @@ export function refuseEncoding({ headers: { 'content-encoding': encoding } }: In
 }
 
 /**
- * Reads a JSON body. A body whose Content-Length is far too large is refused unread; otherwise the header is not
- * trusted.
+ * Reads a JSON body. A body whose Content-Length is far too large is refused unread; smaller values are not trusted.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
  */

@@ -105,8 +105,7 @@ export class CallerLimits {
   }
 
   /**
-   * Limits the bodies that are held in memory, per place: a tenant may have any number of principals that each send one
-   * slowly.
+   * Limits the bodies that are held in memory, per place: a tenant may have many principals that each send one slowly.
    *
    * @param place a boundary, or the sender
    * @returns a function to call with bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
@@ -129,8 +128,7 @@ export class CallerLimits {
   }
 
   /**
-   * Slows a streamed body down instead of refusing it: nobody wants to send half a gigabyte again because it came too
-   * fast.
+   * Slows a streamed body down instead of refusing it: nobody wants to send half a gigabyte twice.
    *
    * @returns milliseconds until its next chunk may be read
    */

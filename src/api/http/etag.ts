@@ -17,8 +17,7 @@ export function versionOf({ metadata }: Described): SeenVersion {
 
 /**
  * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which changes with the spec, and the
- * life, the start of the uid; the resource version only makes tags differ with the status. Clients must treat it as
- * opaque.
+ * life, the start of the uid; the resource version only makes tags differ with the status. It is opaque to clients.
  */
 export function etagOf(object: Described): string {
   const { life, generation } = versionOf(object)

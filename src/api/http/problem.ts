@@ -29,8 +29,7 @@ export type ErrorAnswer = { status: number; headers: Record<string, string>; bod
 
 /**
  * Errors before the route runs keep the platform-wide codes and form (interface section 7): no sign-in, no permission,
- * an unreadable body, and what every route refuses alike. A body that is readable but not allowed is refused by the
- * route.
+ * an unreadable body, and what every route refuses alike. The route refuses a body that is readable but not allowed.
  */
 const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
   'UNAUTHORIZED',
@@ -138,8 +137,7 @@ export function fromKubeError(error: KubeError): PlatformError {
         cause,
       )
     case 'NotFound':
-      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist either
-      // way.
+      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
       return new PlatformError('NOT_FOUND', `${what} was not found.`, {}, cause)
     case 'Invalid':

@@ -14,8 +14,8 @@ export type AccountServices = {
   /** The password policy of the identity provider. */
   readonly passwordRules: () => Promise<PasswordPolicy>
   /**
-   * Whether the password is the person's; guesses are limited. Absent if the identity provider does not check passwords
-   * for us.
+   * Whether the password is the person's; guesses are limited. Absent if the identity provider does not check
+   * passwords.
    *
    * @throws PlatformError TOO_MANY_REQUESTS
    */

@@ -21,8 +21,7 @@ export interface BrowserSignIn {
    * Returns the person who came back, as their access token says.
    *
    * @param search the query of the address that the browser came back to
-   * @throws SignInRefused if the response does not belong to this journey; Error if the identity provider does not
-   *   answer
+   * @throws SignInRefused if the response belongs to another journey; Error if the identity provider does not answer
    */
   finish(journey: Journey, search: string): Promise<Caller>
 }

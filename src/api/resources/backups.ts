@@ -16,8 +16,8 @@ import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/ve
 import { refuseFollowed } from './refuseFollowed.ts'
 
 /**
- * The backups of volumes, in the platform's own cluster or the named one. Without Velero there are neither backups nor
- * a target.
+ * The backups of volumes, in the platform's own cluster or the named one. Without Velero there are no backups and no
+ * target.
  *
  * @throws KubeError if the other cluster does not answer
  */

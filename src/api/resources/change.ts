@@ -14,11 +14,10 @@ import type { AnyDeclaration } from './types.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writablePart } from './writes.ts'
 
 /**
- * Creates a resource from a body, or finds one that equals the body: only a new one is validated, and takes quota and
- * names.
+ * Creates a resource from a body, or finds one that equals it: only a new one is validated, and takes quota and names.
  *
- * @throws PlatformError BAD_REQUEST (name), CONFLICT (If-Match), ALREADY_EXISTS, INVALID_STATE, QUOTA_EXCEEDED, those of names
- *   that are taken, and what `toSpec` throws
+ * @throws PlatformError BAD_REQUEST (name), CONFLICT (If-Match), ALREADY_EXISTS, INVALID_STATE, QUOTA_EXCEEDED, those
+ *   of names that are taken, and what `toSpec` throws
  */
 export async function createResource<K extends AnyKind>(
   kind: K,
@@ -48,8 +47,7 @@ export async function createResource<K extends AnyKind>(
 
 /**
  * Whether the body equals what a read of the stored resource shows, or leads to a spec that would be shown the same.
- * Fields that only actions and kubectl set are not compared, because a client retries a request whose response was
- * lost.
+ * Fields that only actions and kubectl set are not compared, because a client retries after a lost response.
  */
 async function isSaid<K extends AnyKind>(
   kind: K,
@@ -95,8 +93,8 @@ function filledIn<K extends AnyKind>(
 /**
  * Changes the spec of a resource that is not being deleted.
  *
- * @param next returns the spec to write, from the stored object; called again after a conflict. It reserves what it
- *   adds first.
+ * @param next returns the spec to write, after reserving what it adds; called again with the newer object after a
+ *   conflict
  * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, QUOTA_EXCEEDED; what `next` throws
  */
 export function changeResource<K extends AnyKind>(

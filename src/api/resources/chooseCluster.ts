@@ -5,7 +5,7 @@ import { type ClusterWords, clusterWords, defaultCluster, defaultClusterOf, isPr
 import type { WriteView } from './types.ts'
 
 /**
- * Returns the cluster of a body: the one it names, or at creation the boundary's default. The id from a response may be
+ * Returns the cluster of a body: the one it names, or at creation the boundary's default. The id that was read may be
  * sent back.
  *
  * @throws PlatformError CLUSTER_NOT_PROJECTED

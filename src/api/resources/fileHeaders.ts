@@ -2,8 +2,7 @@ import type { ByteRange, FileEntry } from '../../contracts/files.ts'
 
 /**
  * Returns the range that a Range header requests (RFC 9110 section 14.2). Undefined, which means the whole file,
- * without the header, for several ranges, for a malformed one, and with If-Range, because files have no ETag to
- * compare.
+ * without the header, for several ranges, for a malformed one, and with If-Range, as files have no ETag.
  */
 export function byteRange(header: string | undefined, ifRange: string | undefined): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []

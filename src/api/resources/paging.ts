@@ -111,10 +111,7 @@ export function operatorsOf(type: FieldType): readonly Operator[] {
 
 type Query = Readonly<Record<string, readonly string[]>>
 
-/**
- * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. Faults are added
- * to `faults`.
- */
+/** Reads the list part of a query (records: lists). Ignores names that the route declares itself. Adds to `faults`. */
 export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, faults: QueryFaults): ListRequest {
   const { limitName, limitMax = PAGE_SIZE_MAX, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape
   const whole = (name: string, fallback: number, max: number) =>

@@ -112,7 +112,7 @@ export function defaultCluster(services: Services): ClusterWords {
 }
 
 /**
- * The default cluster for new resources of the boundary that may run anywhere: its first projection, or else the
+ * The default cluster for new resources of the boundary that may run anywhere: its first projection's, or the
  * platform's own.
  */
 export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {

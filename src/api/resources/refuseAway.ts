@@ -7,11 +7,9 @@ import type { Services } from '../http/context.ts'
 const RETRY_AFTER = 30
 
 /**
- * Refuses a write to a cluster that cannot be reached: says what is wrong with the cluster, and whether a retry can
- * help.
+ * Refuses a write to a cluster that cannot be reached, and says what is wrong and whether a retry can help.
  *
- * @throws PlatformError INVALID_STATE if an agent must join first, SERVICE_UNAVAILABLE if the agent may come back by
- *   itself
+ * @throws PlatformError INVALID_STATE if an agent must join first, SERVICE_UNAVAILABLE if it may come back by itself
  */
 export function refuseAway({ records, clock }: Pick<Services, 'records' | 'clock'>, clusterId: string): void {
   const cluster = records.peek(PlatformCluster, { name: clusterId })

@@ -8,8 +8,7 @@ import { readModel } from '../http/model.ts'
 import { NEVER_NULL } from '../http/openapiSchemas.ts'
 
 /**
- * The schema of a write that accepts the answer of a read: `body`, and the other fields of the record, which are
- * ignored.
+ * The schema of a write that accepts the answer of a read: `body`, and the record's other fields, which are ignored.
  *
  * @param dto the record that answers hold
  */
@@ -52,10 +51,7 @@ export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
   }
 }
 
-/**
- * Wraps the handler of such a route. If the named object does not exist, the body is checked on its own, like every
- * other body.
- */
+/** Wraps the handler of such a route. If the named object does not exist, the body is checked like any other. */
 export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
   return async (context: Context): Promise<Answer<Result>> => {
     try {

@@ -66,8 +66,7 @@ const GRANT_ACTIONS = {
 
 /**
  * Returns why the caller may give the role to nobody at the scope; undefined if it may be assigned. The API server asks
- * this as the virtual verb `grant`, before the principal is known: a Platform Owner's grant to themselves is refused
- * later.
+ * this as the virtual verb `grant`, without a principal: a Platform Owner's grant to themselves is refused later.
  */
 export function whyNotGiven(
   services: Services,

@@ -1,8 +1,7 @@
 import { refusedFields } from '../../core/errors.ts'
 
 /**
- * Refuses an end that is not in the future. A schema has already validated the value as a date; null and undefined mean
- * no end.
+ * Refuses an end that is not in the future. A schema has validated the value as a date; null and undefined mean no end.
  *
  * @param now milliseconds since the epoch
  * @throws PlatformError BAD_REQUEST

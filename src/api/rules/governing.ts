@@ -56,8 +56,7 @@ function withoutOwner(scope: Scope): string {
 }
 
 /**
- * Refuses a deny that applies to everybody who governs, or that names an Owner of the platform, to whom no boundary can
- * deny anything.
+ * Refuses a deny that applies to everybody who governs, or names an Owner of the platform: no boundary can deny them.
  *
  * @param replaced the name of the deny that this one replaces
  * @throws PlatformError lockout

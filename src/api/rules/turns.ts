@@ -38,8 +38,7 @@ export function tenantTurn(tenantId: string, sees: Turn['sees'] = []): Turn {
 }
 
 /**
- * Runs the changes of a key one at a time over all replicas, each once the caches hold what other replicas wrote
- * before.
+ * Runs the changes of a key one at a time over all replicas, each once the caches hold what others wrote before.
  *
  * @throws PlatformError SERVICE_UNAVAILABLE if others hold the turn for too long, or the caches stay behind
  */

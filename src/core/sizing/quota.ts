@@ -96,8 +96,7 @@ function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], ke
 
 /**
  * Returns the storage of retained volumes that counts beside resources. A resource that may adopt retained volumes
- * counts with the larger of the two, not with both; otherwise it would be refused for lack of what its name already
- * has.
+ * counts with the larger of the two, not with both; otherwise it would be refused for lack of what it already has.
  *
  * @param users resources, with their keys
  */

@@ -54,8 +54,8 @@ export const ENTRIES_MAX = 10_000
 
 /**
  * One list as a stream of events (WHATWG HTML, 9.2). No events are queued: until the client has read what it was sent,
- * nothing more is computed, and changes in the meantime become one step. So a slow reader takes no more memory than a
- * fast one.
+ * nothing more is computed, and changes in the meantime become one step. So slow readers take no more memory than fast
+ * ones.
  */
 export class FollowedList {
   readonly #followed: Followed

@@ -128,8 +128,7 @@ class Parts {
   }
 
   /**
-   * Refuses changes of immutable fields. A record may be sent back as it was read, but a change must not be ignored
-   * silently.
+   * Refuses changes of immutable fields. A record may be sent back as it was read, but no change is ignored silently.
    *
    * @throws PlatformError BAD_REQUEST
    */

@@ -36,10 +36,7 @@ export type DeploymentRoutes = {
   stampOf?: (context: Context, place: Place) => Partial<StoredDeployment['spec']>
 }
 
-/**
- * Who reports: a caller who may write the resource reports on all its deployments, a builder only on those that it
- * started.
- */
+/** Who reports: whoever may write the resource reports on all its deployments, a builder on those that it started. */
 export type Reporter = 'Writer' | 'Builder'
 
 export type Reported<K extends AnyKind> = {

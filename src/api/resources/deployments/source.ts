@@ -46,8 +46,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
       }
       judge(found)
       const { reference } = await keep(context as Context, { ...place, collection })
-      // The upload may have taken minutes: the resource may now refer to what the caller may not read, or be another
-      // one.
+      // The upload took a while: the resource may now refer to what the caller may not read, or be another one.
       const object = await context.services.records.get(kind, ref, { fresh: true })
       if (object === undefined || object.metadata.uid !== found.metadata.uid)
         throw notFound(`"${place.name}" of ${collection} in group "${place.resourceGroup}"`)

@@ -24,8 +24,7 @@ export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>
 const OTHER_IDS = 10
 
 /**
- * Starts a build of `spec`, which is then served. Concurrent equal requests on the same history create the same
- * deployment.
+ * Starts a build of `spec`, which is then served. Equal requests on the same history create the same deployment.
  *
  * @throws PlatformError ALREADY_EXISTS
  */
