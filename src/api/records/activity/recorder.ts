@@ -76,7 +76,7 @@ export class ActivityRecorder {
     return failed
   }
 
-  /** Writes the waiting entries once more and ends. */
+  /** Writes the waiting entries, without retries. */
   async stop(): Promise<void> {
     this.#timer?.cancel()
     await this.#writing
