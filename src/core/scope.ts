@@ -1,6 +1,6 @@
 /**
  * Scopes of the authorization model (interface section 5): the platform root, a boundary, a resource group in it, a
- * resource in that. A scope holds another only if its segments are the first segments of the other; comparing the texts
+ * resource in that. A scope contains another only if its segments are the first segments of the other; comparing the texts
  * instead would let `/boundaries/…b1` reach into `/boundaries/…b10`.
  */
 export type RootScope = { readonly level: 'root' }

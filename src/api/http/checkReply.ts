@@ -31,7 +31,7 @@ export function checkRefusal(route: Route, { status, code }: PlatformError): voi
   throw new TypeError(`${route.method} ${route.path} refuses with ${status} ${code}, which its document does not name.`)
 }
 
-/** @throws TypeError for a permission that the handler misses and the document of the route does not name */
+/** @throws TypeError for a permission that the handler requires and the document of the route does not name */
 export function checkFurther({ authorization, further, method, path }: Route, error: unknown): void {
   if (authorization.kind !== 'iam' || further !== undefined) return
   if (!(error instanceof PlatformError) || error.status !== 403 || error.extras.action === authorization.action) return

@@ -13,7 +13,7 @@ type Issue = z.core.$ZodIssue
  *
  * @param previous what is stored; undefined for a new object
  * @param stored the schema of what is stored, which says by which key lists are merged
- * @throws PlatformError as `readModel`, for what has changed
+ * @throws PlatformError like `readModel`, for what has changed
  */
 export function readChanged<Schema extends z.ZodType>(
   schema: Schema,

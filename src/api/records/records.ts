@@ -13,7 +13,7 @@ export type AnyObject = {
   readonly status?: object | undefined
 }
 
-/** A kind as the facade handles it: its objects' type follows from its schema. */
+/** An object of a kind, typed by the kind's schemas. */
 export type RecordOf<K extends AnyKind> = K extends { spec: infer S; status: infer T }
   ? {
       apiVersion: string
@@ -86,7 +86,7 @@ export interface Records {
   peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined
   get<K extends AnyKind>(kind: K, ref: ObjectRef, options?: ReadOptions): Promise<RecordOf<K> | undefined>
   list<K extends AnyKind>(kind: K, filter?: ListFilter, options?: ReadOptions): Promise<readonly RecordOf<K>[]>
-  /** As `list`, from the cache only. */
+  /** Like `list`, from the cache only. */
   peekAll<K extends AnyKind>(kind: K, filter?: ListFilter): readonly RecordOf<K>[]
   /** Changes with every change of what `peekAll` returns, so that derived values can be kept. */
   revision(kind: AnyKind, filter?: Pick<ListFilter, 'namespace'>): number

@@ -5,7 +5,7 @@ import type { Context } from '../http/context.ts'
 import type { GroupResource } from './contents.ts'
 import { actionOf } from './types.ts'
 
-/** What uses something, as records and refusals name it. */
+/** A resource that uses something, as records and refusals name it. */
 export type Holder = { collection: string; resourceGroup: string; name: string }
 
 /** The most holders that a refusal names. */

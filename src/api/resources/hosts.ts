@@ -42,7 +42,7 @@ export const certificateField = enumeration<Hosted>('Certificate', CERTIFICATE_S
   isSorted: false,
 })
 
-/** What a spec says of its public hosts. */
+/** The public hosts of a spec. */
 type Hosting = {
   isPublic: boolean
   customDomains: readonly string[]

@@ -22,7 +22,7 @@ export function quotaDto(
 
 type Limit = string | number | null | undefined
 
-/** The same limits in a body; null, or none, is unlimited. */
+/** The same limits in a body; null or absent means unlimited. */
 export const BoundaryQuotaBody = strictRecord(
   'BoundaryQuotaRequest',
   Object.fromEntries(Object.entries(Quota.shape).map(([name, limit]) => [name, limit.nullable()])),

@@ -21,7 +21,7 @@ declare module '../http/context.ts' {
 
 type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
 
-/** Whether a class is shareable comes from a label of the administrator, because Kubernetes does not tell. */
+/** Administrators label the classes with shareable volumes, because Kubernetes does not tell. */
 export function createStorage(caches: Caches): Storage {
   return {
     isShared(className) {

@@ -15,7 +15,7 @@ import { countedInBoundary, type GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
 
-/** Volumes that were kept when resources of the group were deleted, as users of its quota. */
+/** Returns the volumes that deleted resources of the group retained, as users of its quota. */
 export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>): QuotaUser[] {
   return retainedUsers(metadata.name, status?.retainedStorage)
 }

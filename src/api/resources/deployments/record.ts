@@ -71,7 +71,7 @@ const { branch, commitSha, image, provider, repositoryName, source, message, pha
 const repeated = (what: string) => `${what}, which must be that of the path`
 
 const NIL = '00000000-0000-0000-0000-000000000000'
-/** Clients whose ids are never null send an empty one, or the nil uuid, for one that is still to be made. */
+/** Clients without nullable ids send an empty text, or the nil uuid, for a deployment that does not exist yet. */
 const OwnId = z
   .string()
   .transform((id) => (id === '' || id === NIL ? undefined : id))

@@ -15,7 +15,7 @@ import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDe
 export const BUILD: ActionName = 'kernel/deployments/token'
 
 export type DeploymentRoutes = {
-  /** The collection of what is deployed, as records name it. */
+  /** The collection of the deployed resource, as in records. */
   collection: DeployedCollection
   /** The prefix of action names: `apps` in `apps/read`. */
   actionPrefix: string
