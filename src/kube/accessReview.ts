@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { KubeClient } from './client.ts'
 
-/** May this user do this? As the API server's authorizers are asked, the platform's webhook among them. */
+/** A question to the API server's authorizers, the platform's webhook among them: may this user do this? */
 export type AccessQuestion = {
   readonly user: string
   readonly verb: string
@@ -12,14 +12,14 @@ export type AccessQuestion = {
   readonly name?: string
 }
 
-/** The resource of access reviews, for the rights of processes that create them. */
+/** The resource of access reviews, for granting the right to create them. */
 export const subjectAccessReview = { group: 'authorization.k8s.io', plural: 'subjectaccessreviews' }
 const API_VERSION = `${subjectAccessReview.group}/v1`
 const Answer = z.object({ status: z.object({ allowed: z.boolean() }) })
 
 /**
- * Asks the API server by a SubjectAccessReview. False also if an authorizer could not answer: ask again before a no is
- * taken for the last word.
+ * Asks the API server with a SubjectAccessReview. Also returns false if an authorizer failed to answer, so ask again
+ * before you treat false as final.
  *
  * @throws KubeError if the API server cannot be reached; Error if it does not answer the question
  */

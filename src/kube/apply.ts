@@ -7,19 +7,17 @@ import type { CallOptions, KubeClient } from './client.ts'
 import { firstDifference } from './compare.ts'
 import { isKubeError } from './errors.ts'
 
-/**
- * On what we apply: the hash of the intent, so that a field we no longer want is noticed.
- */
+/** Annotation on applied objects with the hash of the intent, so that fields we no longer want are noticed. */
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 
-/** No object has the first version of the store: an apply with it can only create. */
+/** No stored object has this resourceVersion, so an apply that requires it can only create. */
 const NONE = '1'
 
 type Applying = Pick<KubeClient, 'apply'>
 
 /**
- * Creates the object by server-side apply if none of that name exists. Undefined if one does: only a
- * look at it tells whose it is. Nothing is overwritten in either case, however stale the caller's view is.
+ * Creates the object by server-side apply. Returns undefined if an object of that name exists: only a read tells who
+ * owns it. Nothing is overwritten in either case, however stale the caller's view is.
  */
 export async function applyNew<T extends KubeObject>(
   client: Applying,
@@ -38,13 +36,13 @@ export async function applyNew<T extends KubeObject>(
 }
 
 /**
- * Makes an object be as desired by server-side apply, with force, and sends nothing if nothing differs. Whether
- * the object is ours is for the caller to judge.
+ * Makes an object match `desired` by a forced server-side apply, and sends nothing if it already matches. The caller
+ * decides whether the object is ours.
  *
- * Nothing differs if the annotation carries the hash of this very intent and every desired field is as desired. The
- * comparison alone would not notice a field that we stopped wanting; the hash alone would not notice a stranger's edit.
+ * It matches if the annotation carries the hash of this intent and every desired field has the desired value. The
+ * comparison alone would miss a field that we no longer want; the hash alone would miss an edit by somebody else.
  *
- * @param observed the object as it was seen; undefined if the API server said that there is none
+ * @param observed the object as last seen; undefined if the API server said that there is none
  * @throws KubeError Conflict if the object was replaced meanwhile
  */
 export async function applyIfChanged<T extends KubeObject>(
@@ -57,20 +55,20 @@ export async function applyIfChanged<T extends KubeObject>(
   const intent = withHash(desired)
   if (observed !== undefined && differenceOf(intent, observed) === undefined)
     return { changed: false, object: observed }
-  // With the uid: the API server refuses to change an object that has replaced it, so none is adopted.
+  // With the uid the API server refuses if another object has replaced this one, so that none is adopted.
   const uid = observed?.metadata.uid
   const guarded = (uid === undefined ? intent : { ...intent, metadata: { ...intent.metadata, uid } }) as T
   return { changed: true, object: await client.apply<T>(resource, guarded, { force: true, signal: options.signal }) }
 }
 
-/** The intent as it is sent: nothing null or undefined, Secret text as data, and the hash in its annotation. */
+/** Returns the intent as sent: without null and undefined, Secret text encoded as data, its hash as an annotation. */
 export function withHash<T extends KubeObject>(desired: T): T {
   const intent = compact(desired.kind === 'Secret' ? withEncodedText(desired) : desired) as T
   const annotations = { ...intent.metadata.annotations, [APPLIED_ANNOTATION]: intentHash(intent) }
   return { ...intent, metadata: { ...intent.metadata, annotations } }
 }
 
-/** Where an object is first not as desired, as a path in dots; undefined if nothing differs. */
+/** Returns the dotted path of the first field that is not as desired; undefined if all are. */
 export function firstUnlike(desired: KubeObject, observed: KubeObject): string | undefined {
   return differenceOf(withHash(desired), observed)
 }
@@ -79,14 +77,14 @@ function differenceOf(intent: KubeObject, observed: KubeObject): string | undefi
   return firstDifference(comparable(intent), observed)
 }
 
-/** Without status, which others write, and the version, which is knowledge and not intent. */
+/** Drops the status, which others write, and identity and version, which are observed and not intended. */
 function comparable(intent: KubeObject): object {
   const { apiVersion: _apiVersion, kind: _kind, status: _status, metadata, ...rest } = intent
   const { labels, annotations, ownerReferences } = metadata
   return { metadata: { labels, annotations, ownerReferences }, ...rest }
 }
 
-/** Values of Secrets stay out of the hash: many may read it, and it could confirm a guess. @param intent compact */
+/** Leaves the values of Secrets out: many may read the hash, and it could confirm a guess. @param intent compact */
 function intentHash(intent: KubeObject): string {
   const { uid: _uid, resourceVersion: _version, ...metadata } = intent.metadata
   const data = intent.kind === 'Secret' && isRecord(intent.data) && { data: Object.keys(intent.data).sort() }
@@ -101,7 +99,7 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value))
 }
 
-// No replacer of JSON.stringify, which takes twice as long.
+// JSON.stringify with a replacer takes twice as long.
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isRecord(value)) return value
@@ -117,8 +115,8 @@ function withEncodedText(secret: KubeObject): KubeObject {
 }
 
 /**
- * Without null and undefined, which server-side apply would take as owned fields, and with sorted keys: every pass of a
- * controller asks for the hash of the same intent.
+ * Drops null and undefined, which server-side apply would take as owned fields, and sorts keys, so that every pass of a
+ * controller computes the same hash for the same intent.
  */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact)

@@ -3,7 +3,7 @@ import type { Resource } from './object.ts'
 
 const known: Resource[] = []
 
-/** Plurals of Kubernetes follow from the kind. */
+/** Returns the plural of a Kubernetes kind, such as `networkpolicies` or `ingresses`. */
 const pluralOf = (kind: string) => `${kind.toLowerCase().replace(/y$/, 'ie').replace(/s$/, 'se')}s`
 
 function builtin(group: string, kind: string, { namespaced = true, version = 'v1' } = {}): Resource {
@@ -12,17 +12,17 @@ function builtin(group: string, kind: string, { namespaced = true, version = 'v1
   return resource
 }
 
-/** A type that comes with separately installed software; a cluster may lack it. */
+/** Declares a type of separately installed software; a cluster may lack it. */
 export function optional(group: string, kind: string, { version = 'v1', namespaced = true } = {}): Resource {
   return { group, version, plural: pluralOf(kind), kind, namespaced, optional: true }
 }
 
 const ON_CLUSTER = { namespaced: false }
 
-/** The kinds of Kubernetes itself that the platform touches. */
+/** The built-in kinds that the platform uses. */
 export const namespace = builtin('', 'Namespace', ON_CLUSTER)
 export const secret = builtin('', 'Secret')
-/** The metadata of all Secrets: without a right to the values, a change may still have to be noticed. */
+/** The metadata of all Secrets, for noticing changes without the right to read the values. */
 export const secretMetadata: Resource = { ...secret, metadataOnly: true }
 export const configMap = builtin('', 'ConfigMap')
 export const service = builtin('', 'Service')
@@ -47,11 +47,11 @@ export const ingress = builtin('networking.k8s.io', 'Ingress')
 export const networkPolicy = builtin('networking.k8s.io', 'NetworkPolicy')
 export const storageClass = builtin('storage.k8s.io', 'StorageClass', ON_CLUSTER)
 export const lease = builtin('coordination.k8s.io', 'Lease')
-/** @internal Found by the words of a manifest; only tests name it. */
+/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const role = builtin('rbac.authorization.k8s.io', 'Role')
 export const roleBinding = builtin('rbac.authorization.k8s.io', 'RoleBinding')
 export const clusterRole = builtin('rbac.authorization.k8s.io', 'ClusterRole', ON_CLUSTER)
-/** @internal Found by the words of a manifest; only tests name it. */
+/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const clusterRoleBinding = builtin('rbac.authorization.k8s.io', 'ClusterRoleBinding', ON_CLUSTER)
 export const customResourceDefinition = builtin('apiextensions.k8s.io', 'CustomResourceDefinition', ON_CLUSTER)
 export const validatingAdmissionPolicy = builtin(
@@ -64,9 +64,9 @@ export const validatingAdmissionPolicyBinding = builtin(
   'ValidatingAdmissionPolicyBinding',
   ON_CLUSTER,
 )
-/** @internal Found by the words of a manifest; only tests name it. */
+/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const flowSchema = builtin('flowcontrol.apiserver.k8s.io', 'FlowSchema', ON_CLUSTER)
-/** @internal Found by the words of a manifest; only tests name it. */
+/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const priorityLevelConfiguration = builtin(
   'flowcontrol.apiserver.k8s.io',
   'PriorityLevelConfiguration',
@@ -78,10 +78,10 @@ export const validatingWebhookConfiguration = builtin(
   ON_CLUSTER,
 )
 
-/** Those of Kubernetes itself, for looking a type up by the words of a manifest. */
+/** All built-in resources above, for lookups by the apiVersion and kind of a manifest. */
 export const BUILTIN: readonly Resource[] = known
 
-/** The built-in resource of a manifest's `apiVersion` and `kind`, if it is one that we touch. */
+/** Returns the built-in resource with this `apiVersion` and `kind`; undefined if the platform does not use it. */
 export function builtinResource(apiVersion: string, kind: string): Resource | undefined {
   return BUILTIN.find((resource) => resource.kind === kind && apiVersion === apiVersionOf(resource))
 }

@@ -12,7 +12,7 @@ import { WATCH_TIMINGS, type Watched, WatchLoop, type WatchMeans, type WatchObse
 export type CacheEvent<T extends KubeObject> =
   | { type: 'added'; object: T; previous?: undefined }
   | { type: 'modified'; object: T; readonly previous: T }
-  /** `object` is the last state that was known. */
+  /** `object` is the last known state. */
   | { type: 'removed'; object: T; previous?: undefined }
 
 export type CacheHandler<T extends KubeObject> = (event: CacheEvent<T>) => void
@@ -21,16 +21,16 @@ export type WatchCacheOptions<T extends KubeObject> = Watched &
   Partial<WatchMeans> & {
     indexes?: Record<string, IndexFunction<T>>
     timings?: Partial<WatchTimings>
-    /** Objects of ours are counted (`heldIn`): microseconds of each event, so only where somebody asks. */
+    /** Keeps the counts for `heldIn`, which costs microseconds per event. */
     counts?: boolean | undefined
-    /** Shared by the caches of one client: what a server that is not to be trusted may fill. */
+    /** Memory budget that the caches of one client share; set for API servers that are not trusted. */
     room?: Room | undefined
   }
 
-/** Characters of stored JSON, with those that each object takes whatever it holds. */
+/** A memory budget: characters of stored JSON, plus `OF_EACH` per object. */
 export type Room = { readonly most: number; taken: number }
 
-/** Very many objects of nothing take memory too. */
+/** Charged per object in addition to its JSON, because very many empty objects take memory too. */
 const OF_EACH = 128
 
 export type CacheMetrics = {
@@ -39,20 +39,20 @@ export type CacheMetrics = {
   /** Characters of stored JSON. */
   bytes: number
   synced: boolean
-  /** A stream is open now. */
+  /** Whether a stream is open now. */
   live: boolean
   opens: number
   listings: number
   events: number
-  /** Events and listings older than the cache. */
+  /** Events and listings that were older than the cache. */
   stale: number
   handlerErrors: number
 }
 
 /**
- * All objects of one resource (of one namespace, with a label selector) in memory, kept up to date by a watch.
- * Objects are frozen and slim; see `ObjectStore`. Older state never replaces newer, from whichever
- * server it comes, and own writes are visible at once through `observeWrite`.
+ * All objects of one resource (optionally of one namespace or label selector) in memory, kept up to date by a watch.
+ * Objects are frozen and slim; see `ObjectStore`. An older state never replaces a newer one, whichever server sent it,
+ * and own writes are visible at once through `observeWrite`.
  */
 export class WatchCache<T extends KubeObject = KubeObject> {
   readonly resource: Resource
@@ -65,16 +65,16 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   readonly #loop: WatchLoop<T>
   readonly #room: Room | undefined
   readonly #handlers = new Set<CacheHandler<T>>()
-  /** Uids that a delete of ours removed while the stream may still tell of their life. */
+  /** Uids of objects that we deleted while the stream may still send earlier events about them. */
   readonly #buried = new Set<string>()
   readonly #counts = { opens: 0, listings: 0, events: 0, stale: 0, handlerErrors: 0 }
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
   #seen: Set<string> | undefined
   #stillListed = new Set<string>()
-  /** Objects of a listing that we consider deleted. They count only if the listing turns out to be newer. */
+  /** Listed objects that we consider deleted. They count only if the listing turns out to be newer than the cache. */
   #doubtful: T[] = []
-  /** The next listing counts whatever its versions say. */
+  /** The next listing replaces everything, whatever its version. */
   #rebase = false
 
   constructor(options: WatchCacheOptions<T>) {
@@ -86,7 +86,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
     this.#store = new ObjectStore<T>(options.resource, options.indexes, options.counts)
-    // Without a waiter there must be no unhandled rejection if the cache is stopped before it is synced.
+    // Avoids an unhandled rejection if the cache is stopped before it is synced and nobody waits for it.
     this.#synced.promise.catch(() => {})
     this.#loop = new WatchLoop<T>({
       client: options.client,
@@ -104,7 +104,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     })
   }
 
-  /** A first listing is complete. It stays true while the watch is down: the cache is then stale, not empty. */
+  /** Whether the first listing is complete. Stays true while the watch is down: the cache is then stale, not empty. */
   get synced(): boolean {
     return this.#version !== undefined
   }
@@ -123,7 +123,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.size
   }
 
-  /** Rejects if the cache is stopped before. */
+  /** Rejects if the cache is stopped first. */
   whenSynced(): Promise<void> {
     return this.#synced.promise
   }
@@ -136,17 +136,17 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.list(filter.namespace)
   }
 
-  /** As how many objects those of a namespace count in their boundary. @throws RangeError without `counts` */
+  /** Returns what a namespace counts towards its boundary's limit of objects. @throws RangeError without `counts` */
   heldIn(namespace: string): number {
     return this.#store.heldIn(namespace)
   }
 
-  /** Changes with each change, of all objects or of those in a namespace: a key for derived values. */
+  /** Returns a number that changes with each change, of all objects or of a namespace: a key for derived values. */
   revision(filter: { namespace?: string | undefined } = {}): number {
     return this.#store.revision(filter.namespace)
   }
 
-  /** Declares further indexes; what is here already is found by them as well. */
+  /** Adds indexes; objects that are already cached are indexed as well. */
   addIndexes(indexes: Record<string, IndexFunction<T>>): void {
     this.#store.addIndexes(indexes)
   }
@@ -159,14 +159,14 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.byUid(uid)
   }
 
-  /** True if every change up to this version is in the cache: for a key whose own write must be seen first. */
+  /** Whether every change up to this version is in the cache, so that a controller sees its own write. */
   isAtLeast(resourceVersion: string): boolean {
     return this.#version !== undefined && compareVersions(this.#version, resourceVersion) >= 0
   }
 
   /**
-   * Reports every change from now on, in order, after the cache holds it. With `replay` also the present objects. A
-   * handler that throws is logged and affects no other.
+   * Calls the handler for every change from now on, in order, after the cache holds it; with `replay` also for the
+   * present objects. A handler that throws is logged and affects no other.
    */
   subscribe(handler: CacheHandler<T>, options: { replay?: boolean } = {}): () => void {
     this.#handlers.add(handler)
@@ -174,16 +174,16 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return () => this.#handlers.delete(handler)
   }
 
-  /** The API server's answer to a call of ours: readers see it at once, unless the stream is already ahead. */
+  /** Takes the API server's answer to a call of ours, so that readers see it at once unless the stream is ahead. */
   observeWrite(object: T): void {
     const { resourceVersion, namespace, uid = '' } = object.metadata
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
-    // An answer to a write from before the delete, which came after that of the delete.
+    // The answer to a write from before our delete, which arrived after the answer to the delete.
     if (this.#buried.has(uid)) return
     const known = this.#store.versionOf(object.metadata) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
     if (!known && !isNewer(resourceVersion, this.#version)) return
-    if ((this.labelSelector !== undefined || this.#fieldSelector !== undefined) && !known) return // It may not match; the stream knows.
+    if ((this.labelSelector !== undefined || this.#fieldSelector !== undefined) && !known) return // It may not match.
     this.#put(object, { shared: true })
   }
 
@@ -252,7 +252,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** @throws KubeError Unexpected */
+  /** @throws KubeError Unexpected if the memory budget is exceeded */
   #requireRoom(): void {
     const { resource } = this
     if (this.#room === undefined || this.#room.taken <= this.#room.most) return
@@ -356,7 +356,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
 export const HANDLER_FAILED = 'A handler of cache events failed.'
 
-/** Calls each of them, whatever the others do. */
+/** Calls every handler, even if another one fails. */
 export function tellEach<Told>(
   handlers: Iterable<(told: Told) => unknown>,
   told: Told,
@@ -364,7 +364,7 @@ export function tellEach<Told>(
 ): void {
   for (const handler of [...handlers]) {
     try {
-      // An async function passes for a handler; its rejection would end the process.
+      // TypeScript accepts an async function as handler; its rejection would be unhandled.
       const answer = handler(told)
       if (answer instanceof Promise) answer.catch(failed)
     } catch (error) {
@@ -373,7 +373,7 @@ export function tellEach<Told>(
   }
 }
 
-/** `previous` is parsed only by those who read it. */
+/** Parses `previous` only if a handler reads it. */
 function modified<T extends KubeObject>(object: T, previous: Previous<T>): CacheEvent<T> {
   return {
     type: 'modified',

@@ -6,18 +6,18 @@ import { History } from './history.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
 import { OptionalCache } from './optional.ts'
 
-/** What every cache of a set has in common. */
+/** The options that all caches of a set share. */
 export type CacheSetOptions = Omit<
   WatchCacheOptions<KubeObject>,
   'resource' | 'indexes' | 'namespace' | 'labelSelector' | 'fieldSelector'
 > & {
-  /** The set of another client of this process. What it holds is neither watched nor kept twice. */
+  /** The set of another client in this process; its caches are shared instead of watching a resource twice. */
   beside?: CacheSet | undefined
 }
 export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'indexes' | 'namespace' | 'labelSelector'>
 
 /**
- * One cache per resource, started and awaited together. Give `observer()` to the client, and every write of this
+ * One cache per resource, started and awaited together. Give `observer()` to the client, so that every write of this
  * process is in its cache when the call returns.
  */
 export class CacheSet {
@@ -27,7 +27,7 @@ export class CacheSet {
   readonly #optional = new Map<string, OptionalCache<KubeObject>>()
   readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
   readonly #beside: CacheSet | undefined
-  /** Those that are not of the set beside this one. */
+  /** Caches that are not shared with the set beside this one. */
   readonly #own = new Set<{ stop(): Promise<void> }>()
   #started = false
 
@@ -72,7 +72,7 @@ export class CacheSet {
     return this.#optional.get(resourceId(resource)) as unknown as OptionalCache<T> | undefined
   }
 
-  /** The caches of a resource that may only be read namespace by namespace. */
+  /** Declares the caches of a resource that may only be read namespace by namespace. */
   addScoped<T extends KubeObject>(
     resource: Resource,
     options: Pick<WatchCacheOptions<T>, 'indexes' | 'labelSelector'> = {},
@@ -82,7 +82,7 @@ export class CacheSet {
     return caches
   }
 
-  /** Called several times for each request, and nearly always with the very resource that the cache was declared with. */
+  /** Runs several times per request, nearly always with the same Resource object: hence the lookup by identity. */
   find<T extends KubeObject = KubeObject>(resource: Resource): WatchCache<T> | undefined {
     const found = this.#byResource.get(resource) ?? this.#caches.get(resourceId(resource))
     return found as unknown as WatchCache<T> | undefined
@@ -105,31 +105,31 @@ export class CacheSet {
     for (const cache of [...this.#caches.values(), ...this.#optional.values()]) cache.start()
   }
 
-  /** Every cache holds its first listing. Namespaces that come and go are not waited for. */
+  /** Resolves when every cache holds its first listing. Caches of single namespaces are not awaited. */
   async whenAllSynced(): Promise<void> {
     const caches = [...this.#caches.values(), ...this.#optional.values()]
     await Promise.all(caches.map((cache) => cache.whenSynced()))
   }
 
-  /** Milliseconds for which the watch that was lost first has been away; zero while all are open. */
+  /** Milliseconds since the watch that has been away longest was lost; zero while all are open. */
   get age(): number {
     let most = 0
     for (const { age } of this.#caches.values()) if (age > most) most = age
     return most
   }
 
-  /** Milliseconds for which nothing at all came from the cluster; zero while any watch is open. */
+  /** Milliseconds since the last watch was lost, so that nothing arrives any more; zero while any is open. */
   get silence(): number {
     const ages = this.metrics().some(({ live }) => live) ? [] : Array.from(this.#caches.values(), ({ age }) => age)
     return ages.length === 0 ? 0 : Math.min(...ages)
   }
 
-  /** Resources whose first listing is not complete: what a readiness probe names. */
+  /** Resources whose first listing is not complete, for readiness probes. */
   unsynced(): string[] {
     return [...this.#caches, ...this.#optional].filter(([, cache]) => !cache.synced).map(([id]) => id)
   }
 
-  /** The caches of the set beside this one go on. */
+  /** Stops all caches except those shared with the set beside this one. */
   async stopAll(): Promise<void> {
     const caches = [...this.#own, ...this.#optional.values(), ...this.#scoped.map((entry) => entry.caches)]
     await Promise.all(caches.map((cache) => cache.stop()))
@@ -167,8 +167,8 @@ export class CacheSet {
 }
 
 /**
- * One watch per namespace over a set of namespaces that changes: for Secrets, which the operator may read only if
- * a RoleBinding of ours lets it.
+ * One watch per namespace over a changing set of namespaces: for Secrets, which the operator may read only where one of
+ * our RoleBindings allows it.
  */
 export class ScopedCaches<T extends KubeObject = KubeObject> {
   readonly #options: Omit<WatchCacheOptions<T>, 'namespace'>
@@ -180,7 +180,7 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
     this.#options = options
   }
 
-  /** Begins to watch the namespace; answers its cache, the same one however often it is asked. */
+  /** Starts to watch the namespace, or returns the cache that already does. */
   addNamespace(namespace: string): WatchCache<T> {
     const present = this.#caches.get(namespace)
     if (present !== undefined) return present
@@ -190,21 +190,21 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
     cache.subscribe((event) => tellEach(this.#handlers, event, failed))
     cache.start()
     const tell = () => tellEach(this.#listeners, namespace, failed)
-    // One that is stopped before has nothing to tell.
+    // A cache that is stopped first has nothing to report.
     cache.whenSynced().then(tell, () => {})
     return cache
   }
 
   /**
-   * Reports each namespace whose first listing is complete. Callers that bypassed the cache before must look again: of
-   * deletions in between there is no event.
+   * Calls the listener with each namespace whose first listing is complete. Callers that bypassed the cache until then
+   * must look again, because deletions in between cause no event.
    */
   onSynced(listener: (namespace: string) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops the watch and forgets the objects; subscribers get no events, for nothing was deleted. */
+  /** Stops the watch and forgets the objects. Subscribers get no events, because nothing was deleted. */
   async removeNamespace(namespace: string): Promise<void> {
     const cache = this.#caches.get(namespace)
     this.#caches.delete(namespace)
@@ -260,7 +260,7 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
   }
 }
 
-/** A client and the caches that hear of what it writes: each needs the other, and the first write comes long after both. */
+/** Creates a client and the caches that observe its writes. Each needs the other; the first write comes after both. */
 export function withCaches<Client>(
   clientOf: (observer: WriteObserver) => Client,
   cachesOf: (client: Client) => CacheSet,

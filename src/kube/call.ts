@@ -23,13 +23,13 @@ import { type Allowance, AnswerTooLong, Transport, timeoutError, type WireReques
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
-  /** Milliseconds for the call with its retries; `Infinity` for answers that begin when there is something to say. */
+  /** Milliseconds for the call with its retries; `Infinity` for answers that start only when there is news. */
   timeout?: number | undefined
-  /** Only the lease itself writes without holding the lease. */
+  /** Skips the fence. Only the lease itself is written without holding the lease. */
   unfenced?: boolean | undefined
 }
 
-/** The data of each request on the wire for metrics, retries included. Status 0: no answer. */
+/** One HTTP request for the metrics; each retry is one. Status 0: no answer. */
 export type RequestObservation = { verb: string; resource: string; status: number; durationSeconds: number }
 
 export type CallRequest = WireRequest & { idempotent: boolean }
@@ -40,11 +40,11 @@ export type CallerOptions = {
   /** Called before every write is sent; throws once this process may no longer write. */
   fence?: () => void
   onRequest?: (observation: RequestObservation) => void
-  /** Milliseconds for a call with its retries; 30 s. */
+  /** Milliseconds for a call with its retries; default 30 s. */
   timeout?: number
-  /** Bytes of an answer, of a listing with all its pages, and of a line of a watch; any number for a server of our own. */
+  /** Maximum bytes of an answer, of a listing with all its pages, and of a line of a watch; unlimited when absent. */
   answerMax?: number
-  /** The id of another cluster than the platform's own: what it says is not ours. */
+  /** Id of the cluster unless it is the platform's own; its answers are not trusted. */
   cluster?: string
   /** For tests. */
   liveness?: Liveness
@@ -52,17 +52,17 @@ export type CallerOptions = {
 }
 
 const DEFAULT_TIMEOUT = 30_000
-/** Milliseconds that an API server may take after a restart to load the rights of its callers. */
+/** Milliseconds that an API server may need after a restart to load its roles. */
 const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
-/** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
+/** Maximum ordinary requests in flight. More would only queue inside the API server, behind everybody else's. */
 const MAX_CONCURRENT = 50
-/** Of these, for one caller: to the API server all are calls of one account, between which it sees no difference. */
+/** Maximum of these per caller. The API server cannot be fair itself: all calls come from one account. */
 const OF_CALLER = 5
-/** Bytes of a refusal that are read. */
+/** Bytes of an error answer that are read. */
 const REFUSAL_MAX = 1024 * 1024
 
-/** One call: fence, send, judge the answer, retry if that is safe, all within a deadline. */
+/** Makes one call: checks the fence, sends, judges the answer and retries if that is safe, within a deadline. */
 export class Caller {
   readonly #transport: Transport
   readonly #options: CallerOptions
@@ -78,12 +78,12 @@ export class Caller {
     this.#random = options.random ?? Math.random
   }
 
-  /** For the answers of a call that is made in parts. */
+  /** Returns the size limit for the answers of a call that is made in parts, such as pages. */
   allowance(): Allowance {
     return this.#transport.allowance()
   }
 
-  /** The parsed body of a 2xx answer. */
+  /** Returns the parsed body of a 2xx answer. */
   json<T>(asked: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     const { signal } = options
     const attempt = { ...asked, cluster: this.#options.cluster }
@@ -95,18 +95,18 @@ export class Caller {
         const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
         return [answer.status, answer]
       }).finally(release)
-      // Refusals are parsed as well.
+      // Before the status is judged, because refusals are parsed as well.
       if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
       if (status >= 300) throw this.#refused(attempt, status, headers, text)
       const answer = parse<T>(attempt, status, text)
-      // A deletion may be answered with a status, of which nothing but metadata is read.
+      // A delete may be answered with a Status, of which only the metadata is read.
       const form = attempt.verb === 'delete' ? undefined : attempt.resource
       if (attempt.cluster !== undefined && !isReadable(answer, form)) throw unreadable(attempt, status)
       return answer
     })
   }
 
-  /** @returns gives the place back */
+  /** Waits for a free slot, first among the caller's own. @returns releases it */
   async #place(end: number, signal: AbortSignal | undefined): Promise<() => void> {
     const caller = currentOrigin()?.caller
     const leave = caller === undefined ? undefined : await this.#placesOf.take(caller, signal, end - performance.now())
@@ -122,7 +122,7 @@ export class Caller {
     }
   }
 
-  /** Any answer, unread. The deadline covers the time to its headers, and again that of `text`; the caller's signal also the body. */
+  /** Returns the answer unread. The deadline covers the headers, then again `text`; the signal also covers the body. */
   raw(
     attempt: Attempt,
     request: CallRequest,
@@ -152,7 +152,7 @@ export class Caller {
     })
   }
 
-  /** Opens a stream once, without retries: its reader handles its end. */
+  /** Opens a stream without retries: the reader handles its end. */
   async open(attempt: Attempt, request: WireRequest): Promise<StreamAnswer['body']> {
     let answer: StreamAnswer
     try {
@@ -206,9 +206,9 @@ export class Caller {
     for (let count = 1; ; count += 1) {
       signal?.throwIfAborted()
       try {
-        // Half the time for the first attempt if another is safe: its connection may have died silently.
+        // Half the time for the first attempt if a retry is safe: its connection may have died silently.
         const most = request.idempotent && count === 1 ? timeout / 2 : timeout
-        // The pause may have lasted longer than it should: no timer takes less than nothing.
+        // The pause may have lasted longer than planned, and timers take no negative time.
         return await once(Math.max(1, Math.min(deadline - performance.now(), most)))
       } catch (thrown) {
         signal?.throwIfAborted()
@@ -224,20 +224,20 @@ export class Caller {
     }
   }
 
-  /** Milliseconds to wait before the next attempt; undefined: this was the last. */
+  /** Returns the milliseconds to wait before the next attempt; undefined if this was the last. */
   #pause(error: KubeError, request: CallRequest, count: number): number | undefined {
     if (error.reason === 'Unauthorized' && count === 1) {
       this.#transport.refreshCredentials()
       return 0
     }
     const repeatable = request.idempotent ? error.reason === 'Unavailable' : error.status === 0 && !error.maybeApplied
-    // Just started, an API server refuses everybody until it has read its roles.
+    // An API server that just started refuses everybody until it has loaded its roles.
     const isTooEarly = error.reason === 'Forbidden' && error.denial === undefined && this.#wasAway()
     if (error.reason !== 'Throttled' && !isTooEarly && !repeatable) return undefined
-    // A 500 to a write is more often a hook that fails for good than a server about to recover.
+    // A 500 to a write is more often a webhook that fails for good than a server about to recover.
     if (error.status === 500 && request.method !== 'GET') return undefined
     if (count >= MAX_ATTEMPTS || !this.#budget.spend()) return undefined
-    // It has waited long enough.
+    // The attempt itself has waited long enough.
     if (transportCode(error.cause) === 'TIMEOUT') return 0
     const backoff = 100 * 2 ** (count - 1)
     const asked = (error.retryAfterSeconds ?? 0) * 1000
@@ -259,7 +259,7 @@ export class Caller {
     return performance.now() - this.#awayAt < RIGHTS_AFTER
   }
 
-  /** Tells metrics of one request on the wire. */
+  /** Reports one HTTP request to the metrics. */
   async #observed<T>(attempt: Attempt, send: () => Promise<[status: number, answer: T]>): Promise<T> {
     const started = performance.now()
     let status = 0
@@ -297,7 +297,7 @@ export class Caller {
   }
 }
 
-/** Asked again, it would send as much again. */
+/** Not retried: the next answer would be as long. */
 function tooLong(attempt: Attempt): KubeError {
   const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any expected from this cluster.`
   const { cluster, resource, ref, verb } = attempt
@@ -305,7 +305,7 @@ function tooLong(attempt: Attempt): KubeError {
   return new KubeError('Unexpected', message, detail)
 }
 
-/** Of a refusal; a partial one will do. */
+/** Reads the body of an error answer; a partial one is enough. */
 async function textOf(body: StreamAnswer['body']): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -316,7 +316,7 @@ async function textOf(body: StreamAnswer['body']): Promise<string> {
       if (length > REFUSAL_MAX) break
     }
   } catch {
-    // The status is known already.
+    // The status is known already, and the text is optional.
   }
   return Buffer.concat(chunks).toString('utf8')
 }
@@ -329,8 +329,8 @@ class FencedError extends Error {
 }
 
 /**
- * Retries are at most a tenth of all calls, after a first handful: an overloaded server gets less work
- * from us, not five times as much.
+ * Limits retries to a tenth of all calls, after the first ten: an overloaded server gets less work from us, not five
+ * times as much.
  */
 class RetryBudget {
   #tokens = 10

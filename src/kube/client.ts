@@ -38,7 +38,7 @@ export type RemoveOptions = WriteOptions & {
   uid?: string | undefined
   resourceVersion?: string | undefined
   propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined
-  /** Makes an object that is not there an error. */
+  /** Throws NotFound if the object does not exist. */
   mustExist?: boolean | undefined
 }
 /** Any other request: version, readiness, the service proxy. Non-GET requests are fenced like any write. */
@@ -49,7 +49,7 @@ export type RawRequest = CallOptions & {
   headers?: Record<string, string>
   body?: string | Buffer
 }
-/** Any answer, whatever its status. Read or destroy `body`. */
+/** An answer of any status. Read or destroy `body`. */
 export type RawAnswer = {
   status: number
   headers: Record<string, string | string[] | undefined>
@@ -85,7 +85,7 @@ export interface KubeClient {
   /** The object if it still exists (finalizers hold it), undefined if it is gone or never existed. */
   remove(resource: Resource, ref: ObjectRef, options?: RemoveOptions): Promise<KubeObject | undefined>
   request(request: RawRequest): Promise<RawAnswer>
-  /** One watch until it ends. @throws KubeError for refused opens, ERROR events, unreadable lines and lost streams */
+  /** Streams one watch until it ends. @throws KubeError for refused opens, ERROR events, bad lines and lost streams */
   watchStream<T extends KubeObject = KubeObject>(
     resource: Resource,
     options: WatchStreamOptions,
@@ -96,7 +96,7 @@ export interface KubeClient {
 /** Observes the API server's responses to this process, so that caches are updated at once. */
 export type WriteObserver = {
   written(resource: Resource, object: KubeObject): void
-  /** An object was asked for by name. */
+  /** An object was read by name. */
   read?(resource: Resource, object: KubeObject): void
   /** The object is gone for good; `uid` is unknown if the server did not say. */
   removed(resource: Resource, ref: ObjectRef, uid: string | undefined): void
@@ -109,10 +109,10 @@ export type KubeClientOptions = Omit<CallerOptions, 'log'> & {
 }
 
 const PAGE_SIZE = 500
-/** Milliseconds for all pages of a listing of another cluster, which may send one object a page for ever. */
+/** Milliseconds for all pages of a listing of another cluster, which could send one object per page for ever. */
 const LISTING_MAX = 60_000
 
-/** A client with one connection pool. Close it at the end. */
+/** Creates a client with one connection pool. Close it at the end. */
 export function createKubeClient(access: ClusterAccess, options: KubeClientOptions): KubeClient {
   const callerOptions: CallerOptions = { ...options, log: options.log ?? silentLog }
   return new HttpKubeClient(new Caller(access, callerOptions), options)
@@ -143,7 +143,7 @@ class HttpKubeClient implements KubeClient {
     try {
       return await this.#pages<T>(resource, options, options.limit ?? PAGE_SIZE)
     } catch (error) {
-      // A continue token outlived the history: one whole list instead, which cannot run out half-way.
+      // The continue token has expired: list everything in one request instead, which cannot expire half-way.
       if (options.limit === undefined && isKubeError(error, 'Gone')) return this.#pages<T>(resource, options, undefined)
       throw error
     }
@@ -164,7 +164,7 @@ class HttpKubeClient implements KubeClient {
     for (;;) {
       if (performance.now() > end) throw this.#endless(resource)
       const { labelSelector, fieldSelector } = options
-      // A token carries its version; naming both is refused.
+      // A continue token carries its version; the API server refuses both.
       const resourceVersion = token === undefined ? options.resourceVersion : undefined
       const query = queryString({ labelSelector, fieldSelector, limit, continue: token, resourceVersion })
       const page = await this.#caller.json<Page>(
@@ -178,7 +178,7 @@ class HttpKubeClient implements KubeClient {
         },
         options,
       )
-      // Items of core lists come without their type.
+      // Items of lists of built-in types have no apiVersion and kind.
       for (const item of page.items ?? []) items.push(Object.assign(item, { apiVersion, kind: resource.kind }))
       token = page.metadata?.continue || undefined
       if (token === undefined || options.limit !== undefined) {
@@ -214,7 +214,7 @@ class HttpKubeClient implements KubeClient {
       path: resourcePath(resource, { ...ref, subresource: options.subresource }),
       body: object,
       query: { fieldManager: this.#fieldManager, fieldValidation: 'Strict' },
-      // A repeated PUT with a version meets its own first success as a conflict: safe, and the caller looks again.
+      // A repeated PUT with a version conflicts with its own first success: safe, and the caller reads again.
       idempotent: object.metadata.resourceVersion !== undefined,
     })
   }
@@ -245,8 +245,8 @@ class HttpKubeClient implements KubeClient {
   }
 
   /**
-   * The API server compares no uid where the status of a custom resource is patched: a namesake that was made meanwhile would
-   * take over what its predecessor had come to. Unless the namesake has been written since, its status is empty again.
+   * The API server compares no uid when the status of a custom resource is patched, so the status may have landed on a
+   * namesake that was created meanwhile. Clears it again unless the namesake has been written since.
    *
    * @throws KubeError Conflict
    */
@@ -291,7 +291,7 @@ class HttpKubeClient implements KubeClient {
       if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
       // After a lost response, most likely this very call deleted it.
       if (options.mustExist === true && !error.repeated) throw error
-      // Somebody else was first: our caches must not show that life of it any longer than if we had been.
+      // Somebody else deleted it first: our caches must forget this object as if we had.
       if (uid !== undefined && options.dryRun !== true) this.#observer?.removed(resource, ref, uid)
       return undefined
     }
@@ -357,7 +357,7 @@ class HttpKubeClient implements KubeClient {
   }
 }
 
-/** Finalizers keep the object for now. Namespaces have theirs in the spec as well (`kubernetes`). */
+/** Whether finalizers keep the object for now. Namespaces have finalizers in the spec as well (`kubernetes`). */
 function isHeld({ metadata, spec }: KubeObject): boolean {
   const own = (spec as { finalizers?: unknown[] } | undefined)?.finalizers
   return (metadata.finalizers?.length ?? 0) > 0 || (metadata.deletionTimestamp !== undefined && (own?.length ?? 0) > 0)

@@ -14,12 +14,12 @@ const MERGE_KEYS: readonly (readonly string[])[] = [
 ]
 
 /**
- * Finds the first place where `observed` is not as `desired`, as a path in dots; undefined if everything desired is
- * there. What is only in `observed` (defaults, fields and list items of others) makes no difference.
+ * Returns the dotted path of the first place where `observed` is not as `desired`; undefined if there is none. Whatever
+ * is only in `observed` (defaults, fields and list items of others) is ignored.
  *
  * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"); an absent field and the zero value
- * that the API server does not store (null, false, 0, "", {}, []). Lists of named things are compared by name in any
- * order, other lists item by item.
+ * that the API server does not store (null, false, 0, "", {}, []). Lists whose items have a merge key are compared by
+ * that key in any order, other lists item by item.
  */
 export function firstDifference(desired: unknown, observed: unknown, path = ''): string | undefined {
   if (isZero(desired) && (observed === undefined || observed === null)) return undefined
@@ -60,7 +60,7 @@ function listDifference(desired: readonly unknown[], observed: readonly unknown[
   return undefined
 }
 
-/** True if every item has the first of the keys and no two items are alike in all. */
+/** Whether every item has the first key and no two items agree in all keys. */
 function fits(keys: readonly string[], items: readonly unknown[]): boolean {
   const first = keys[0] ?? ''
   if (!items.every((item) => isRecord(item) && isKeyValue(item[first]))) return false
@@ -71,7 +71,7 @@ function isKeyValue(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** The default protocol is written out, as the API server does. */
+/** Fills in the default protocol, as the API server does. */
 function mergeKey(keys: readonly string[], item: unknown): string {
   const record = item as Record<string, unknown>
   return keys.map((key) => String(record[key] ?? (key === 'protocol' ? 'TCP' : ''))).join('/')

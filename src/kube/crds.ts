@@ -20,27 +20,27 @@ export type InstallOptions = {
   /** Types beyond the built-in ones and those that the manifests themselves define. */
   resources?: readonly Resource[]
   signal?: AbortSignal
-  /** Milliseconds until the definitions must be served; 180 s. */
+  /** Milliseconds until the definitions must be served; default 180 s. */
   timeout?: number
-  /** Milliseconds until one that is not established is written to; 10 s. */
+  /** Milliseconds until a definition that is not established is touched; default 10 s. */
   touchAfter?: number
 }
 
 export type InstallResult = { applied: number; unchanged: number }
 
 const CONCURRENCY = 8
-/** Milliseconds: a server that has just started on a busy machine takes a while for many definitions. */
+/** Milliseconds. An API server that just started on a busy machine takes long for many definitions. */
 const PATIENCE = 180_000
 const TOUCH_AFTER = 10_000
-/** Written for that alone. */
+/** Annotation that only serves to change a definition. */
 const TOUCHED_ANNOTATION = `${PREFIX}touched`
 
 /**
  * Installs manifests by server-side apply: definitions first, then, when these are served, everything else in order.
  * Unchanged objects are not written.
  *
- * The first create of a type within two seconds of its definition being established is held back by the API server for
- * these two seconds; the only remedy is to install once.
+ * For two seconds after a definition is established, the API server holds back the first create of its type; the only
+ * remedy is to install once.
  *
  * @throws Error for a manifest of an unknown type, or a definition that is not served in time
  */
@@ -70,8 +70,8 @@ function absent(error: unknown): undefined {
 }
 
 /**
- * Waits until every definition is established and discovery lists its served versions. An API server that ended before it
- * had established one forgets to, until the definition changes: it is given a change.
+ * Waits until every definition is established and discovery lists its served versions. An API server that stopped
+ * before it established a definition does not resume until the definition changes, so this touches it.
  */
 export async function whenServed(
   client: KubeClient,
@@ -98,7 +98,7 @@ export async function whenServed(
   })
 }
 
-/** The resources that a definition makes, one per served version. */
+/** Returns the resources of a definition, one per served version. */
 export function resourcesOf(definition: KubeObject): Resource[] {
   const { spec } = definition as Definition
   return (spec?.versions ?? [])

@@ -16,11 +16,10 @@ export type KubeErrorReason =
 /** One place of an object that the API server refused: the path of the field in dots (may be empty), and why. */
 export type KubeErrorCause = { field: string; message: string }
 
-/** A refusal by a ValidatingAdmissionPolicy: the policy's name and the message that the policy's author wrote. */
-/** Of an admission policy, or of a validating webhook under its name. */
+/** A refusal by a ValidatingAdmissionPolicy or a validating webhook: its name, and the message of its author. */
 export type PolicyDenial = { policy: string; message: string }
 
-/** A refusal by a ResourceQuota: its name, and of the first resource that it limits the amounts, as quantities. */
+/** A refusal by a ResourceQuota: its name, and the amounts (as quantities) of the first resource that it limits. */
 export type QuotaDenial = { name: string; resource: string; requested: string; used: string; limit: string }
 
 export type KubeErrorDetail = {
@@ -41,13 +40,13 @@ export type KubeErrorDetail = {
 }
 
 /**
- * A call to the API server that failed. The message is ours and names verb, resource and object; it holds no text of
- * the server. What the server said about fields stands apart in `causes`, a policy's own words in `denial`.
+ * A failed call to the API server. The message is ours and names verb, resource and object; it contains no text of the
+ * server. What the server said about fields is in `causes`, a policy's own words in `denial`.
  */
 export class KubeError extends Error {
   readonly reason: KubeErrorReason
   readonly status: number
-  /** The id of the cluster that answered; undefined for the platform's own. */
+  /** Id of the cluster that answered; undefined for the platform's own. */
   readonly cluster: string | undefined
   readonly resource: Resource | undefined
   readonly namespace: string | undefined
@@ -81,35 +80,35 @@ export class KubeError extends Error {
     this.repeated = detail.repeated ?? false
   }
 
-  /** The same, for a repeated call. */
+  /** Returns the same error, marked as `repeated`. */
   afterLostAnswer(): KubeError {
     return new KubeError(this.reason, this.message, { ...this, name: this.objectName, repeated: true })
   }
 }
 
-/** Whose words a refusal holds, as a sentence begins. */
+/** Returns the subject of a sentence about this refusal. */
 export function whoRefuses({ cluster }: KubeError): string {
   return cluster === undefined ? 'The API server' : `The API server of cluster "${cluster}"`
 }
 
-/** True for a KubeError, with one of the given reasons if any are given. */
+/** Whether `thrown` is a KubeError, with one of the given reasons if any are given. */
 export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thrown is KubeError {
   return thrown instanceof KubeError && (reasons.length === 0 || reasons.includes(thrown.reason))
 }
 
-/** For `catch` of a read: undefined for what does not exist. Of a type that is not served nothing is known. */
+/** For `catch` of a read: returns undefined if the object does not exist. Rethrows if its type is not served. */
 export function absent(error: unknown): undefined {
   if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
   throw error
 }
 
-/** For `catch` of a creation: undefined for what is there already. */
+/** For `catch` of a create: returns undefined if the object exists already. */
 export function alreadyThere(error: unknown): undefined {
   if (isKubeError(error, 'AlreadyExists')) return undefined
   throw error
 }
 
-/** What was attempted, for the sentence of an error. */
+/** What was attempted, for error messages. */
 export type Attempt = {
   verb: string
   cluster?: string | undefined
@@ -150,7 +149,7 @@ const SENTENCE: Record<KubeErrorReason, string> = {
 }
 
 /**
- * Maps an answer of the API server to our union.
+ * Maps an error answer of the API server to a KubeError.
  *
  * @param status HTTP status, or the code inside an ERROR event of a watch
  * @param text the body; parsed only if it is a Status object, and never copied into the message
@@ -184,7 +183,7 @@ export function errorFromAnswer(
   })
 }
 
-/** A call that got no answer: connection refused or reset, name not found, deadline passed. */
+/** Maps a call that got no answer: connection refused or reset, name not found, deadline passed. */
 export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeApplied: boolean): KubeError {
   const code = transportCode(thrown)
   return new KubeError('Unavailable', `Cannot ${describeAttempt(attempt)}: no answer from the API server (${code}).`, {
@@ -197,7 +196,7 @@ export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeAppli
   })
 }
 
-/** The code of a failed connection, such as ECONNREFUSED: never a message, which could carry an address or a header. */
+/** Returns the code of a failed connection, such as ECONNREFUSED; a message could contain an address or a header. */
 export function transportCode(thrown: unknown): string {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const code = (error as NodeJS.ErrnoException).code
@@ -217,12 +216,12 @@ function parseStatus(text: string): StatusBody | undefined {
   }
 }
 
-/** What etcd says of each write until somebody has made room and taken the alarm back. */
+/** etcd's error for every write once its quota is used up, until somebody frees space and disarms the alarm. */
 const STORE_FULL = 'etcdserver: mvcc: database space exceeded'
 
 /**
- * Policies that are not loaded, or whose parameters' types are not found, refuse what they would judge. So it is for up to
- * half a minute after an API server has started; nothing is wrong with the object, or with the caller's rights.
+ * Answers of the API server while a policy, or the type of its parameters, is not loaded: for up to half a minute after
+ * a start. Nothing is wrong with the object or with the caller's rights, so the call is worth a retry.
  */
 const UNJUDGED =
   / is forbidden: (?:not yet ready to handle request$|ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request: failed to configure (?:policy|binding): )/
@@ -235,7 +234,7 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
     case 415:
       return 'Invalid'
     case 422:
-      // A patch with the uid of another incarnation is refused as an immutable field: it is a failed precondition.
+      // A patch with the uid of a deleted namesake is refused as a change of an immutable field: a failed precondition.
       return causes.some((cause) => cause.field === 'metadata.uid') ? 'Conflict' : 'Invalid'
     case 401:
       return 'Unauthorized'
@@ -261,17 +260,17 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
   }
 }
 
-/** Characters of what the server says in a sentence. Of a cluster in the hands of somebody else it may be megabytes. */
+/** Characters of a server's message that are read; an untrusted cluster may send megabytes. */
 const READ_MAX = 32_768
 const sentenceOf = ({ message }: StatusBody = {}) => (typeof message === 'string' ? message.slice(0, READ_MAX) : '')
 
-/** Of what reaches answers: our own policies and schemas say less. */
+/** Limits for what is passed on in answers; our own policies and schemas say less. */
 const CAUSES_MAX = 50
 const WORDS_MAX = 2_000
 const PATH_MAX = 500
 const words = (text: unknown, most = WORDS_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
 
-/** Of our schemas: keys of maps, which somebody chose, are in brackets. */
+/** A path in one of our schemas. Keys of maps, which users choose, are in brackets and do not match. */
 const OF_SCHEMA = /^(metadata|spec)(\.[A-Za-z]{1,63}|\[\d{1,6}\]){1,10}$/
 const FIELDS_MAX = 3
 
@@ -281,7 +280,7 @@ function fieldsOf(causes: readonly KubeErrorCause[]): string {
 }
 
 const STRICT = /(unknown|duplicate) field "([^"]+)"/g
-/** Bounded: each dot of a long text could be where a path begins, and would be followed to its end. */
+/** The length is bounded because every dot of a long text could start a match, each followed to the end. */
 const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]{1,500}): field not declared in schema/g
 
 function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
@@ -290,7 +289,7 @@ function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
     field: words(cause?.field, PATH_MAX),
     message: words(cause?.message) || words(cause?.reason),
   }))
-  // A policy's denial is listed as a cause without a field; it has a place of its own.
+  // A policy's denial is listed as a cause without a field; it is returned as `denial` instead.
   const fields = listed.filter((cause) => !DENIAL.test(cause.message))
   if (fields.length > 0) return fields
   const message = sentenceOf(body)
@@ -310,7 +309,7 @@ function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
   return match === null ? undefined : { policy: words(match[1] ?? match[2], PATH_MAX), message: words(match[3]) }
 }
 
-/** Lists of amounts, each as `resource=amount` with commas between, in one order. */
+/** Each list of amounts is `resource=amount` with commas between; all lists have the same order. */
 const EXCEEDED =
   /exceeded quota: ([^\s,]{1,253}), requested: ([^\s,=]+)=([^\s,]+)\S*, used: [^\s,=]+=([^\s,]+)\S*, limited: [^\s,=]+=([^\s,]+)/
 
@@ -327,7 +326,7 @@ function quotaOf(body: StatusBody | undefined): QuotaDenial | undefined {
   return { name, resource: words(resource, PATH_MAX), requested, used, limit }
 }
 
-/** Seconds of a Retry-After header; its date form is not used by the API server and is ignored. */
+/** Returns the seconds of a Retry-After header. Its date form, which the API server never uses, is ignored. */
 function retryAfterOf(header: string | undefined): number | undefined {
   return header !== undefined && /^[0-9]{1,6}$/.test(header) ? Number(header) : undefined
 }

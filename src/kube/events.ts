@@ -9,7 +9,7 @@ import { isKubeError } from './errors.ts'
 import { KeyLines } from './keyLines.ts'
 
 export type RecordedEvent = {
-  /** What the event is about. */
+  /** The object that the event is about. */
   regarding: KubeObject
   type: 'Normal' | 'Warning'
   /** A word in UpperCamelCase; the same constant as the condition's reason. */
@@ -30,20 +30,20 @@ export type EventRecorderOptions = {
   log?: Log
 }
 
-/** One line of history of one object, with a count. */
+/** Equal events about one object, with a count. */
 type Series = {
-  /** For whom it was told: they take turns. */
+  /** The caller on whose behalf the event was recorded; callers take turns. */
   party: string
   ref: { namespace: string; name: string }
   count: number
   sentCount: number
   lastAt: number
-  /** The event exists on the server. */
+  /** Whether the event exists on the server. */
   stored: boolean
   event: RecordedEvent
 }
 
-/** A series outlives its object, which may be large. */
+/** Keeps only the names of the object, which may be large: a series outlives it. */
 function withNamesOnly({ regarding, ...event }: RecordedEvent): RecordedEvent {
   const { apiVersion, kind, metadata } = regarding
   const { name, namespace, uid, resourceVersion } = metadata
@@ -51,25 +51,25 @@ function withNamesOnly({ regarding, ...event }: RecordedEvent): RecordedEvent {
   return { ...event, regarding: { apiVersion, kind, metadata: named } }
 }
 
-/** Repetitions are written at most once in this time; the same words after it begin a new event. */
+/** Repetitions are written at most once per flush; after the end of a series, the same event begins a new one. */
 const FLUSH_MILLISECONDS = 60_000
 const SERIES_MILLISECONDS = 600_000
-/** Per object: a burst, then one every thirty seconds. */
+/** Rate limit per object: a burst, then one event every thirty seconds. */
 const BURST = 10
 const REFILL_MILLISECONDS = 30_000
-/** Beyond this the server is slow or down, and events are the first thing to drop; of one party beyond half of it. */
+/** Beyond this the server is slow or down, and events are dropped first; one caller may fill half of it. */
 const MAX_WAITING = 500
 const MAX_OBJECTS = 5_000
 
 /**
- * Records events (events.k8s.io/v1): equal events about the same object become one event with a count, an object that
- * repeats itself is rate-limited, and while the server is down events are dropped. Never throws, never waits.
+ * Records events (events.k8s.io/v1). Equal events about the same object become one event with a count, events are
+ * rate-limited per object, and they are dropped while the server is down. Never throws, never waits.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #clock: Clock
   readonly #log: Log
-  /** The one that was told of longest ago first; so are the buckets. */
+  /** Least recently used first, as are the buckets. */
   readonly #series = new Map<string, Series>()
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
   readonly #waiting = new KeyLines<Series>(({ party, ref }) => ({ party, line: ref.namespace }))
@@ -83,12 +83,12 @@ export class EventRecorder {
     this.#log = options.log ?? silentLog
   }
 
-  /** Events that were not recorded since start: the object was rate-limited, or the server was down. */
+  /** Number of events dropped since the start, because of the rate limit or because the server was down. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** The numbers of entries in memory, for tests of what remains of deleted objects. */
+  /** Numbers of entries in memory, so that tests see what remains of deleted objects. */
   get remembered(): { series: number; objects: number } {
     return { series: this.#series.size, objects: this.#buckets.size }
   }
@@ -119,7 +119,7 @@ export class EventRecorder {
     this.#enqueue(series)
   }
 
-  /** Sends what is waiting; for the end of the process. */
+  /** Waits until all queued events are sent; for the end of the process. */
   async stop(): Promise<void> {
     this.#flush?.cancel()
     while (this.#sending) await new Promise((resolve) => setImmediate(resolve))
@@ -134,7 +134,7 @@ export class EventRecorder {
     return tokens >= 1
   }
 
-  /** Drops entries that equal new ones: a series that would start again, a bucket that is full again. */
+  /** Drops entries that equal new ones: ended series and full buckets. */
   #forgetOld(now: number): void {
     for (const [key, { lastAt }] of this.#series) {
       if (now - lastAt < SERIES_MILLISECONDS) break
@@ -163,7 +163,7 @@ export class EventRecorder {
     if (this.#series.size > MAX_OBJECTS) this.#series.clear()
   }
 
-  /** One after the other: events never compete with the work that they report. */
+  /** Sends one event after the other, so that events never compete with the work that they report. */
   async #drain(): Promise<void> {
     this.#sending = true
     for (let next = this.#waiting.next(); next !== undefined; next = this.#waiting.next()) {

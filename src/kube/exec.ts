@@ -10,15 +10,15 @@ export type ExecRequest = {
   pod: string
   container: string
   command: readonly string[]
-  /** Ends the connection; what runs sees the end of its standard input. */
+  /** Aborting ends the connection; the command sees the end of its standard input. */
   signal: AbortSignal
 }
 
-/** A command that runs in a container. */
+/** A running command in a container. */
 export type ExecSession = {
-  /** Standard output, as fast as it is read. It fails unless the command ends with status 0. */
+  /** Standard output with backpressure. Fails unless the command exits with status 0. */
   stdout: Readable
-  /** Standard input. Resolves when more should be sent. @throws Error if the connection has ended */
+  /** Writes to standard input. Resolves when more may be sent. @throws Error if the connection has ended */
   write(bytes: Uint8Array): Promise<void>
   /** Closes standard input. */
   end(): void
@@ -39,7 +39,7 @@ export class ExecRefused extends Error {
 /** @see https://kubernetes.io/docs/reference/using-api/api-concepts/ and KEP-4006 */
 const PROTOCOL = 'v5.channel.k8s.io'
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 }
-/** Bytes that may wait to be sent. */
+/** Bytes that may be buffered for sending. */
 const AHEAD = 1024 * 1024
 
 /** Runs commands in containers through the API server, over one WebSocket each. */
@@ -52,10 +52,10 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
     const socket = await podSocket(access, userAgent, asked)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
-    // Credentials may come from a program, which takes its time.
+    // The signal may have aborted while a credential plugin ran.
     if (signal.aborted) abort()
     socket.once('close', () => signal.removeEventListener('abort', abort))
-    // At once: the first bytes may come with the answer.
+    // Before the handshake completes, because the first bytes may come with its answer.
     const session = sessionOf(socket)
     await opened(socket, access, (status) => new ExecRefused(status))
     return session
@@ -70,7 +70,7 @@ function sessionOf(socket: WebSocket): ExecSession {
       done(error)
     },
   })
-  // The reader gets the error; there may be no reader any more.
+  // Without a listener, an error after the reader has left would end the process.
   stdout.on('error', () => {})
   let failure: Error | undefined = new Error('The connection to the container was lost.')
   let said = ''
@@ -93,12 +93,12 @@ function sessionOf(socket: WebSocket): ExecSession {
   }
 }
 
-/** Of what a cluster says, which may be in the hands of somebody else. */
+/** Characters kept of what a cluster says, which may not be trusted. */
 const SAID_MAX = 2_000
 
 /** @returns why the command failed; undefined if it did not */
 function failureOf(bytes: Buffer, said: string): Error | undefined {
-  // Whatever is thrown in an event ends the process, and with it the work for everybody.
+  // `parsedObject` does not throw: an exception in an event listener would end the process.
   const { status, message } = parsedObject(bytes.toString()) ?? {}
   if (status === 'Success') return undefined
   const words = typeof message === 'string' ? message.slice(0, SAID_MAX) : ''

@@ -30,29 +30,29 @@ import { applyMerge, copyOf, heldAlone, mergePatch, same, writable } from './fak
 import { type Change, selects, visible } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
-/** One call that the fake answered, for tests that count. */
+/** One call to the fake, for tests that count calls. */
 export type FakeCall = { verb: string; resource: string; key: string; subresource?: string }
 
 export type FakeKubeClientOptions = {
   fieldManager?: string
-  /** Deletes what is owned only by objects that are gone, at once. */
+  /** Deletes an object as soon as its last owner is gone. */
   collectGarbage?: boolean
   observer?: WriteObserver
   fence?: () => void
   now?: () => number
 }
 
-/** `id` is that of the type that it tells of. */
+/** `id` names the watched type. */
 type Stream = { id: string; wake: () => void; failure: KubeError | 'end' | undefined }
 type Watched = { resource: Resource; options: WatchStreamOptions; stream: Stream }
 type Preconditions = Pick<PatchOptions, 'uid' | 'resourceVersion'>
 
-/** One table for a type, however much of its objects is asked for. */
+/** Names a type whatever its version or form, so that all of them share one table. */
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
 /**
- * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
+ * An in-memory API server behind the same interface as the real client, held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
- * manager's last intent), and watches. It knows no schemas: everything is accepted.
+ * manager's last intent), and watches. It knows no schemas and accepts everything.
  */
 export class FakeKubeClient implements KubeClient {
   /** Every call that was made, failed ones included. */
@@ -60,7 +60,7 @@ export class FakeKubeClient implements KubeClient {
   readonly #options: FakeKubeClientOptions
   readonly #objects = new Map<string, Map<string, KubeObject>>()
   readonly #intents = new Map<string, KubeObject>()
-  /** The first change of all has version 2, and each one more. */
+  /** All changes. The first has version 2, and each next one more. */
   readonly #log: Change[] = []
   readonly #streams = new Set<Stream>()
   readonly #planned: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
@@ -72,7 +72,7 @@ export class FakeKubeClient implements KubeClient {
     this.#options = options
   }
 
-  /** Stores an object as it is, status included, and notifies watches. For the state before a test. */
+  /** Stores an object as it is, status included, and notifies watches; for the initial state of a test. */
   seed<T extends KubeObject>(resource: Resource, object: T): T {
     const metadata = {
       ...object.metadata,
@@ -93,29 +93,29 @@ export class FakeKubeClient implements KubeClient {
     return this.#replace(resource, current, next)
   }
 
-  /** Calls of one verb, or all. */
+  /** Counts calls, optionally of one verb or resource. */
   count(verb?: string, resource?: Resource): number {
     const isMeant = (call: FakeCall) =>
       (verb === undefined || call.verb === verb) && (resource === undefined || call.resource === typeId(resource))
     return this.calls.filter(isMeant).length
   }
 
-  /** The version of the newest change of all. */
+  /** The version of the newest change. */
   get version(): string {
     return String(this.#version)
   }
 
-  /** The objects as they are stored, without a call or a copy: for looking only. */
+  /** The stored objects themselves, without a recorded call or a copy; never change them. */
   stored(resource: Resource): IterableIterator<Readonly<KubeObject>> {
     return this.#table(resource).values()
   }
 
-  /** The next calls of that verb and resource fail with this reason (or run this, which may throw or change things). */
+  /** Makes the next calls of that verb and resource fail with this reason, or call this function. */
   fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
     this.#planned.push({ verb, resource: typeId(resource), left: times, error })
   }
 
-  /** Answers `request` if the path matches; otherwise it is a 404. */
+  /** Answers `request` for matching paths; all others get a 404. */
   answer(path: RegExp, answer: (request: RawRequest) => { status?: number; text: string }): void {
     this.#answers.push({ path, answer })
   }

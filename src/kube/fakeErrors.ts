@@ -13,7 +13,7 @@ const STATUS: Partial<Record<KubeErrorReason, number>> = {
   Unavailable: 503,
 }
 
-/** The error that the API server would answer with this reason. */
+/** Returns the error that the real client throws for this reason. */
 export function refused(reason: KubeErrorReason, verb: string, resource: Resource, ref: Partial<ObjectRef>): KubeError {
   const message = `Cannot ${verb} ${resourceId(resource)} "${objectKey(ref.namespace, ref.name ?? '')}": ${reason}.`
   return new KubeError(reason, message, { status: STATUS[reason] ?? 500, resource, ...ref })

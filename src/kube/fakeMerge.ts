@@ -1,7 +1,7 @@
 import { isRecord } from '../core/isRecord.ts'
 import type { KubeObject } from '../core/object.ts'
 
-/** RFC 7396, as a pure function. */
+/** Applies an RFC 7396 merge patch to a copy. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return copyOf(patch)
   const current = isRecord(target) ? target : {}
@@ -12,7 +12,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged
 }
 
-/** Copies only what is not given: what is given is merged, and copied with it. */
+/** Copies the fields that are not in `given`; the caller merges, and so copies, the others. */
 function copyWithout(record: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
   for (const field in record) if (!Object.hasOwn(given, field)) copy[field] = copyOf(record[field])
@@ -20,8 +20,8 @@ function copyWithout(record: Record<string, unknown>, given: Record<string, unkn
 }
 
 /**
- * Server-side apply, approximately: what the manager's last intent had and the new one lacks goes, what the new one
- * has is set, everything else stays. Lists of named things merge by name, other lists are replaced.
+ * Approximates server-side apply: removes what the manager's last intent had and the new one lacks, sets what the new
+ * one has, and keeps the rest. Lists of named items merge by name; other lists are replaced.
  */
 export function applyMerge(current: unknown, lastIntent: unknown, intent: unknown): unknown {
   if (Array.isArray(intent)) return applyList(current, lastIntent, intent)
@@ -30,7 +30,7 @@ export function applyMerge(current: unknown, lastIntent: unknown, intent: unknow
   const last = isRecord(lastIntent) ? lastIntent : {}
   const merged = copyWithout(before, { ...last, ...intent })
   for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(before[field], last[field], value)
-  // Of a record that is wanted no more, what others put into it stays.
+  // Keeps what others put into a record that this manager no longer wants.
   for (const [field, value] of Object.entries(last)) {
     if (Object.hasOwn(intent, field) || !isRecord(value) || !isRecord(before[field])) continue
     const left = applyMerge(before[field], value, {})
@@ -39,7 +39,7 @@ export function applyMerge(current: unknown, lastIntent: unknown, intent: unknow
   return merged
 }
 
-/** Of a manager's last intent what no other manager has in its own: only that goes with it. */
+/** Returns the part of a manager's last intent that no other manager holds: only that may be removed. */
 export function heldAlone(intent: unknown, others: readonly unknown[]): unknown {
   if (!isRecord(intent)) return intent
   const alone: Record<string, unknown> = {}
@@ -68,21 +68,21 @@ function named(items: readonly unknown[]): items is { name: string }[] {
   return items.every((item) => isRecord(item) && typeof item.name === 'string')
 }
 
-/** Equal as JSON, whatever the order of fields. */
+/** Whether two values are equal as JSON, ignoring the order of fields. */
 export function same(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (Array.isArray(one)) {
     return Array.isArray(other) && one.length === other.length && one.every((item, at) => same(item, other[at]))
   }
   if (!isRecord(one) || !isRecord(other)) return false
-  // Each value once: twice at every level is 2^n times at the n-th.
+  // Compares each value once: twice at every level would be 2^n comparisons at level n.
   return (
     Object.keys(one).every((key) => same(one[key], other[key])) &&
     Object.keys(other).every((key) => Object.hasOwn(one, key) || other[key] === undefined)
   )
 }
 
-/** A copy of JSON; much cheaper than one of anything. */
+/** Copies a JSON value, much faster than structuredClone. */
 export function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T
   if (!isRecord(value)) return value
@@ -91,7 +91,7 @@ export function copyOf<T>(value: T): T {
   return copy as T
 }
 
-/** What a write may change: the status through its subresource, everything else through the object. */
+/** Returns what a write stores: the status changes only through its subresource, all else only without one. */
 export function writable<T extends KubeObject>(current: T, next: T, subresource: string | undefined): T {
   if (subresource === 'status') return { ...copyOf(current), status: next.status }
   if (subresource === 'scale') {

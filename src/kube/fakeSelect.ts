@@ -2,7 +2,7 @@ import { isRecord } from '../core/isRecord.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { ListOptions, WatchStreamOptions } from './client.ts'
 
-/** One step of the fake's history. */
+/** One change in the fake's history. */
 export type Change = {
   version: number
   type: 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -11,7 +11,7 @@ export type Change = {
   before?: KubeObject
 }
 
-/** A change as the selectors of a watch show it: leaving them is a deletion, entering them an addition. */
+/** Returns a change as a watch with selectors sees it: leaving the selection is DELETED, entering it ADDED. */
 export function visible(change: Change, options: WatchStreamOptions): Change['type'] | undefined {
   const now = change.type !== 'DELETED' && selects(change.object, options)
   const before = change.before !== undefined && selects(change.before, options)
@@ -27,7 +27,7 @@ export function selects(
   return matchesLabels(object, options.labelSelector) && matchesFields(object, options.fieldSelector)
 }
 
-/** The selectors that we write: `a=b`, `a!=b`, `a`, `!a`, `a in (b,c)`, joined by commas. */
+/** Supports the selectors that we write: `a=b`, `a!=b`, `a`, `!a`, `a in (b,c)`, joined by commas. */
 function matchesLabels(object: KubeObject, selector: string | undefined): boolean {
   const labels = object.metadata.labels ?? {}
   return terms(selector).every((term) => {
@@ -43,7 +43,7 @@ function matchesLabels(object: KubeObject, selector: string | undefined): boolea
   })
 }
 
-/** `metadata.name=x`, `status.phase!=y`, joined by commas. */
+/** Supports `metadata.name=x` and `status.phase!=y`, joined by commas. */
 function matchesFields(object: KubeObject, selector: string | undefined): boolean {
   return terms(selector).every((term) => {
     const [, path = '', operator, value] = /^([^=!]+)(!=|==?)(.*)$/.exec(term) ?? []

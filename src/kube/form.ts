@@ -3,14 +3,14 @@ import forms from './forms.json' with { type: 'json' }
 import type { Resource } from './object.ts'
 
 /**
- * By field: `s` text, `d` time, `n` number, `b` boolean, `i` number or text, else the name of a type; `[` before it a list of
- * them, `{` a map, `!` what is always there.
+ * Forms by field name: `s` string, `d` time, `n` number, `b` boolean, `i` number or string, otherwise the name of a
+ * type. Prefixes: `[` list of, `{` map of, `!` required.
  */
 type Fields = Readonly<Record<string, string>>
 
 const TYPES: Readonly<Record<string, Fields>> = forms.types
 const KINDS: Readonly<Record<string, string>> = forms.kinds
-/** What every resource of an operator says of itself. */
+/** The fields that are checked in resources of operators. */
 const OF_OTHERS: Fields = { spec: 'Any', status: 'Status' }
 const OWN: Readonly<Record<string, Fields>> = {
   Any: {},
@@ -25,7 +25,7 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   i: (value) => typeof value === 'string' || typeof value === 'number',
 }
 
-/** Whether an object is what Kubernetes describes as its type. Null means nothing there, and is taken out. */
+/** Whether an object matches the Kubernetes schema of its type. Deletes null fields, which mean absent. */
 export function hasFormOf({ group, kind, metadataOnly }: Resource, object: Record<string, unknown>): boolean {
   if (metadataOnly === true) return true
   return hasFields(object, TYPES[KINDS[`${group}/${kind}`] ?? ''] ?? OF_OTHERS)
@@ -35,7 +35,7 @@ function hasFields(value: unknown, fields: Fields): boolean {
   if (!isRecord(value)) return false
   return Object.entries(fields).every(([name, form]) => {
     const isRequired = form.startsWith('!')
-    // An empty list that is always there is null where a program in Go has not made one.
+    // Programs written in Go send null for a required list that is empty.
     if (value[name] === null && form.startsWith('![')) value[name] = []
     if (value[name] === null) delete value[name]
     if (value[name] === undefined) return !isRequired

@@ -1,14 +1,14 @@
 import type { KubeClient } from './client.ts'
 import { type Resource, resourceId } from './object.ts'
 
-/** Milliseconds. A caller that doubts the history holds a stream that may stay silent for ever. */
+/** Milliseconds; short, because the caller holds a stream that may stay silent for ever. */
 const TIMEOUT = 5_000
 
 type Answer = { readonly began: number; readonly version: Promise<string> }
 
 /**
- * The newest version of a type, as the API server reports it. One request serves all watches of the type that ask
- * concurrently.
+ * The newest version of a type according to the API server. Concurrent questions of all watches of the type share one
+ * request.
  */
 export class History {
   readonly #client: Pick<KubeClient, 'list'>
@@ -21,8 +21,8 @@ export class History {
   }
 
   /**
-   * The version of the type after the moment `since`, by a read that no lagging server answers: it is older than what
-   * was known at that moment only if the history itself went back, as after a restore of etcd.
+   * Returns the version of the type at a moment after `since`, by a read that no lagging server answers. It is older
+   * than what was known at `since` only if the history itself went back, as after a restore of etcd.
    *
    * @throws KubeError if the API server cannot be asked
    */

@@ -1,12 +1,10 @@
 import { isUuid } from '../core/names.ts'
 
-/** In front of the 16 bytes of a UUID, each a character. Any other uid has its length in front. */
+/** Prefix of the 16 bytes of a UUID, each a character. Any other uid is preceded by its length. */
 const UUID_MARK = '!'
 const UUID_END = UUID_MARK.length + 16
 
-/**
- * A text with a uid in front of it, as one text: a uid of its own takes 64 bytes of the heap, in front of another text 17.
- */
+/** Joins a uid and a text to save memory: a string of its own takes 64 bytes of the heap, as a prefix 17. */
 export function withUid(uid: string, text: string): string {
   if (!isUuid(uid)) return [uid.length, ':', uid, text].join('')
   return [UUID_MARK, Buffer.from(uid.replaceAll('-', ''), 'hex').toString('latin1'), text].join('')

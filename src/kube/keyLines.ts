@@ -1,18 +1,18 @@
-/** Whose a key is, and the line of theirs that it waits in. */
+/** The party that a key belongs to, and the line of that party in which the key waits. */
 export type PlaceInLine = { readonly party: string; readonly line: string }
 
 type Waiting = PlaceInLine & { readonly since: number }
 type Line<Key> = Set<Key>
 
 /**
- * Waiting keys. Parties take turns, so that a busy one delays only itself, and so do the lines of one party; of a line the
- * oldest key goes first.
+ * A fair queue of keys. Parties take turns, so that a busy one delays only itself, and so do the lines of a party;
+ * within a line the oldest key goes first.
  */
 export class KeyLines<Key = string> {
   readonly #placeOf: (key: Key) => PlaceInLine
-  /** As it was when the key was added: of what is gone by now nobody may know whose it was. */
+  /** Keeps the place from when the key was added: it may be unknown once the object is deleted. */
   readonly #waiting = new Map<Key, Waiting>()
-  /** In order of their next turn, and so are the lines of each. */
+  /** Parties in order of their next turn, each with its lines in the same order. */
   readonly #parties = new Map<string, Map<string, Line<Key>>>()
 
   constructor(placeOf: (key: Key) => PlaceInLine) {
@@ -23,14 +23,14 @@ export class KeyLines<Key = string> {
     return this.#waiting.size
   }
 
-  /** When the key that waits longest was added; infinite if none waits. */
+  /** When the longest waiting key was added; infinite if none waits. */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY
     for (const { since } of this.#waiting.values()) oldest = Math.min(oldest, since)
     return oldest
   }
 
-  /** How many keys of each party wait. */
+  /** Number of waiting keys per party. */
   get depths(): ReadonlyMap<string, number> {
     return new Map([...this.#parties.keys()].map((party) => [party, this.depthOf(party)]))
   }
@@ -41,7 +41,7 @@ export class KeyLines<Key = string> {
     return depth
   }
 
-  /** Does nothing if the key waits already. */
+  /** Does nothing if the key is waiting already. */
   add(key: Key, since: number): void {
     if (this.#waiting.has(key)) return
     const { party, line } = this.#placeOf(key)
@@ -52,9 +52,9 @@ export class KeyLines<Key = string> {
   }
 
   /**
-   * Takes the oldest key of the line whose turn it is; the line and its party go to the end of their rounds.
+   * Takes the oldest key of the line whose turn it is, and moves the line and its party to the end of their rounds.
    *
-   * @param mayTake whether a party may have one now; one that may not keeps its turn
+   * @param mayTake whether a party may have a key now; otherwise it keeps its turn
    */
   next(mayTake: (party: string) => boolean = () => true): { key: Key; party: string; since: number } | undefined {
     for (const [party, lines] of this.#parties) {
@@ -71,7 +71,7 @@ export class KeyLines<Key = string> {
     return undefined
   }
 
-  /** @returns when the key was added; undefined if it does not wait */
+  /** @returns when the key was added; undefined if it was not waiting */
   remove(key: Key): number | undefined {
     const waiting = this.#waiting.get(key)
     if (waiting === undefined) return undefined
@@ -95,7 +95,7 @@ export class KeyLines<Key = string> {
   }
 }
 
-/** Nothing if it left the round. */
+/** Does nothing if the name is no longer in the round. */
 function toEnd<Value>(round: Map<string, Value>, name: string): void {
   const value = round.get(name)
   if (value !== undefined && round.delete(name)) round.set(name, value)

@@ -9,9 +9,9 @@ import { VELERO } from './velero.ts'
 const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, ...VELERO, ...FLUX, httpRoute, certificate]
 
 /**
- * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we support.
+ * Returns the resource of a child that is about to be written: of Kubernetes itself, or of an operator that we support.
  *
- * @throws Error for a type that we do not know
+ * @throws Error for an unknown type
  */
 export function knownResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): Resource {
   const found = KNOWN.find((resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion)

@@ -30,18 +30,18 @@ export type LeaderLeaseOptions = {
   timings?: Partial<LeaseTimings>
 }
 
-/** Milliseconds. */
+/** All in milliseconds. */
 export type LeaseTimings = {
-  /** How long others leave an unrenewed lease alone. */
+  /** How long others respect a lease that is not renewed. */
   duration: number
-  /** How long after its last renewal the holder may write; shorter than the duration by more than a slow write. */
+  /** How long after its last renewal the holder may write; shorter than `duration` by more than a slow write takes. */
   deadline: number
   renewEvery: number
-  /** How often a candidate looks, and a holder tries again after a failure. */
+  /** How often a candidate reads the lease, and a holder retries after a failure. */
   retryEvery: number
 }
 
-/** A lost leader is replaced within nine seconds: the duration, and a candidate's last look before its end. */
+/** A lost leader is replaced within nine seconds: the duration and one retry interval of a candidate. */
 const TIMINGS: LeaseTimings = { duration: 8_000, deadline: 6_000, renewEvery: 2_500, retryEvery: 1_000 }
 
 /** Thrown by `fence`: this process is not, or no longer, the leader. Nothing was sent. */
@@ -52,7 +52,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Also of what failed because of it. */
+/** Whether the error is a LeaseLost or was caused by one. */
 export function isLeaseLost(error: unknown): boolean {
   return error instanceof LeaseLost || (error instanceof Error && isLeaseLost(error.cause))
 }
@@ -63,8 +63,8 @@ export function isLeaseLost(error: unknown): boolean {
  *   holder      renew ─2.5 s─ renew ─2.5 s─ renew ┄┄ stalled or cut off ┄┄ 6 s: fence closes, onLost
  *   candidate                                seen ──────────────────────────────────── 8 s: takes over
  *
- * Durations are measured on the monotonic clock from before a renewal is sent, and by a candidate from when it saw the
- * renewal: no process relies on the wall clock of another. After a loss this object cannot be used again.
+ * Durations are measured on the monotonic clock: by the holder from before it sends a renewal, by a candidate from when
+ * it sees one. No process relies on the wall clock of another. After a loss this object cannot be used again.
  */
 export class LeaderLease {
   readonly #options: LeaderLeaseOptions
@@ -76,7 +76,7 @@ export class LeaderLease {
   #state: 'idle' | 'candidate' | 'leader' | 'lost' | 'stopped' = 'idle'
   #validUntil = Number.NEGATIVE_INFINITY
   #held: LeaseObject | undefined
-  /** The last foreign renewal that was seen, and when. */
+  /** The last renewal by another process, and when this one saw it. */
   #rival: { version: string; seenAt: number } | undefined
   #timer: Timer | undefined
   #expiry: Timer | undefined
@@ -95,7 +95,7 @@ export class LeaderLease {
     return this.#state === 'leader' && this.#clock.monotonic() < this.#validUntil
   }
 
-  /** For the client. @throws LeaseLost unless the lease is certainly held */
+  /** Fence for the client. @throws LeaseLost unless the lease is certainly held */
   readonly fence = (): void => {
     if (!this.isLeader) throw new LeaseLost(this.#options.name)
   }
@@ -108,7 +108,7 @@ export class LeaderLease {
 
   /** Releases the lease, so that the next leader need not wait for its end. The caller must have stopped writing. */
   async stop(): Promise<void> {
-    // The answer to a candidate that took it may have been lost.
+    // A candidate may hold the lease without knowing it, if the answer to its write was lost.
     const mayHold = this.isLeader || this.#state === 'candidate'
     this.#end('stopped')
     await this.#round
@@ -139,14 +139,14 @@ export class LeaderLease {
     const current = await this.#read()
     const now = this.#clock.monotonic()
     if (current === undefined ? this.#rival === undefined : this.#isFree(current)) return this.#take(current)
-    // Its holder may not know yet that it was deleted, and makes it again when it renews.
+    // If the lease was deleted, its holder may not know yet, and recreates it on its next renewal.
     const version = current?.metadata.resourceVersion
     if (this.#rival === undefined || (version !== undefined && version !== this.#rival.version))
       this.#rival = { version: version ?? '', seenAt: now }
     const theirs = (current?.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
     const left = this.#rival.seenAt + theirs - now
     if (left <= 0) return this.#take(current)
-    // Up to a tenth of jitter; never later than the moment in which the lease runs out.
+    // Up to a tenth of jitter, but never later than the lease expires.
     return Math.min(left, retryEvery * (0.9 + 0.1 * this.#random()))
   }
 
@@ -199,7 +199,7 @@ export class LeaderLease {
     return this.#timings.renewEvery
   }
 
-  /** Somebody wrote or deleted the lease, or our own renewal succeeded without a response. */
+  /** Called if somebody wrote or deleted the lease, or our own renewal succeeded but its answer was lost. */
   async #contested(): Promise<number> {
     const current = (await this.#read()) ?? (await this.#madeAgain())
     if (current?.spec?.holderIdentity !== this.#options.identity) {
@@ -210,7 +210,7 @@ export class LeaderLease {
     return 0
   }
 
-  /** Undefined if another process was first. */
+  /** Recreates a deleted lease. Returns undefined if another process was first. */
   #madeAgain(): Promise<LeaseObject | undefined> {
     return this.#create({ ...this.#held?.spec, ...this.#renewedSpec() }).catch((error) => {
       if (isKubeError(error, 'AlreadyExists')) return undefined
@@ -271,7 +271,7 @@ export class LeaderLease {
     }
   }
 
-  /** RFC 3339 with microseconds, as the type asks. For people: no code compares it. */
+  /** RFC 3339 with microseconds, as the type requires. For people only: no code compares it. */
   #microTime(): string {
     return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
   }

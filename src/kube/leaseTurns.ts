@@ -10,38 +10,38 @@ import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
 import type { LeaseObject } from './lease.ts'
 
-/** Milliseconds. */
+/** All in milliseconds. */
 export type TurnTimings = {
   /**
-   * After this long a turn counts as left behind by a process that ended; its Lease says it. One that goes on writes nothing more
-   * after two thirds of it: the rest is for a write that is slow.
+   * After this long, a turn counts as abandoned by a process that died; its Lease states it. A live holder stops
+   * writing after two thirds of it; the rest is a margin for slow writes.
    */
   duration: number
-  /** How long a caller waits for its turn: longer than it takes until what was left behind is taken over. */
+  /** How long a caller waits for its turn; longer than it takes to take over an abandoned turn. */
   patience: number
-  /** Between two attempts, chosen at random. */
+  /** Pause between two attempts, chosen at random. */
   pause: { least: number; most: number }
 }
 
-/** As of the timings, for this caller. */
+/** Overrides of the timings for one call. */
 export type TurnOptions = Partial<Pick<TurnTimings, 'patience' | 'duration'>>
 
 type Ref = { readonly namespace: string; readonly name: string }
-/** `giveUp`: of the clock of this process, when whoever asks waits no longer. */
+/** `giveUp`: when the caller stops waiting, on the monotonic clock of this process. */
 type Asked = { readonly giveUp: number; readonly duration: number }
 
 export const TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
-/** As a caller hears it that has waited in vain. */
+/** Retry-After for a caller that has waited in vain. */
 const RETRY_SECONDS = 5
 
 /**
- * One at a time for each key, over all processes: a Lease of that key in our own namespace, there while the work lasts.
- * For checks whose outcome no single object can decide, such as whether an Owner is left. What is checked must be read
- * from the API server.
+ * Runs work one at a time per key across all processes, with a Lease per key in our own namespace that exists while the
+ * work runs. For checks that no single object can decide, such as whether an Owner is left. The checked objects must be
+ * read from the API server, not from a cache.
  */
 export class LeaseTurns {
-  /** One of a process asks for the Lease: many that ask at once would keep the API server busy, and each other waiting. */
+  /** Lets one caller per process contend for a Lease: many at once would load the API server and delay each other. */
   readonly #here = new Turns()
   readonly #client: Pick<KubeClient, 'get' | 'create' | 'remove'>
   readonly #timings: TurnTimings
@@ -58,7 +58,7 @@ export class LeaseTurns {
     const { patience, duration } = { ...this.#timings, ...options }
     const giveUp = performance.now() + patience
     return this.#here.take(key, () => {
-      // Whoever asked may have gone by now.
+      // The caller may have given up by now.
       if (performance.now() > giveUp) throw busy()
       return this.#takeLease(key, { giveUp, duration }, work)
     })
@@ -70,19 +70,19 @@ export class LeaseTurns {
     let isOver = false
     const end = since + (asked.duration * 2) / 3
     const fence = () => {
-      // What it has left running writes for itself.
+      // Calls that `work` left running after its end do not belong to the turn.
       if (!isOver && performance.now() > end) throw busy()
     }
     try {
       return await fencedBy(fence, work)
     } finally {
       isOver = true
-      // What cannot be given back ends by itself.
+      // A Lease that cannot be deleted expires by itself.
       await this.#client.remove(lease, ref, { uid, unfenced: true }).catch(() => undefined)
     }
   }
 
-  /** @returns the uid of the Lease, and a moment before anybody else can have seen it */
+  /** @returns the uid of the Lease, and a moment before any other process can have seen it */
   async #acquire(ref: Ref, { giveUp, duration }: Asked): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
     const { pause } = this.#timings
@@ -96,7 +96,7 @@ export class LeaseTurns {
     }
   }
 
-  /** Undefined if there is one. */
+  /** Returns undefined if the Lease exists already. */
   async #create(ref: Ref, holderIdentity: string, duration: number): Promise<LeaseObject | undefined> {
     const spec = { holderIdentity, leaseDurationSeconds: Math.ceil(duration / 1000) }
     const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec }

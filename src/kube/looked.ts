@@ -29,7 +29,7 @@ const checked = {
 /** The types that only the checks before a rollout read. */
 export const CHECKED_TYPES = Object.values(checked)
 
-/** The types that are read by the checks before a rollout and by scans for manual changes. */
+/** The types that the checks before a rollout and the scans for manual changes read. */
 export const LOOKED_TYPES = {
   ...{ node, pod, backup: veleroBackup, backupLocation: veleroLocation, ...checked, workloads },
   /** Types that charts render and people change. Never Secrets: the operator may not read those of components. */

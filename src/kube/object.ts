@@ -1,2 +1,2 @@
-// The words live in core, because `desired` and `crds` speak them and may not import this room.
+// Declared in core, because `desired` and `crds` need these types and may not import this room.
 export * from '../core/object.ts'

@@ -16,9 +16,9 @@ type Definition = KubeObject & {
 }
 
 /**
- * The cache of a type that the cluster may lack. A watch of its one definition says whether it is served; only then the
- * objects are watched. So a missing operator costs one open stream and no requests, and a later installation is noticed
- * at once.
+ * The cache of a type that the cluster may lack. A watch of its CustomResourceDefinition tells whether the type is
+ * served; only then are its objects watched. So a missing operator costs one open stream and no requests, and a later
+ * installation is noticed at once.
  */
 export class OptionalCache<T extends KubeObject = KubeObject> {
   readonly resource: Resource
@@ -37,19 +37,19 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
       resource: customResourceDefinition,
       namespace: undefined,
       labelSelector: undefined,
-      // Of a name: rights on this one definition are enough.
+      // Selected by name, so that rights on this one definition are enough.
       fieldSelector: `metadata.name=${resourceId(options.resource)}`,
       indexes: {},
     })
     this.#definition.subscribe(({ type, object }) => this.#judge(type === 'removed' ? undefined : object))
   }
 
-  /** The API server knows the type and its objects are all here. */
+  /** Whether the API server serves the type and all its objects are cached. */
   get served(): boolean {
     return this.#objects?.synced ?? false
   }
 
-  /** The cache is complete, or the type is known not to be served. */
+  /** Whether the cache is complete, or the type is known not to be served. */
   get synced(): boolean {
     return this.#definition.synced && (this.#objects === undefined || this.#objects.synced)
   }
@@ -59,7 +59,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     await this.#objects?.whenSynced()
   }
 
-  /** Called when the type starts or stops being served. */
+  /** Calls the listener when the type starts or stops being served. */
   onServed(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -81,7 +81,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects?.byUid(uid)
   }
 
-  /** A type that is not served has nothing to wait for. */
+  /** True for a type that is not served: there is nothing to wait for. */
   isAtLeast(resourceVersion: string): boolean {
     return this.#objects?.isAtLeast(resourceVersion) ?? true
   }
@@ -132,12 +132,12 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     objects.start()
     objects.whenSynced().then(
       () => this.#tell(),
-      // Stopped before it was complete: the caller that stopped it reports that.
+      // Stopped before it was complete: `#end` tells the listeners.
       () => {},
     )
   }
 
-  /** The API server deletes the objects of a definition before the definition itself. */
+  /** Reports all objects as removed: the API server deletes them before it deletes their definition. */
   #end(objects: WatchCache<T>): void {
     this.#objects = undefined
     void objects.stop()

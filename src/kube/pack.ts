@@ -1,19 +1,19 @@
-/** A packed value: JSON of its leaves if its shape is shared, else of the whole value, with `BETWEEN_STRINGS`. */
+/** JSON with `BETWEEN_STRINGS`: of the leaves that differ if the shape is shared, otherwise of the whole value. */
 export type Packed = { readonly text: string; readonly shape: Shape | undefined }
 
-/** Stands for `","`. JSON escapes this character wherever it is meant, so that nothing else can be taken for it. */
+/** Stands for `","`. JSON escapes this character inside strings, so that it cannot be mistaken for data. */
 const BETWEEN_STRINGS = '\u0000'
-/** `replaceAll` would answer a tree of pieces, three times as large as the text, until somebody reads it. */
+/** `replaceAll` would return a rope of pieces, three times as large as the text until it is first read. */
 const shortened = (json: string) => json.split('","').join(BETWEEN_STRINGS)
 
-/** The structure of a value without its leaves: 0 for a leaf, a list for an array, key and part for a record. */
+/** The structure of a value without its leaves: 0 is a leaf, `items` an array, `fields` a record. */
 type Template =
   | 0
   | { readonly items: readonly Template[] }
   | { readonly fields: readonly (readonly [string, Template])[] }
 /**
- * `template` is the skeleton, parsed when a value is first unpacked: most are read as texts. `first` holds the leaves of the
- * first value of this shape; `uses` is how many packed values have it.
+ * `template` is parsed from the skeleton when a value is first unpacked: most values are only read as text. `first`
+ * holds the leaves of the first value of this shape; `uses` counts the packed values that have it.
  */
 export type Shape = {
   readonly skeleton: string
@@ -22,16 +22,16 @@ export type Shape = {
   uses: number
 }
 
-/** Characters of leaves from which on they are kept whole: what is kept for a shape outlives the value that brought it. */
+/** Above this many characters, leaves are not shared: shared leaves outlive the value that they came with. */
 const MOST_FIRST = 4_096
-/** Characters of all structures together. Those that repeat have a few thousand. */
+/** Limit for the characters of all structures together; structures that repeat have a few thousand. */
 const MOST_STRUCTURE = 1_000_000
 
 /**
  * Objects of one type repeat their keys, which are about half of their JSON, and many of their values: defaults, types
- * and reasons of conditions, names of plans. A packer keeps each structure once, with the leaves of the first value that had it,
- * and of each other value only the leaves that differ. If structures do not repeat (free labels and data keys) it stops
- * collecting them. One that no value has any more is given up.
+ * and reasons of conditions, names of plans. A packer stores each structure once, with the leaves of the first value
+ * that had it, and of every other value only the leaves that differ. If structures do not repeat (free labels and data
+ * keys), it stops collecting them. A structure is dropped with the last value that has it.
  */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()
@@ -39,7 +39,7 @@ export class Packer {
   readonly #sharesLeaves: boolean
   #structure = 0
 
-  /** @param sharesLeaves false for secrets: none of them may be kept for the sake of another */
+  /** @param sharesLeaves false for secrets: no value may be kept because another object has the same */
   constructor({ mostShapes = 500, sharesLeaves = true } = {}) {
     this.#mostShapes = mostShapes
     this.#sharesLeaves = sharesLeaves
@@ -58,7 +58,7 @@ export class Packer {
     return shape === undefined ? parsed : rebuild(templateOf(shape), completed(parsed as Differing, shape.first))
   }
 
-  /** The packed value is not kept any more. */
+  /** To be called when a packed value is dropped. */
   release({ shape }: Packed): void {
     if (shape === undefined) return
     shape.uses -= 1
@@ -68,11 +68,11 @@ export class Packer {
   }
 
   #learn(skeleton: string, leaves: readonly unknown[]): Shape | undefined {
-    // Assigning to `__proto__` would set a prototype instead of a field; such an object stays as it is.
+    // Assigning to `__proto__` would set a prototype instead of a field, so such an object is kept whole.
     if (this.#shapes.size >= this.#mostShapes || skeleton.includes('"__proto__"')) return undefined
     if (this.#structure + skeleton.length > MOST_STRUCTURE) return undefined
     const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
-    // Read from text: a piece of a larger text would keep all of it.
+    // Parsed from the text, because a substring of a larger text would keep all of that text in memory.
     const first = text === '' || text.length > MOST_FIRST ? [] : (JSON.parse(text) as unknown[])
     const shape: Shape = { skeleton, first, uses: 0 }
     this.#shapes.set(skeleton, shape)
@@ -81,10 +81,10 @@ export class Packer {
   }
 }
 
-/** Marks that tell which leaves differ from the first ones, then these leaves. */
+/** Marks that tell which leaves differ from the first ones, followed by these leaves. */
 type Differing = readonly [marks: string, ...leaves: unknown[]]
 
-/** Leaves to a character, and the first of the characters: JSON escapes none of those that follow, and all are Latin. */
+/** Leaves per character of the marks, and the lowest character: from there on all are Latin-1 and unescaped in JSON. */
 const MARKED = 7
 const FIRST_MARK = 93
 

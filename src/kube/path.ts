@@ -4,8 +4,8 @@ import { apiVersionOf, resourceId } from './object.ts'
 export type Query = Record<string, string | number | boolean | undefined>
 
 /**
- * The path of a type or of one object of it, escaped. Names come from outside: one that could step out of its segment
- * is refused here, even if a caller forgot to check it.
+ * Returns the escaped path of a type or of one of its objects. Names come from outside: a name that could leave its
+ * path segment is refused here, even if a caller forgot to check it.
  *
  * @throws RangeError for an empty name, a dot segment, a slash or a control character
  */
@@ -25,7 +25,7 @@ export function resourcePath(
   return parts.join('/')
 }
 
-/** One path segment that holds exactly the given name. */
+/** Returns the name as one escaped path segment. */
 export function segment(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass
   if (name === '' || name === '.' || name === '..' || /[/\\\x00-\x1f\x7f]/.test(name)) {
@@ -34,7 +34,7 @@ export function segment(name: string): string {
   return encodeURIComponent(name)
 }
 
-/** What a list or watch of a resource asks the server to answer with (API conventions, "Alternate representations"). */
+/** Returns the Accept header for a list or watch of a resource (API conventions, "Alternate representations"). */
 export function acceptOf({ metadataOnly }: Resource, as: 'PartialObjectMetadata' | 'PartialObjectMetadataList') {
   return metadataOnly === true ? { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` } : {}
 }

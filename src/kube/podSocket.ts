@@ -3,15 +3,15 @@ import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { agentOf } from './proxy.ts'
 
 const HANDSHAKE_TIMEOUT = 15_000
-/** Bytes of one message, which is held whole: kubelets send some 32 KiB, and a cluster may be in the hands of somebody else. */
+/** Maximum bytes of one message, which is buffered whole. Kubelets send about 32 KiB; a cluster may be untrusted. */
 const MESSAGE_MAX = 4 * 1024 * 1024
 
-/** Bytes of messages on one connection that give its reader nothing: complaints, and empty ones. */
+/** Maximum bytes per connection of messages without data for the reader, such as stderr and empty ones. */
 const UNREAD_MAX = 1024 * 1024
-/** What a message takes beside its bytes. */
+/** Bytes charged per message in addition to its content. */
 const MESSAGE_COST = 64
 
-/** Counts messages that hold no data: who sends them without end would keep this process busy for as long as it waits for data. */
+/** Counts messages without data: a container that sends them without end would keep this process busy. */
 export function countUnread(end: (error: Error) => void): (message: Buffer) => void {
   let unread = 0
   return (message) => {
@@ -20,7 +20,7 @@ export function countUnread(end: (error: Error) => void): (message: Buffer) => v
   }
 }
 
-/** A two-way connection to a pod: `subresource` of the pod with `query`, in channels of the protocol. */
+/** A two-way connection to a subresource of a pod, with channels as `protocol` defines them. */
 export type PodSocketRequest = {
   namespace: string
   pod: string
@@ -29,7 +29,7 @@ export type PodSocketRequest = {
   protocol: string
 }
 
-/** A WebSocket to a pod through the API server. It is connecting: bytes may come together with the answer. */
+/** Opens a WebSocket to a pod through the API server. It is still connecting: bytes may come with the handshake. */
 export async function podSocket(
   access: ClusterAccess,
   userAgent: string,
@@ -45,12 +45,12 @@ export async function podSocket(
     perMessageDeflate: false,
     maxPayload: MESSAGE_MAX,
   }
-  // Imported when first needed: few processes connect to pods.
+  // Imported on first use, because few processes connect to pods.
   const { WebSocket: Connection } = await import('ws')
   return new Connection(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [protocol], options)
 }
 
-/** @param refused makes an error of the status that the API server answered with */
+/** Resolves once the socket is open. @param refused makes an error of the status that the API server answered with */
 export function opened(socket: WebSocket, access: ClusterAccess, refused: (status: number) => Error): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once('open', resolve)

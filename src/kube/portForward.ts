@@ -9,10 +9,10 @@ export type PortForwardRequest = { namespace: string; pod: string; port: number 
 /** Opens a connection to a port of a pod. @throws Error if the API server or the node refuses */
 export type PortForward = (request: PortForwardRequest) => Promise<Duplex>
 
-/** The streams of kubelets, each message with its channel in front: data and errors of the one port. */
+/** The kubelet's protocol: each message begins with its channel, data or errors of the one port. */
 const PROTOCOL = 'v4.channel.k8s.io'
 const CHANNEL = { data: 0, error: 1 }
-/** Each channel begins with the number of the port. */
+/** The first message of each channel begins with the number of the port. */
 const PORT_BYTES = 2
 
 /** Connects to pods through the API server, over one WebSocket for each connection. */
@@ -26,7 +26,7 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
       protocol: PROTOCOL,
     } as const
     const socket = await podSocket(access, userAgent, asked)
-    // At once: the first bytes may come with the answer.
+    // Before the handshake completes, because the first bytes may come with its answer.
     const stream = streamOf(socket)
     await opened(
       socket,
@@ -45,7 +45,7 @@ function streamOf(socket: WebSocket): Duplex {
     write: (bytes: Buffer, _encoding, done) =>
       socket.send(Buffer.concat([Buffer.from([CHANNEL.data]), bytes]), (error) => done(error ?? null)),
     final(done) {
-      // The protocol cannot say that one side has ended: both end.
+      // The protocol has no half-close, so both sides end.
       socket.close()
       done()
     },
@@ -54,7 +54,7 @@ function streamOf(socket: WebSocket): Duplex {
       done(error)
     },
   })
-  // The user of the stream gets the error; there may be none yet.
+  // Without a listener, an error before the stream has a user would end the process.
   stream.on('error', () => {})
   socket.on('message', (message: Buffer) => {
     const channel = message[0] ?? CHANNEL.error

@@ -4,18 +4,18 @@ import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { alreadyThere, isKubeError } from './errors.ts'
 
-/** The owner of a Secret, which is deleted with it. */
+/** The owner of a Secret; the Secret is deleted with it. */
 export type SecretOwner = {
   apiVersion: string
   kind: string
   name: string
   uid: string
   labels: Record<string, string>
-  /** By which its controller knows what is its own in another cluster, where no reference leads to it. */
+  /** Identifies the owner's Secrets in another cluster, where no owner reference can. */
   incarnation?: string | undefined
 }
 
-/** The owner of Secrets that are deleted with an object of the kind. */
+/** Returns the owner for Secrets that are deleted with this object. */
 export function secretOwner(
   { apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>,
   { name, uid = '' }: KubeObject['metadata'],
@@ -24,10 +24,10 @@ export function secretOwner(
 }
 
 /**
- * Sets entries of a Secret and keeps the others; makes it if there is none.
+ * Sets entries of a Secret and keeps the others; creates the Secret if it does not exist.
  *
  * @param data in base64
- * @param owner none for a Secret that outlives every object
+ * @param owner absent for a Secret that outlives every object
  */
 export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
@@ -50,13 +50,13 @@ export async function putSecret(
         ...(owner?.incarnation !== undefined && {
           annotations: { [OWNER_INCARNATION_ANNOTATION]: owner.incarnation },
         }),
-        // In another cluster the owner is not there, and the garbage collector would take the Secret away.
+        // In another cluster the owner does not exist, so the garbage collector would delete the Secret.
         ...(owner !== undefined && owner.isElsewhere !== true && { ownerReferences: [referenceTo(owner)] }),
       },
       type: 'Opaque',
       data,
     }
-    // Another first write was faster: this one is the later.
+    // Somebody else created it meanwhile; the later write wins.
     if ((await client.create(secret, made).catch(alreadyThere)) === undefined) await patch()
   }
 }

@@ -8,12 +8,12 @@ export type QueueOptions = {
   name: string
   /** Processes one key. An error is logged and the key is retried with backoff. */
   handle: (key: string) => Promise<void>
-  /** Keys that are worked on at once; of one party half of them at most, and fewer where others have some too. */
+  /** Keys processed at once. One party gets at most half of the workers, and fewer while other parties have some. */
   workers: number
   clock?: Clock
   log?: Log
   random?: () => number
-  /** Whose key it is: parties take turns, and no one of them has all workers. Default: that of its namespace. */
+  /** Returns the party of a key: parties take turns, and none gets all workers. Default: the namespace. */
   partyOf?: (key: string) => string | undefined
   /** Milliseconds of the first and of the longest backoff. */
   backoff?: { first: number; longest: number }
@@ -24,35 +24,35 @@ export type QueueOptions = {
 export type QueuePass = { queue: string; waitedSeconds: number; workedSeconds: number; failed: boolean }
 
 export type QueueMetrics = {
-  /** Keys that wait for a worker now. */
+  /** Keys that are waiting for a worker. */
   depth: number
   /** Keys that a timer will add. */
   delayed: number
   working: number
   /** Keys that failed since they last succeeded. */
   failing: number
-  /** Parties of whom a key waits, and how many keys of the one with the most. */
+  /** Parties with waiting keys, and the highest number of waiting keys of one party. */
   parties: number
   deepest: number
   /** Seconds that the oldest waiting key has waited. */
   oldestSeconds: number
-  /** Since start. */
+  /** Since the start. */
   adds: number
   retries: number
 }
 
-/** Node's timers wrap to 1 ms beyond this. */
+/** Node fires longer timers after 1 ms. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** Urgent keys that are taken before one of the others has its turn. */
+/** Urgent keys that are taken in a row before another key gets its turn. */
 const URGENT_IN_A_ROW = 4
 
-/** Milliseconds. */
+/** Milliseconds until a key that failed, and was added again meanwhile, is processed. */
 const CHANGED_WHILE_FAILING = 1_000
 
 /**
- * A work queue of keys. A key waits at most once and is never worked on by two workers; one that is added while it is
- * worked on runs once more afterwards.
+ * A work queue of keys. A key waits at most once and is never processed by two workers; a key that is added while it is
+ * being processed runs once more afterwards.
  *
  *   add ──> waiting ──worker──> working ──ok──> gone
  *            ^  ^                  │
@@ -67,9 +67,9 @@ export class KeyedQueue {
   readonly #backoff: { first: number; longest: number }
   readonly #urgent: KeyLines
   readonly #rest: KeyLines
-  /** By the party that each is worked on for. */
+  /** Keys being processed, with their party. */
   readonly #working = new Map<string, string>()
-  /** Added while worked on, and whether urgently. */
+  /** Keys added while they are being processed, and whether urgently. */
   readonly #again = new Map<string, boolean>()
   readonly #delayed = new Map<string, { due: number; timer: Timer }>()
   readonly #failures = new Map<string, number>()
@@ -98,9 +98,9 @@ export class KeyedQueue {
   }
 
   /**
-   * The key is due now. A timer of the same key stays: it was asked for because of time, not because of a change.
+   * Makes the key due now. A timer of the same key stays: it was set because of time, not because of a change.
    *
-   * @param isUrgent somebody waits for it: it goes before keys that are only looked at again
+   * @param isUrgent somebody waits for it, so it goes before keys that are only checked again
    */
   add(key: string, isUrgent = false): void {
     if (this.#closed) return
@@ -110,7 +110,7 @@ export class KeyedQueue {
     this.#dispatch()
   }
 
-  /** The key is due after this many milliseconds, unless it has an earlier timer. */
+  /** Makes the key due after this many milliseconds, unless it has an earlier timer. */
   addAfter(key: string, milliseconds: number): void {
     if (this.#closed) return
     if (milliseconds <= 0) {
@@ -124,7 +124,7 @@ export class KeyedQueue {
     this.#arm(key, due)
   }
 
-  /** The key failed: it is due after a backoff that doubles with each failure, with a fifth of jitter. */
+  /** Retries a failed key after a backoff that doubles with each failure, with a fifth of jitter. */
   addRateLimited(key: string): void {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
@@ -134,17 +134,17 @@ export class KeyedQueue {
     this.addAfter(key, backoff * (0.8 + 0.4 * this.#random()))
   }
 
-  /** The key succeeded: its next failure begins with the shortest backoff. */
+  /** Resets the backoff of a key that succeeded. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
-  /** How often the key failed since it was last forgotten. */
+  /** Returns how often the key failed since it was last forgotten. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0
   }
 
-  /** The key's object is gone: no timer and no backoff remain. */
+  /** Forgets a key whose object is gone: no timer and no backoff remain. */
   drop(key: string): void {
     this.#failures.delete(key)
     this.#delayed.get(key)?.timer.cancel()
@@ -169,7 +169,7 @@ export class KeyedQueue {
     }
   }
 
-  /** Resolves when nothing waits and nothing is worked on; timers may be set. */
+  /** Resolves when no key waits or is being processed; timers may be set. */
   whenIdle(): Promise<void> {
     if (this.#depth === 0 && this.#working.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
@@ -212,7 +212,7 @@ export class KeyedQueue {
     this.#urgent.add(key, this.#rest.remove(key) ?? now)
   }
 
-  /** What is urgent goes first, but never keeps the rest waiting for ever. */
+  /** Takes urgent keys first, but never lets the rest starve. */
   #next(): { key: string; party: string; since: number } | undefined {
     const isTurnOfRest = this.#urgentInARow >= URGENT_IN_A_ROW
     for (const lines of isTurnOfRest ? [this.#rest, this.#urgent] : [this.#urgent, this.#rest]) {
@@ -224,7 +224,7 @@ export class KeyedQueue {
     return undefined
   }
 
-  /** The more a party holds, the more must be free for others. Whoever holds none may take the last one. */
+  /** The more workers a party holds, the more must be free. A party that holds none may take the last one. */
   #mayTake(party: string): boolean {
     let held = 0
     for (const holder of this.#working.values()) if (holder === party) held += 1
@@ -244,13 +244,13 @@ export class KeyedQueue {
   async #work(key: string, since: number): Promise<void> {
     const started = this.#clock.monotonic()
     let failed = false
-    // The caller of `add` is often inside a watch event: work begins after it.
+    // `add` is often called from a watch event: work begins after the event has been handled.
     await Promise.resolve()
     try {
       await this.#options.handle(key)
     } catch (error) {
       failed = true
-      // Of a lost lease the log has a line already, and every key that is worked on fails with it.
+      // The loss of the lease is logged already, and every key in progress fails with it.
       if (!isLeaseLost(error))
         this.#log.warn({ key, failures: this.failures(key) + 1, err: error }, `Work on "${key}" failed and is retried.`)
     }
@@ -265,8 +265,8 @@ export class KeyedQueue {
   }
 
   /**
-   * After a failed pass even a change is delayed: often it is our own write, and a key that fails after each
-   * write would run in a hot loop.
+   * After a failed pass, even a change is delayed: it is often our own write, and a key that fails after each write
+   * would run in a hot loop.
    */
   #runAgain(key: string, failed: boolean, isUrgent: boolean): void {
     if (failed) this.addAfter(key, Math.min(CHANGED_WHILE_FAILING, this.#backoff.longest))

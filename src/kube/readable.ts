@@ -3,10 +3,10 @@ import { hasFormOf } from './form.ts'
 import type { Resource } from './object.ts'
 
 /**
- * Whether a parsed answer has the form that everything relies on: an object of the type with metadata, or a list of such. A
- * cluster in the hands of somebody else may send anything.
+ * Whether a parsed answer has the form that all code relies on: an object of the type with metadata, or a list of them.
+ * An untrusted cluster may send anything.
  *
- * @param resource undefined for what has no more than metadata
+ * @param resource undefined if only metadata is expected
  */
 export function isReadable(answer: unknown, resource: Resource | undefined): boolean {
   const isObject = (item: unknown) =>

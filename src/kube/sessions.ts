@@ -3,47 +3,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import { unlessAborted } from '../core/unlessAborted.ts'
 
-/** How TLS connections are made. The context is parsed once: one for each connection would cost 100 KB and a millisecond. */
+/** TLS options of connections. The context is parsed once: one per connection would cost 100 KB and a millisecond. */
 export type SecureOptions = {
   secureContext?: SecureContext
   servername?: string
   rejectUnauthorized?: boolean
 }
 
-/** An answer whose body is a stream without an end in sight. */
+/** An answer whose body is an endless stream. */
 export type StreamAnswer = {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown }
 }
 
-/** Milliseconds. */
+/** All in milliseconds. */
 export type Liveness = {
   /** How often a connection is probed with a ping. */
   pingEvery: number
-  /** How long it may take to answer before it counts as lost. */
+  /** How long the answer to a ping may take before the connection counts as lost. */
   pingTimeout: number
 }
 
-/** A silent connection is found within 20 s; client-go takes 45. */
+/** Detects a silent connection within 20 s; client-go takes 45 s. */
 export const LIVENESS: Liveness = { pingEvery: 10_000, pingTimeout: 10_000 }
 
 const CONNECT_TIMEOUT = 10_000
-/** How long callers that want a stream wait for an unreachable server before they get an error. */
+/** Milliseconds that callers wait for an unreachable server before they get an error. */
 const PATIENCE = 5_000
 const RETRY = { least: 250, most: 500 }
-/** The API server permits 100 streams by default; more need another connection. */
+/** Maximum streams per connection, the default of the API server; more need another connection. */
 const STREAMS = 100
-/** The windows of a stream and of all together: one listing must not wait for round trips, nor hold up the others. */
+/** Flow-control windows, large enough that a listing neither waits for round trips nor holds up other streams. */
 const STREAM_WINDOW = 1024 * 1024
 const SESSION_WINDOW = 16 * STREAM_WINDOW
 
 type Session = { readonly http2: ClientHttp2Session; streams: number }
 
 /**
- * Streams over HTTP/2. A few connections carry all watches of a process, and each is pinged: a peer
- * that vanished, or a proxy that keeps its side of a dead connection open, gives no error of its own. While the server
- * cannot be reached, one attempt at a time serves all waiters.
+ * Streams over HTTP/2. A few connections carry all watches of a process. Each is pinged, because a vanished peer, or a
+ * proxy that keeps its side of a dead connection open, causes no error. While the server cannot be reached, one attempt
+ * at a time serves all waiters.
  */
 export class StreamSessions {
   readonly #origin: URL
@@ -142,7 +142,7 @@ export class StreamSessions {
     })
     http2.setTimeout(0)
     http2.setLocalWindowSize(SESSION_WINDOW)
-    // Each stream notices the end of its session itself.
+    // Each stream gets an error of its own when its session ends.
     http2.on('error', () => {})
     const session: Session = { http2, streams: 0 }
     const stopPings = keepAsking(http2, this.#liveness, this.#onSilence)
@@ -166,7 +166,7 @@ function hasRoom({ http2, streams }: Session): boolean {
   return !http2.closed && !http2.destroyed && streams < limit
 }
 
-/** Ends the session once it leaves a ping unanswered. @returns stops the pings */
+/** Pings the session and destroys it if a ping stays unanswered. @returns stops the pings */
 export function keepAsking(
   http2: Http2Session,
   { pingEvery, pingTimeout }: Liveness,

@@ -1,21 +1,21 @@
 import type { Clock } from '../core/clock.ts'
 
 export type WatchTimings = {
-  /** Seconds that the server is asked to keep a stream; random for each, so that kinds do not reopen together. */
+  /** Seconds after which the server shall end a stream; random per stream, so that kinds do not reopen together. */
   streamSeconds: { least: number; most: number }
   /**
-   * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server
-   * that has processed no change of the type since its start sends none: before the first sign of life of a stream
-   * only its own end is waited for, and a lost peer is found by the probes of TCP.
+   * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server that
+   * has processed no change of the type since its start sends none. So this applies only from the first event of a
+   * stream on; before that, only the end of the stream is awaited, and TCP keepalive finds a lost peer.
    */
   stall: number
-  /** Milliseconds that the server may take to accept a stream. */
+  /** Milliseconds within which the server must accept a stream. */
   open: number
-  /** Milliseconds of the first pause after trouble; it doubles. */
+  /** Milliseconds of the first pause after a failure; it doubles. */
   backoff: number
 }
 
-/** Ends a stream that fell silent: a half-open connection gives no error of its own. */
+/** Ends a stream that fell silent, because a half-open connection causes no error. */
 export class StallGuard {
   readonly #abort = new AbortController()
   readonly #clock: Clock
@@ -61,7 +61,7 @@ export class StallGuard {
     this.#lastActive = this.#clock.monotonic()
   }
 
-  /** Ends the stream as one that fell silent. */
+  /** Ends the stream and marks it as stalled. */
   end(): void {
     this.stalled = true
     this.#abort.abort()

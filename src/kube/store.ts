@@ -5,24 +5,24 @@ import { apiVersionOf, isOurs, type KubeObject, type ObjectRef, type Resource } 
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
 
-/** Names the keys under which an object is found again. Must be pure: it is called again when the object is removed. */
+/** Returns the keys of an object in an index. Must be pure: it is called again when the object is removed. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[]
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /**
- * One stored object. A parsed object takes three to five times its JSON, so what is kept is the text of its leaves,
- * without the parts that are the same for the whole type; the object is parsed when it is asked for and lives as long as somebody,
- * or the garbage collector's patience, holds it.
+ * One stored object. A parsed object takes three to five times the memory of its JSON, so only the text of its leaves
+ * is kept, without the parts that are the same for the whole type. The object is parsed on demand, and lives as long as
+ * somebody holds it and the garbage collector has not freed it.
  */
 class Entry<T extends KubeObject> {
   readonly namespace: string
   readonly name: string
   readonly #version: number | string
-  /** The packed text, the uid in front. */
+  /** The packed text, preceded by the uid. */
   readonly #kept: string
   readonly shape: Shape | undefined
-  /** As how many objects it counts in its boundary; 0 where nothing is counted. */
+  /** What the object counts towards its boundary's limit of objects; 0 if this store does not count. */
   readonly counts: number
   parsed: WeakRef<T> | undefined
 
@@ -33,7 +33,7 @@ class Entry<T extends KubeObject> {
   ) {
     this.namespace = namespace
     this.name = name
-    // A small number takes no memory of its own, a text does.
+    // A small integer takes no memory of its own; a string does.
     const number = Number(resourceVersion)
     this.#version = number <= MOST_SMALL && String(number) === resourceVersion ? number : resourceVersion
     this.#kept = withUid(uid, packed.text)
@@ -53,7 +53,7 @@ class Entry<T extends KubeObject> {
     return textOf(this.#kept)
   }
 
-  /** Characters that are kept for it. */
+  /** Characters kept for this entry. */
   get length(): number {
     const version = typeof this.#version === 'string' ? this.#version.length : 0
     return this.#kept.length + this.namespace.length + this.name.length + version
@@ -71,22 +71,22 @@ type Names<T extends KubeObject> = Entry<T> | Map<string, Entry<T>>
 export type PutOptions = {
   /** The caller keeps the object and may change it. */
   shared?: boolean
-  /** Store it even over a newer version. */
+  /** Stores the object even over a newer version. */
   force?: boolean
 }
 
-/** What a change found before it; `object` parses it. */
+/** The state before a change; `object` parses it. */
 export type Previous<T extends KubeObject> = { readonly version: string; readonly uid: string; object(): T }
 
 /**
- * Objects of one type in memory, slimmed (no managedFields, no last-applied), frozen, found by key, uid, namespace and
- * declared indexes in time that depends on the result only.
+ * Objects of one type in memory, slimmed (no managedFields, no last-applied) and frozen. Lookups by key, uid, namespace
+ * and declared index take time that depends only on the result.
  */
 export class ObjectStore<T extends KubeObject> {
   readonly #apiVersion: string
   readonly #kind: string
   readonly #indexes: Record<string, IndexFunction<T>>
-  /** By namespace, then by name: cheaper than a key of both for each, and a namespace is listed without a second index. */
+  /** By namespace, then name: takes less memory than combined keys, and lists a namespace without another index. */
   readonly #entries = new Map<string, Names<T>>()
   readonly #packer: Packer
   /** Built on first use: most caches never need it. */
@@ -100,7 +100,7 @@ export class ObjectStore<T extends KubeObject> {
   #size = 0
   #bytes = 0
 
-  /** @param counts whether somebody asks `heldIn`: only what comes is whole, so it must be counted from the first object on */
+  /** @param counts whether `heldIn` is used: objects are whole only on arrival, so counting starts with the first */
   constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}, counts = false) {
     this.#apiVersion = apiVersionOf(resource)
     this.#kind = resource.kind
@@ -110,7 +110,7 @@ export class ObjectStore<T extends KubeObject> {
     this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
   }
 
-  /** Declares further indexes, over the objects that are here as well. One that is declared already stays. */
+  /** Adds indexes, over the present objects as well. Indexes that are declared already stay as they are. */
   addIndexes(indexes: Record<string, IndexFunction<T>>): void {
     for (const [name, keysOf] of Object.entries(indexes)) {
       if (this.#buckets.has(name)) continue
@@ -132,9 +132,9 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /**
-   * As how many objects those of a namespace count in their boundary (`countsAs`).
+   * Returns what the objects of a namespace count towards their boundary's limit (`countsAs`).
    *
-   * @throws RangeError where nothing is counted
+   * @throws RangeError if this store does not count
    */
   heldIn(namespace: string): number {
     if (!this.#counts) throw new RangeError(`Objects of ${this.#kind} are not counted here.`)
@@ -147,7 +147,7 @@ export class ObjectStore<T extends KubeObject> {
     return namespace === undefined ? this.#revision : (this.#revisions.get(namespace) ?? 0)
   }
 
-  /** The places of all objects. */
+  /** References to all objects. */
   *refs(): Generator<Required<ObjectRef>> {
     for (const { namespace, name } of this.#all()) yield { namespace, name }
   }
@@ -190,8 +190,8 @@ export class ObjectStore<T extends KubeObject> {
   /**
    * Stores the object and returns what it replaced.
    *
-   * @returns `stale` if an equal or newer version of it is already stored
-   * @throws TypeError for what is no object of Kubernetes, as a hostile cluster may send it
+   * @returns `stale` if an equal or newer version is already stored
+   * @throws TypeError if its names or version are not text, which a hostile cluster may send
    */
   put(object: T, options: PutOptions = {}): { outcome: 'added' | 'modified' | 'stale'; previous?: Previous<T> } {
     requireNames(object.metadata)
@@ -270,12 +270,12 @@ export class ObjectStore<T extends KubeObject> {
     for (const [name, buckets] of this.#buckets) for (const key of this.#keysOf(name, object)) visit(buckets, key)
   }
 
-  /** An index function that throws for one object leaves it out of the index; the stream goes on. */
+  /** Leaves the object out of an index whose function throws, so that the stream goes on. */
   #keysOf(index: string, object: T): readonly string[] {
     try {
       return this.#indexes[index]?.(object) ?? []
     } catch {
-      // The same result at insertion and removal, so nothing is left behind.
+      // The result is the same at insertion and removal, so no entry is left behind.
       return []
     }
   }
@@ -289,7 +289,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 }
 
-/** What is compared and counted has to be text. */
+/** Checks the fields that are compared and counted: they must be text. */
 function requireNames({ name, namespace = '', uid = '', resourceVersion = '' }: KubeObject['metadata']): void {
   if ([name, namespace, uid, resourceVersion].every((text) => typeof text === 'string')) return
   throw new TypeError('An object has a name, a namespace, a uid or a version that is no text.')
@@ -324,7 +324,7 @@ function slimmed<T extends KubeObject>(object: T): T {
   return { ...object, metadata }
 }
 
-/** What is neither in the entry itself nor the same for the whole type. */
+/** Returns the parts that are neither in the entry itself nor the same for the whole type. */
 function variable(object: KubeObject): [object, object] {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object
   const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _version, ...others } = metadata
@@ -344,7 +344,7 @@ function whole<T extends KubeObject>(entry: Entry<T>, parts: unknown, apiVersion
   return { apiVersion, kind, metadata, ...rest }
 }
 
-/** Freezes all the way down: an object of the cache has many readers. */
+/** Freezes recursively, because an object of the cache has many readers. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const part of Object.values(value)) freeze(part)

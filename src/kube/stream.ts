@@ -11,9 +11,9 @@ export type WatchStreamOptions = {
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
   resourceVersion?: string | undefined
-  /** A streaming list: first every object, then a bookmark with `INITIAL_EVENTS_END`, then changes. */
+  /** Requests a streaming list: first every object, then a bookmark with `INITIAL_EVENTS_END`, then changes. */
   sendInitialEvents?: boolean | undefined
-  /** After this the server ends the stream normally. */
+  /** The server ends the stream normally after this time. */
   timeoutSeconds?: number | undefined
   signal?: AbortSignal | undefined
   /** Called when the server has accepted the watch. */
@@ -34,7 +34,7 @@ export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 const MAX_LINE = 4 * 1024 * 1024
 
 /**
- * The events of one watch, until the server ends it normally.
+ * Yields the events of one watch until the server ends it normally.
  *
  * @throws KubeError for a refused open, an ERROR event (410 as Gone), a line that is not JSON, a stream cut or reset
  */
@@ -71,7 +71,7 @@ export async function* watchEvents<T extends KubeObject>(
   }
 }
 
-/** The bookmark at the end of a streaming list. */
+/** Whether this is the bookmark at the end of a streaming list. */
 export function isListed({ type, object }: WatchEvent): boolean {
   return type === 'BOOKMARK' && object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true'
 }
@@ -118,7 +118,7 @@ function readEvent<T extends KubeObject>(line: string, attempt: Attempt, resourc
   try {
     event = JSON.parse(line) as { type?: unknown; object?: unknown }
   } catch {
-    // Skipping it could lose a change for ever: the stream is opened again from the last version that was read.
+    // Skipping the line could lose a change for ever. The stream is reopened from the last version that was read.
     throw unreadable(attempt, 'a line is not JSON')
   }
   const object = event?.object

@@ -11,32 +11,32 @@ export type WireRequest = {
   headers?: Record<string, string>
   body?: string | Buffer | undefined
   signal?: AbortSignal | undefined
-  /** The answer may begin late: nothing but the signal ends the wait. */
+  /** No timeout: only the signal ends the wait for the answer. */
   isPatient?: boolean | undefined
-  /** The bytes left for this answer and the others of the same call; default: the transport's limit for one answer. */
+  /** Bytes left for this answer and the others of the same call; default: the transport's limit for one answer. */
   allowance?: Allowance | undefined
 }
 
-/** The number of bytes that a sender may still send. */
+/** The number of bytes that a server may still send. */
 export type Allowance = { left: number }
 
 export type TransportOptions = {
   liveness?: Liveness | undefined
-  /** Bytes of a whole answer, and half of those of all that come at once, for a server that is not to be trusted. */
+  /** Maximum bytes of an answer, and half of the maximum for all incomplete answers; for untrusted servers. */
   answerMax?: number | undefined
 }
 
 /** The server sent more than allowed; its answer is discarded. */
 export class AnswerTooLong extends Error {}
 
-/** A whole answer. */
+/** A complete answer. */
 export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
 
 type Connections = { agent: Dispatcher; makeAgent: () => Dispatcher; sessions: StreamSessions | undefined }
 
 /**
- * The connections to an API server: watches over HTTP/2, where pings tell a dead connection from a quiet one; calls over
- * a pool of HTTP/1.1 connections, which take less of the processor.
+ * The connections to an API server. Watches use HTTP/2, where pings tell a dead connection from a quiet one; calls use
+ * a pool of HTTP/1.1 connections, which takes less CPU.
  */
 export class Transport {
   readonly #access: ClusterAccess
@@ -61,14 +61,14 @@ export class Transport {
     this.#prefix = url.pathname.replace(/\/+$/, '')
   }
 
-  /** For all answers of one call together. */
+  /** Returns the limit that all answers of one call share. */
   allowance(): Allowance {
     return { left: this.#answerMax }
   }
 
   /**
-   * Sends one request once and reads the whole answer, within `timeout` milliseconds. `before` runs after everything
-   * that takes time, a connection that has to be made first included: what it permits is sent at the same moment.
+   * Sends one request and reads the whole answer, within `timeout` milliseconds. `before` runs after everything that
+   * takes time, including the opening of a connection, so that the request is sent at the moment it is permitted.
    *
    * @throws AnswerTooLong
    */
@@ -94,7 +94,7 @@ export class Transport {
     })
   }
 
-  /** If one connection of the pool is dead, so are the others, and each would cost a call its whole deadline. */
+  /** Replaces the pool: if one connection is dead, so are the others, and each would cost a call its whole deadline. */
   #distrust(agent: Dispatcher | undefined): void {
     const connections = this.#connections
     if (connections === undefined || connections.agent !== agent || this.#closed) return
@@ -102,7 +102,7 @@ export class Transport {
     agent.close().catch(() => {})
   }
 
-  /** As `exchange`, but the caller must read or destroy the body, or its socket is never reused. */
+  /** Like `exchange`, but the caller must read or destroy the body, or its socket is never reused. */
   async send(request: WireRequest, before: () => void): Promise<Dispatcher.ResponseData> {
     const { agent } = await this.#current()
     const headers = await this.#headers(request)
@@ -129,7 +129,7 @@ export class Transport {
     return { status, headers: received, body }
   }
 
-  /** After a 401: credentials are read again for the next request. */
+  /** To be called after a 401: credentials are read again for the next request. */
   refreshCredentials(): void {
     this.#access.refresh()
   }
@@ -197,7 +197,7 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
     keepAliveTimeout: 90_000,
     keepAliveMaxTimeout: 600_000,
   }
-  // Probes on an idle socket find a peer that vanished within about fifteen seconds.
+  // TCP keepalive finds a peer of an idle socket that vanished within about fifteen seconds.
   const connect = { ...secure, keepAlive: true, keepAliveInitialDelay: 5_000 }
   if (proxyUrl === undefined) return new Agent({ ...options, connect })
   const protocol = new URL(proxyUrl).protocol
@@ -207,7 +207,7 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect })
 }
 
-/** Asks again once there is a connection, which may have taken long. What it throws is the outcome, and nothing is sent. */
+/** Calls `before` again once there is a connection, which may take long. If it throws, nothing is sent. */
 function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
   const checked = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
     onRequestStart(...given) {
@@ -226,11 +226,11 @@ function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
 /** The byte limits of one answer, and of all incomplete answers together. */
 type Allowances = { readonly own: Allowance; readonly underway: Allowance }
 
-/** One request and its whole answer, with one timer: signals and streams would cost more than the parsing. */
+/** One request and its whole answer, with one timer: abort signals and streams would cost more than the parsing. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void }
   readonly #allowances: Allowances
-  /** Bytes that are given back to what all answers have together. */
+  /** Bytes taken from the allowance of all incomplete answers, given back at the end. */
   #held = 0
   readonly #signal: AbortSignal | undefined
   readonly #timer: NodeJS.Timeout
@@ -256,13 +256,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   begin(agent: Dispatcher, options: Dispatcher.DispatchOptions): void {
     if (this.#signal?.aborted === true) this.#abort()
-    // The timer is the only limit.
+    // The timer of this exchange is the only limit.
     else agent.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, this)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // It waited for a connection until its deadline passed.
+    // Its deadline passed while it waited for a connection.
     if (this.#failure !== undefined) controller.abort(this.#failure)
   }
 

@@ -1,8 +1,8 @@
 const DIGITS = /^(0|[1-9][0-9]*)$/
 
 /**
- * Negative, zero or positive as resource version `a` is older than, the same as or newer than `b`. They are decimal
- * integers of any length, comparable within one type (KEP-5504), so they never pass through a float.
+ * Returns a negative number, zero or a positive number if resource version `a` is older than, the same as or newer than
+ * `b`. Versions are decimal integers of any length, comparable within one type (KEP-5504); they never become floats.
  *
  * @throws RangeError if one is not such a number: guessing an order could move a cache backwards
  */
@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1
 }
 
-/** True if `version` is newer than `than`; anything is newer than nothing. */
+/** Whether `version` is newer than `than`; any version is newer than undefined. */
 export function isNewer(version: string, than: string | undefined): boolean {
   return than === undefined || compareVersions(version, than) > 0
 }

@@ -8,21 +8,21 @@ import { StallGuard, type WatchTimings } from './stallGuard.ts'
 import { isListed, type WatchEvent } from './stream.ts'
 import { isNewer } from './version.ts'
 
-/** One for all: without a reason, each `abort` makes an error with a stack of its own. */
+/** Shared, because each `abort` without a reason creates an error with a stack of its own. */
 const STOPPED = new Error('The watch was stopped.')
 
-/** Where the events of a resource go. None of these may throw, but for what has no room. */
+/** Receives the events of a resource. No method may throw, except if a memory budget is exceeded. */
 export type WatchSink<T extends KubeObject> = {
-  /** A listing begins; one that broke off before is void. */
+  /** A listing begins; a previous one that did not end is void. */
   beginListing(): void
   listed(object: T): void
-  /** False: the listing is older than the cache and was ignored. */
+  /** Returns false if the listing is older than the cache and was ignored. */
   endListing(version: string): boolean
   changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void
   bookmark(version: string): void
-  /** The cache holds a history that is lost: the next listing counts, whatever its versions. */
+  /** The history in the cache is lost: the next listing counts, whatever its versions. */
   rewind(): void
-  /** Where to resume; undefined before the first listing, and after `rewind`. */
+  /** Version to resume from; undefined before the first listing, and after `rewind`. */
   readonly version: string | undefined
 }
 
@@ -35,14 +35,14 @@ export const WATCH_TIMINGS: WatchTimings = {
 
 export type WatchObserver = {
   opened?(resource: Resource): void
-  /** All that is there is known, and what changes is told from now on. */
+  /** Everything that exists is known, and changes are reported from now on. */
   live?(resource: Resource): void
   ended?(resource: Resource, error: KubeError | undefined): void
   /** A listing began, the first one included. */
   listing?(resource: Resource): void
 }
 
-/** What is watched, and through whom. */
+/** What is watched, and with which client. */
 export type Watched = {
   client: Pick<KubeClient, 'list' | 'watchStream'>
   resource: Resource
@@ -51,9 +51,9 @@ export type Watched = {
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
 }
-/** What every watch works with. */
+/** The dependencies of every watch. */
 export type WatchMeans = {
-  /** Shared by the caches of one client, so that those of one type ask once. */
+  /** Shared by the caches of one client, so that caches of one type ask once. */
   history: History
   clock: Clock
   random: () => number
@@ -70,8 +70,9 @@ export type WatchLoopOptions<T extends KubeObject> = Watched &
  *        ^                                                                                      │       last version
  *        └──────────────── 410: the version left the history, or the history went back ─────────┘
  *
- * A server whose etcd was restored accepts a version of the lost history and says nothing from then on. So after every
- * stream that did not end in its time, the server is asked how far its history has come. The server that knows no streaming lists is asked for a plain list and a watch from its version.
+ * A server whose etcd was restored accepts a version of the lost history and then stays silent. So after every stream
+ * that did not end in time, the server is asked for its newest version. A server without streaming lists is asked for a
+ * plain list and a watch from its version.
  */
 export class WatchLoop<T extends KubeObject> {
   readonly #options: WatchLoopOptions<T>
@@ -79,7 +80,7 @@ export class WatchLoop<T extends KubeObject> {
   #done: Promise<void> | undefined
   #streamingLists = true
   #relist = false
-  /** Since when it is in doubt whether the server still has our history. */
+  /** Since when it is doubtful whether the server still has our history. */
   #doubtedSince: number | undefined
   #isComparing = false
   #failures = 0
@@ -91,7 +92,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#options = options
   }
 
-  /** A stream is open now. */
+  /** Whether a stream is open now. */
   get live(): boolean {
     return this.#live
   }
@@ -130,7 +131,7 @@ export class WatchLoop<T extends KubeObject> {
     }
   }
 
-  /** One stream from its opening to its end. */
+  /** Runs one stream from its opening to its end. */
   async #once(): Promise<void> {
     const { sink, observer, resource, log } = this.#options
     if (sink.version !== undefined && !this.#relist) return this.#stream(false)
@@ -142,7 +143,7 @@ export class WatchLoop<T extends KubeObject> {
     return this.#stream(false)
   }
 
-  /** Beside a resumed stream, which stays silent if the histories differ. */
+  /** Compares histories during a resumed stream, which stays silent if they differ. */
   #compareBeside(guard: StallGuard, since: number): void {
     if (this.#isComparing) return
     this.#isComparing = true
@@ -154,7 +155,7 @@ export class WatchLoop<T extends KubeObject> {
       })
   }
 
-  /** @returns whether the server's history is behind ours, which is lost then */
+  /** @returns whether the server's history is behind ours, which is then lost */
   async #compareHistories(since: number): Promise<boolean> {
     const { sink, history, resource, namespace, log } = this.#options
     const known = sink.version
@@ -205,7 +206,7 @@ export class WatchLoop<T extends KubeObject> {
         namespace,
         labelSelector,
         fieldSelector,
-        // A new listing must not be older than what is known; asking for the newest of all would wait for etcd.
+        // A new listing must not be older than what is known, but a request for the very newest would wait for etcd.
         resourceVersion: sink.version ?? '',
         sendInitialEvents: initial,
         timeoutSeconds,
@@ -234,7 +235,7 @@ export class WatchLoop<T extends KubeObject> {
     }
   }
 
-  /** On a stream that began after it, an event older than the known version means another history, or a repetition. */
+  /** On a stream opened later, an event older than the known version means another history, or a repetition. */
   #suspect(guard: StallGuard): void {
     this.#doubtedSince ??= this.#options.clock.monotonic()
     this.#compareBeside(guard, this.#doubtedSince)
@@ -266,9 +267,9 @@ export class WatchLoop<T extends KubeObject> {
 
   #judge(error: KubeError | undefined, lasted: number): void {
     const { log } = this.#options
-    // A server that ends each stream at once is in trouble as well.
+    // A server that ends every stream at once is in trouble as well.
     const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
-    // Trouble of another kind is news: the first answer after a minute of refused connections is not the hundredth failure.
+    // Another kind of failure restarts the count: the first answer after many refused connections is no repetition.
     const trouble = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
     this.#failures = healthy ? 0 : trouble === this.#trouble ? this.#failures + 1 : 1
     this.#trouble = trouble
@@ -280,11 +281,11 @@ export class WatchLoop<T extends KubeObject> {
     const wasListing = this.#relist || this.#options.sink.version === undefined
     if (error.reason === 'Invalid' && wasListing && this.#streamingLists) {
       this.#streamingLists = false
-      // Nothing is wrong: an administrator may have turned them off.
+      // Not an error: an administrator may have turned streaming lists off.
       log.debug({ resource: resourceId(this.#options.resource) }, 'No streaming lists here: asking for plain ones.')
       return
     }
-    // A stream that ends after its time is not worth a log line; nor is every attempt of a long outage.
+    // Neither a stream that ended after its time nor every attempt of a long outage is worth a log line.
     const isRepeated = error.status === 0 && (lasted > 1_000 || this.#failures > 1)
     log[isRepeated ? 'debug' : this.#keepsFromStart(error) ? 'warn' : 'info'](
       { reason: error.reason, failures: this.#failures },
@@ -292,7 +293,7 @@ export class WatchLoop<T extends KubeObject> {
     )
   }
 
-  /** Nothing was ever read, and nobody else has to act: a process that cannot start has reported why. */
+  /** Whether nothing was ever read because of this error: a process that cannot start must log why. */
   #keepsFromStart({ reason }: KubeError): boolean {
     return this.#options.sink.version === undefined && (reason === 'Unavailable' || reason === 'Unauthorized')
   }
@@ -314,9 +315,9 @@ export class WatchLoop<T extends KubeObject> {
 }
 
 /**
- * Milliseconds until the stream is opened again. A lost connection is tried often, because a refused attempt costs
- * nothing and the server may be back; a server that answers with trouble is given time; a type or a permission that is
- * missing waits for a person, unless the permission was there before: a server that has just started has yet to read it.
+ * Returns the milliseconds until the stream is opened again. A lost connection is retried often, because a refused
+ * attempt costs nothing and the server may be back; a server that answers with errors is given time. A missing type or
+ * permission waits for a person, unless the permission was there before: an API server that just started must load it.
  */
 export function pauseAfter(
   error: KubeError | undefined,
@@ -338,7 +339,7 @@ function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: Wat
   else sink.changed(type, object)
 }
 
-/** An observer that throws never ends a stream. */
+/** Calls an observer; one that throws never ends a stream. */
 function report(call: () => void, log: Log): void {
   try {
     call()

@@ -14,15 +14,15 @@ import { relayedHeaders } from './relay.ts'
 import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
 import { serveUpgrade } from './upgrades.ts'
 
-/** The credentials that an agent presents to the hub, and those by which it recognises the hub. PEM. */
+/** The credentials that an agent presents to the hub, and those by which it recognises the hub, as PEM. */
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
 export type HubAddress = { host: string; port: number }
 
 const CONNECT_TIMEOUT = 10_000
-/** Of a request: objects of Kubernetes are smaller. */
+/** Maximum bytes of a request body; objects of Kubernetes are smaller. */
 const BODY_MAX = 4 * 1024 * 1024
 
-/** @throws Error if the hub cannot be reached, is a different one, or refuses the certificate */
+/** Connects to the hub. @throws Error if it cannot be reached, is a different one, or refuses the certificate */
 export function dial(address: HubAddress, credentials: TunnelCredentials): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...address, ...credentials, ALPNProtocols: [TUNNEL_PROTOCOL], minVersion: 'TLSv1.3' })
@@ -40,10 +40,10 @@ export function dial(address: HubAddress, credentials: TunnelCredentials): Promi
 }
 
 /**
- * Serves the hub's requests that come over the connection, by the API server that `access` names and with its rights, and
- * no others. Resolves when the tunnel has ended.
+ * Serves the hub's requests with the API server and the rights of `access`, and no others. Resolves when the tunnel has
+ * ended.
  *
- * @param answerSelf answers a path of the agent's own; undefined for all others
+ * @param answerSelf answers paths that the agent itself serves; returns undefined for all others
  */
 export async function serveTunnel(
   socket: TLSSocket,
@@ -107,14 +107,14 @@ async function serve(
     if (!stream.destroyed) stream.respond({ ':status': 502 }, { endStream: true })
     return
   }
-  // The agent's own credentials may have been replaced.
+  // The agent's own credentials may have been rotated.
   if (answer.status === 401) transport.refreshCredentials()
   if (stream.destroyed) return void answer.body.destroy()
   stream.respond({ ...relayedHeaders(answer.headers), ':status': answer.status })
   await pipeline(answer.body, stream)
 }
 
-/** Watches may be silent for long, so they go where pings tell a dead connection from a quiet one. */
+/** Watches may be silent for long, so they use HTTP/2, where pings tell a dead connection from a quiet one. */
 function isWatch({ method, path }: WireRequest): boolean {
   const asked = new URLSearchParams(path.split('?')[1]).get('watch')
   return method === 'GET' && (asked === '1' || asked === 'true')
@@ -129,7 +129,7 @@ class TooLong extends Error {}
 
 async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
   try {
-    // Kept open: the refusal goes back on it.
+    // Not destroyed, because the refusal is sent on this stream.
     return await readWithin(BODY_MAX, stream.iterator({ destroyOnReturn: false }), () => new TooLong())
   } catch (error) {
     if (error instanceof TooLong) return undefined

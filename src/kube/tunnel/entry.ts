@@ -8,20 +8,20 @@ import { refuse, relay, relayToPeer } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
 import { OpenConnections, refuseUpgrade, relayUpgrade, relayUpgradeToPeer, type Upgrade } from './upgrades.ts'
 
-/** The process of the platform where the tunnel of a cluster ends, if that is another one. */
+/** Finds the process of the platform where the tunnel of a cluster ends, if it is not this one. */
 export type FindPeer = (clusterId: string) => Promise<RequestOptions | undefined>
 
 const PATH = /^\/clusters\/([0-9a-f-]{36})(\/.*)$/
 
-/** The cluster that a path leads into, and the request to send there. */
+/** Returns the cluster that a path leads to, and the path on its API server. */
 export function readTunnelPath(url: string | undefined): { clusterId: string; path: string } | undefined {
   const found = PATH.exec(url ?? '')
   return found === null ? undefined : { clusterId: found[1] ?? '', path: found[2] ?? '/' }
 }
 
 /**
- * Where this process's own clients enter the tunnels: an address of the loopback interface that stays the same while
- * tunnels come, go and move between replicas. A random key keeps out whoever else is on the machine.
+ * Where this process's own clients enter the tunnels: a loopback address that stays the same while tunnels open, close
+ * and move between replicas. A random key keeps out other users of the machine.
  */
 export class TunnelEntry {
   readonly #tunnels: Tunnels
@@ -40,7 +40,7 @@ export class TunnelEntry {
       this.#upgrade({ request, socket, head }).catch(() => socket.destroy())
     })
     this.#server.on('connection', (socket) => this.#connections.add(socket))
-    // Watches are silent for long.
+    // Watches may be silent for long.
     this.#server.requestTimeout = 0
     this.#server.keepAliveTimeout = 120_000
   }
@@ -52,7 +52,7 @@ export class TunnelEntry {
     })
   }
 
-  /** How a client of ours reaches the API server of a cluster. */
+  /** Returns how a client of this process reaches the API server of a cluster. */
   accessOf(clusterId: string): ClusterAccess {
     const { port } = this.#server.address() as AddressInfo
     const key = this.#key

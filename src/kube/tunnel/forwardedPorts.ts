@@ -5,12 +5,12 @@ import type { PortForward } from '../portForward.ts'
 type OpenPort = { server: Server; idle: NodeJS.Timeout }
 export type ForwardedPod = { clusterId: string; namespace: string; pod: string }
 
-/** Milliseconds for which a port without connections stays open. */
+/** Milliseconds after which a port without connections is closed. */
 const IDLE = 300_000
 
 /**
- * Addresses of the loopback interface that lead to ports of pods in other clusters, one for each, so that drivers of
- * databases need not know of tunnels. Whoever is on the machine still needs the password of the database.
+ * Loopback addresses that lead to ports of pods in other clusters, one per port, so that database drivers need not know
+ * about tunnels. Other users of the machine still need the password of the database.
  */
 export class ForwardedPorts {
   readonly #forwardIn: (clusterId: string) => PortForward
@@ -20,7 +20,7 @@ export class ForwardedPorts {
     this.#forwardIn = forwardIn
   }
 
-  /** Answers at once: whether the pod is reached shows when something connects. */
+  /** Returns at once: whether the pod can be reached shows on the first connection. */
   async open(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
     const key = JSON.stringify([pod, port])
     const { server, idle } = await (this.#open.get(key) ?? this.#begin(key, pod, port))
@@ -38,7 +38,7 @@ export class ForwardedPorts {
     this.#open.clear()
   }
 
-  /** What could not be opened is tried again by whoever asks next. */
+  /** Forgets a port that could not be opened, so that the next caller tries again. */
   #begin(key: string, pod: ForwardedPod, port: number): Promise<OpenPort> {
     const opening = this.#listen(key, pod, port)
     this.#open.set(key, opening)
@@ -62,7 +62,7 @@ export class ForwardedPorts {
       )
     })
     const idle = setTimeout(() => {
-      // At once: in a moment somebody may be given the address of a port that is being closed.
+      // Forgotten before it is closed, so that nobody is given the address of a closing port.
       if (connections > 0) return
       this.#open.delete(key)
       server.close()

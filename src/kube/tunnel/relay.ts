@@ -4,7 +4,7 @@ import { type RequestOptions, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { framingOf } from '../../core/framing.ts'
 
-/** Headers that speak of one connection only (RFC 9110, 7.6.1), and credentials, which each end brings itself. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and credentials, which each end adds itself. */
 const NOT_RELAYED = new Set([
   'authorization',
   'connection',
@@ -21,7 +21,7 @@ const NOT_RELAYED = new Set([
   'upgrade',
 ])
 
-/** Nobody speaks for others through a tunnel. */
+/** Drops impersonation headers as well: nobody acts for others through a tunnel. */
 const isRelayed = (name: string) =>
   !name.startsWith(':') && !NOT_RELAYED.has(name) && !name.startsWith('impersonate-') && !name.startsWith('x-remote-')
 
@@ -30,8 +30,8 @@ export function relayedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeader
 }
 
 /**
- * Sends a request on through a tunnel and its answer back, streaming both ways; whoever goes ends both. One without an
- * answer is cut off: whether it was done nobody knows, which an answer of ours would hide.
+ * Relays a request through a tunnel and its answer back, streaming both ways; if one side goes, both end. A request
+ * without an answer is cut off: nobody knows whether it took effect, and an error of ours would hide that.
  */
 export async function relay(
   session: ClientHttp2Session,
@@ -45,14 +45,14 @@ export async function relay(
     [HTTP2_HEADER_METHOD]: request.method ?? 'GET',
     [HTTP2_HEADER_PATH]: path,
   }
-  // Node would end a DELETE at once: what must hold for it stands in its body.
+  // Node would end the stream of a DELETE at once, but its body contains the preconditions.
   const stream = session.request(headers, { endStream: false })
   response.once('close', () => stream.close(constants.NGHTTP2_CANCEL))
   stream.once('response', ({ ':status': status = 502, ...headers }) => begin(response, status, headers))
   await Promise.all([pipeline(request, stream), pipeline(stream, response)]).catch(() => response.destroy())
 }
 
-/** Only a hostile agent answers with what HTTP/1.1 cannot say. */
+/** Fails only if a hostile agent answers with something that HTTP/1.1 cannot express. */
 function begin(response: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
   try {
     response.writeHead(status, relayedHeaders(headers))
@@ -62,7 +62,7 @@ function begin(response: ServerResponse, status: number, headers: IncomingHttpHe
   }
 }
 
-/** Sends a request on to the process where the tunnel ends. */
+/** Relays a request to the process where the tunnel ends. */
 export async function relayToPeer(
   peer: RequestOptions,
   request: IncomingMessage,
@@ -71,7 +71,7 @@ export async function relayToPeer(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const headers = { ...relayedHeaders(request.headers), ...framingOf(request.headers) }
   const onward = requestHttps({ ...peer, method: request.method, path: request.url, headers }, resolve)
-  // A watch may be silent for long; probes find a replica that vanished, as nothing stands between the two.
+  // A watch may be silent for long; TCP keepalive finds a replica that vanished, as no proxy is in between.
   onward.setSocketKeepAlive(true, 5_000)
   onward.once('error', reject)
   response.once('close', () => onward.destroy())
@@ -82,7 +82,7 @@ export async function relayToPeer(
   await Promise.all([pipeline(request, onward), answered]).catch(() => response.destroy())
 }
 
-/** Refuses in the form of the API server, so that its clients understand: try again, the tunnel may come back. */
+/** Refuses as the API server does, so that clients understand: on 503 they retry, as the tunnel may come back. */
 export function refuse(response: ServerResponse, message: string, code = 503): void {
   if (response.headersSent) {
     response.destroy()

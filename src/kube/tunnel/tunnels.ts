@@ -2,23 +2,23 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 
-/** The protocol in the TLS handshake (RFC 7301): afterwards the called side sends the requests. */
+/** The ALPN protocol of tunnels (RFC 7301): after the handshake, the accepting side sends the requests. */
 export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
 
 /** One open tunnel to the API server of another cluster. */
 export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session }
 
-/** An agent that connects again may have lost its former tunnel unnoticed; it never needs more than a few. */
+/** Maximum tunnels per cluster. An agent that reconnects may have lost its former tunnel unnoticed. */
 const MOST_OF_A_CLUSTER = 3
-/** Bytes of the headers of an answer; the API server's are a tenth of it. */
+/** Maximum bytes of the headers of an answer; the API server's are a tenth of it. */
 const HEADERS_MAX = 16 * 1024
-/** Bytes that may be under way in one stream and in all together: a far cluster must not wait for round trips. */
+/** Flow-control windows, large enough that a distant cluster does not wait for round trips. */
 export const WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
 
 /**
- * The tunnels that end in this process. An agent has called; over its connection we send requests to the API server beside
- * it, as HTTP/2 with the roles exchanged (RFC 9113: whoever begins with the preface is the client). Pings find a peer that
- * vanished.
+ * The tunnels that end in this process. An agent opens the connection; over it we send requests to the agent's API
+ * server, as HTTP/2 with the roles exchanged (RFC 9113: the side that sends the preface is the client). Pings find a
+ * peer that vanished.
  */
 export class Tunnels {
   readonly #open = new Map<string, Tunnel[]>()
@@ -28,7 +28,7 @@ export class Tunnels {
     this.#liveness = liveness
   }
 
-  /** @param onEnd called once it has ended, for whatever reason */
+  /** @param onEnd called once the tunnel has ended, for whatever reason */
   begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
     const session = connectHttp2('http://tunnel', {
       createConnection: () => socket,
@@ -39,7 +39,7 @@ export class Tunnels {
     const before = this.#open.get(clusterId) ?? []
     this.#open.set(clusterId, [...before, tunnel])
     if (before.length >= MOST_OF_A_CLUSTER) before[0]?.session.destroy()
-    // Each stream notices the end of its session itself.
+    // Each stream gets an error of its own when its session ends.
     session.on('error', () => {})
     const stopPings = keepAsking(session, this.#liveness, () => {})
     session.once('close', () => {
@@ -52,7 +52,7 @@ export class Tunnels {
     return tunnel
   }
 
-  /** The one that was opened last. */
+  /** Returns the tunnel of the cluster that was opened last. */
   find(clusterId: string): ClientHttp2Session | undefined {
     return this.#open.get(clusterId)?.findLast(({ session }) => !session.closed && !session.destroyed)?.session
   }

@@ -7,19 +7,19 @@ import { agentOf } from '../proxy.ts'
 import { relayedHeaders } from './relay.ts'
 
 /**
- * WebSockets through a tunnel, for what goes both ways: ports of pods, commands in containers. In HTTP/2 an upgrade is a
- * CONNECT with a protocol (RFC 8441); what is carried is not looked at.
+ * WebSockets through a tunnel, for port-forward and exec. In HTTP/2 an upgrade is a CONNECT with a protocol (RFC 8441);
+ * the bytes are not inspected.
  */
 
-/** A request for an upgrade: the request, its connection, and the bytes that followed it already. */
+/** An upgrade request, its connection, and the bytes that already followed it. */
 export type Upgrade = { request: IncomingMessage; socket: Duplex; head: Buffer }
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = constants
 const HTTP2_HEADER_PROTOCOL = ':protocol'
 
-/** Sends an upgrade on through a tunnel. */
+/** Relays an upgrade through a tunnel. */
 export function relayUpgrade(session: ClientHttp2Session, path: string, { request, socket, head }: Upgrade): void {
-  // An agent of an earlier version does not know of them.
+  // Agents of earlier versions cannot upgrade.
   if (session.remoteSettings?.enableConnectProtocol !== true) {
     refuseUpgrade(socket, 501)
     return
@@ -33,7 +33,7 @@ export function relayUpgrade(session: ClientHttp2Session, path: string, { reques
   socket.once('close', () => stream.close(NGHTTP2_CANCEL))
   stream.once('error', () => socket.destroy())
   let isAnswered = false
-  // A tunnel that is ended, or an agent that ends the stream, need not say so.
+  // The stream may close without an error if the tunnel or the agent ends it.
   stream.once('close', () => {
     if (!isAnswered) socket.destroy()
   })
@@ -44,7 +44,7 @@ export function relayUpgrade(session: ClientHttp2Session, path: string, { reques
   })
 }
 
-/** Sends an upgrade on to the process where the tunnel ends. */
+/** Relays an upgrade to the process where the tunnel ends. */
 export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head }: Upgrade): void {
   const headers = { ...relayedHeaders(request.headers), connection: 'Upgrade', upgrade: request.headers.upgrade }
   const onward = requestHttps({ ...peer, method: 'GET', path: request.url, headers })
@@ -61,7 +61,7 @@ export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head
   onward.end()
 }
 
-/** Connections of a server, to be ended with it: it loses sight of those that were upgraded, and would wait for them. */
+/** Connections of a server, to be ended with it: the server does not track upgraded ones, but would wait for them. */
 export class OpenConnections {
   readonly #open = new Set<Duplex>()
 
@@ -79,7 +79,7 @@ export function refuseUpgrade(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
 }
 
-/** Says that the protocol is spoken from here on, and carries bytes both ways. */
+/** Accepts the upgrade and carries bytes both ways. */
 export function acceptUpgrade(
   { socket, head }: Pick<Upgrade, 'socket' | 'head'>,
   far: Duplex,
@@ -93,12 +93,12 @@ export function acceptUpgrade(
     `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n${lines.join('')}\r\n`,
   )
   if (head.length > 0) socket.unshift(head)
-  // TLS listens to a connection already, and both ends of the pipeline add their own: more than Node expects, but no leak.
+  // TLS listens already, and both ends of the pipeline add listeners: more than Node expects, but no leak.
   socket.setMaxListeners(20)
   pipeline(socket, far, socket, () => {})
 }
 
-/** At the agent: asks the API server beside it for the upgrade, with the agent's rights. */
+/** Runs in the agent: requests the upgrade from its API server, with the agent's rights. */
 export async function serveUpgrade(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
