@@ -3,32 +3,32 @@ import { isUuid } from '../core/names.ts'
 export const OUTCOMES = ['Succeeded', 'Failed', 'Refused', 'Started'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** How the platform knows; `Reported` is what callers wrote, so that it cannot pass for the platform's own record. */
+/** How the platform learned of it. What callers wrote is `Reported`, and cannot pass for the platform's record. */
 export const CHANNELS = ['Rest', 'Kubernetes', 'Platform', 'Reported'] as const
 export type Channel = (typeof CHANNELS)[number]
 
-/** A principal of the platform; the platform itself; or somebody only Kubernetes knows, by name. */
+/** A principal of the platform; the platform itself; or a user that only Kubernetes knows, by name. */
 export type Actor = { readonly principalId: string } | { readonly platform: true } | { readonly kubernetes: string }
 
-/** The admission policy that says in the audit log that a write changes nothing, and the annotation that it writes there. */
+/** The admission policy whose audit annotation marks a write that changes nothing, and the key of the annotation. */
 export const UNCHANGED_POLICY = 'freehold-unchanged'
 export const UNCHANGED_KEY = 'unchanged'
 export const UNCHANGED_ANNOTATION = `${UNCHANGED_POLICY}/${UNCHANGED_KEY}`
 
-/** The one that says that a write is a dry run. Only the API server knows: a body overrules the address of a deletion. */
+/** The policy that marks a dry run. Only the API server knows: the body of a DELETE overrides its query. */
 export const DRY_RUN_POLICY = 'freehold-dry-run'
 export const DRY_RUN_KEY = 'dry-run'
 export const DRY_RUN_ANNOTATION = `${DRY_RUN_POLICY}/${DRY_RUN_KEY}`
 
 export const ENTRIES_MAX = 10_000
-/** Of those, what callers reported: however much they write, it takes no place from what the platform saw. */
+/** Maximum of these that callers reported: however much they write, it displaces nothing that the platform saw. */
 export const REPORTED_MAX = 1_000
 export const RETENTION_DAYS = 90
-/** Milliseconds that a reported time may be ahead: so may the clocks of callers. */
+/** Milliseconds that a reported time may be in the future, because the clocks of callers differ. */
 export const AHEAD_MAX = 300_000
-/** Of the JSON of an entry; the longest lists of changes are cut. */
+/** Maximum bytes of an entry as JSON; the longest lists of changes are cut. */
 export const ENTRY_BYTES_MAX = 4_096
-/** Compressed, of all entries of a resource: the oldest go first. */
+/** Maximum compressed bytes of all entries of a resource; the oldest are dropped first. */
 export const RECORD_BYTES_MAX = 4 * 1024 * 1024
 const REPORTED_BYTES_MAX = 512 * 1024
 
@@ -40,7 +40,7 @@ export const OWN_BOUNDS: RecordBounds = {
 }
 export const REPORTED_BOUNDS: RecordBounds = { entries: REPORTED_MAX, bytes: REPORTED_BYTES_MAX }
 
-/** The audit id of a write of the facade: the entry's id and who asked for it, should the facade end before it tells. */
+/** Returns the audit id of a write by the facade: entry and caller, should the facade die before it reports. */
 export function auditIdOf(entryId: string, principalId: string): string {
   return `${entryId}.${principalId}`
 }

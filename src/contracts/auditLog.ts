@@ -1,14 +1,14 @@
 /**
- * Bytes of a part of the audit log that the API server sends at once, and of one event. A refusal repeats what was refused, which
- * may be 3 MiB: up to four times, with a backslash before every quote.
+ * Maximum bytes of one request of the API server's audit webhook, and of one event. A refusal repeats the refused
+ * object of up to 3 MiB, which may take four times as much with a backslash before every quote.
  */
 export const AUDIT_LOG_BYTES_MAX = 16 * 1024 * 1024
 
 type Event = { requestObject?: unknown; responseObject?: unknown; responseStatus?: { code?: number; reason?: string } }
 
 /**
- * A list of events as it was sent, without what nobody reads of them: what was asked for, and the words of refusals. Can be sent
- * between threads; undefined for what is not JSON.
+ * Returns a list of events as sent, without what nobody reads: requested objects, and the words of refusals. The result
+ * can be sent between threads; it is undefined if the bytes are not JSON.
  */
 export function shortAuditLog(bytes: Uint8Array): unknown {
   try {

@@ -2,12 +2,12 @@ import { timestamp } from '../core/clock.ts'
 import { childName, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 
-/** What the facade and the controllers both make of Velero: where backups go, what is in the way, and what was taken. */
+/** What the facade and the controllers read from Velero: where backups go, what prevents them, which were taken. */
 
-/** Of those that are backed up, what the names of their Schedules begin with. */
+/** Prefixes of the names of Schedules, by the kind that is backed up. */
 export const BACKUP_STEMS = { ContainerInstance: 'ctibackup', PlatformApp: 'pappbackup' } as const
 
-/** The Schedule, and the ConfigMap with its volume policy, of a resource. They stand beside those of every namespace. */
+/** Names a resource's Schedule, and the ConfigMap of its volume policy, apart from those of all other namespaces. */
 export function backupName({
   kind,
   metadata: { namespace = '', name },
@@ -21,12 +21,12 @@ export type BackupLocation = KubeObject & {
   status?: { phase?: string }
 }
 
-/** The place that backups of tenants go to: the default one of Velero, or the only one. */
+/** Returns where backups of tenants go: the default location of Velero, or the only one. */
 export function targetOf(locations: readonly BackupLocation[]): BackupLocation | undefined {
   return locations.find(({ spec }) => spec?.default === true) ?? (locations.length === 1 ? locations[0] : undefined)
 }
 
-/** Why nothing can be written to it now; undefined if it can. */
+/** Returns why nothing can be written to the location now; undefined if it can. */
 export function targetObstacle(target: BackupLocation | undefined): string | undefined {
   if (target === undefined)
     return 'This platform has no backup target: an administrator must create a default BackupStorageLocation of Velero.'
@@ -40,14 +40,14 @@ type Policy = { method: string; volumes?: readonly string[] | undefined }
 export type SnapshotClass = KubeObject & { driver?: string }
 export type StorageClass = KubeObject & { provisioner?: string }
 
-/** The Persistent volumes that a policy is about. */
+/** Returns the Persistent volumes that a policy covers. */
 export function backedUp<V extends Volume>(volumes: readonly V[], policy: Policy): V[] {
   return volumes.filter(({ name, kind }) => kind === 'Persistent' && (policy.volumes?.includes(name) ?? true))
 }
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
-/** Why snapshots cannot be taken of a volume; undefined if they can, or none are wanted. */
+/** Returns why a volume cannot be snapshotted; undefined if all can, or the policy takes no snapshots. */
 export function snapshotObstacle(
   volumes: readonly Volume[],
   policy: Policy,
@@ -87,10 +87,10 @@ export function startOf({ metadata, status }: Backup): string {
   return status?.startTimestamp ?? metadata.creationTimestamp ?? ''
 }
 
-/** That of backups that do not say how long they are kept, in Velero. */
+/** Velero's default for backups without a ttl. */
 const TTL_HOURS = 720
 
-/** When it is deleted. Until Velero has begun, it follows from what was asked for, a duration as Go writes it. */
+/** Returns when a backup expires. Until Velero has started it, that follows from the requested ttl, a Go duration. */
 export function expiryOf(backup: Backup): string {
   const { spec, status } = backup
   if (status?.expiration !== undefined) return status.expiration
@@ -103,12 +103,12 @@ export function newestFirst(backups: readonly Backup[]): Backup[] {
 }
 const byName = (one: Backup, other: Backup) => other.metadata.name.localeCompare(one.metadata.name)
 
-/** The phase as Velero says it; New before it says anything. */
+/** Returns the phase that Velero reports; New until it reports one. */
 export function phaseOf({ status }: Backup): string {
   return status?.phase ?? 'New'
 }
 
-/** What a backup that did not go well says of itself; undefined of all others. */
+/** Returns why a backup failed; undefined for all others. */
 export function failureOf(backup: Backup): string | undefined {
   const { phase = '', errors = 0, warnings = 0 } = backup.status ?? {}
   if (!FAILED.has(phase)) return undefined
@@ -117,17 +117,17 @@ export function failureOf(backup: Backup): string | undefined {
   return `It ended as ${phase} with ${counted(errors, 'error')} and ${counted(warnings, 'warning')}.`
 }
 
-/** The newest that is over. */
+/** Returns the newest backup that is over. */
 export function lastOver(backups: readonly Backup[]): Backup | undefined {
   return newestFirst(backups).find(isOver)
 }
 
-/** Of one resource, whatever its policy says: each is an object that Velero and the platform have in memory. */
+/** Maximum per resource, whatever its policy: Velero and the platform hold every backup in memory. */
 export const BACKUPS_MAX = 500
 
 /**
- * Those that are older than as many good ones as are kept, and than as many of any kind as there may be. One that failed
- * never takes the place of a good one, but goes in the end.
+ * Returns the backups to delete: those older than the newest `keepLast` successful ones, and those beyond BACKUPS_MAX.
+ * A failed backup never displaces a successful one, but is deleted in the end.
  */
 export function surplusOf(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
   const over = newestFirst(backups).filter(isOver)

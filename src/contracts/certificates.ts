@@ -1,3 +1,3 @@
-/** How far the certificate of a custom domain is; of several, the worst one. */
+/** State of the certificates of custom domains; of several, the worst one. */
 export const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
 export type CertificateState = (typeof CERTIFICATE_STATES)[number]

@@ -1,14 +1,14 @@
-/** What the facade, where agents call, and the controllers know of clusters. */
+/** What the facade, which agents call, and the controllers share about clusters. */
 
 /** Milliseconds without a connection after which a cluster counts as offline. */
 export const OFFLINE_AFTER = 90_000
-/** Milliseconds for which nothing gets through an open connection until it counts as lost. */
+/** Milliseconds without any traffic after which an open connection counts as lost. */
 export const SILENT_AFTER = 30_000
-/** Milliseconds for which a token is still good once a newer one was issued. */
+/** Milliseconds for which a token stays valid once a newer one was issued. */
 export const TOKEN_GRACE = 600_000
-/** Tokens that are good at once; more would only be forgotten ones. */
+/** Maximum valid tokens; more would only be forgotten ones. */
 const MOST_TOKENS = 10
-/** Days that a certificate of an agent is good. It is renewed after two thirds of them. */
+/** Days for which an agent's certificate is valid. It is renewed after two thirds of them. */
 export const CERTIFICATE_DAYS = 30
 
 export const CLUSTER_STATES = ['AwaitingJoin', 'Joining', 'Online', 'Offline', 'Degraded', 'Revoked'] as const
@@ -21,7 +21,7 @@ export type AgentFacts = {
   readonly lostConnection?: string | undefined
 }
 
-/** What of a PlatformCluster tells its state. */
+/** The parts of a PlatformCluster that determine its state. */
 export type ClusterFacts = {
   readonly spec: { readonly isPlatform: boolean; readonly revokedAt?: string | undefined }
   readonly status?:
@@ -36,20 +36,20 @@ export type ClusterFacts = {
 
 const timeOf = (text: string | undefined) => (text === undefined ? Number.NaN : Date.parse(text))
 
-/** Whether what was issued at that time is refused: nothing that came after a revocation is. */
+/** Whether a credential issued at that time is refused; only those issued after the revocation are accepted. */
 export function isRevoked(issuedAt: number, revokedAt: string | undefined): boolean {
   return revokedAt !== undefined && !(issuedAt > timeOf(revokedAt))
 }
 
-/** Of its record, the newest revocation that ever was: a manifest of before may name an earlier one again. */
+/** Returns the newest revocation ever recorded: an old manifest may set an earlier one again. */
 export function revokedAtOf({ spec, status }: Pick<ClusterFacts, 'spec' | 'status'>): string | undefined {
   const { revokedUntil } = status ?? {}
   return timeOf(revokedUntil) > (timeOf(spec.revokedAt) || 0) ? revokedUntil : spec.revokedAt
 }
 
 /**
- * Whether the connection that was opened last is open. Its end is told by the replica where it ended, or by the controllers
- * if nothing gets through it; whoever is late speaks of an older one.
+ * Whether the newest connection is open. Its end is reported by the replica where it ended, or by the controllers if
+ * nothing gets through it; a late report names an older connection and has no effect.
  */
 export function isConnected({ connection, lostConnection }: AgentFacts = {}): boolean {
   return connection !== undefined && connection !== lostConnection
@@ -67,27 +67,27 @@ export function clusterStateOf({ spec, status }: ClusterFacts, now: number): Clu
   return timeOf(agent?.lastSeenAt) >= joinedAt ? whole : 'Joining'
 }
 
-/** NaN if nobody ever joined. */
+/** Returns NaN if no agent ever joined. */
 function lastHeardOf(agent: AgentFacts | undefined): number {
   const times = [timeOf(agent?.joinedAt), timeOf(agent?.lastSeenAt)].filter((time) => !Number.isNaN(time))
   return times.length === 0 ? Number.NaN : Math.max(...times)
 }
 
-/** Milliseconds until the state changes with nobody doing anything; undefined if it never does. */
+/** Returns the milliseconds until the state changes by itself; undefined if it never does. */
 export function untilOffline({ status }: ClusterFacts, state: ClusterState, now: number): number | undefined {
   if (state !== 'Online' && state !== 'Joining' && state !== 'Degraded') return undefined
   const since = lastHeardOf(status?.agent)
   return isConnected(status?.agent) || Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_AFTER - now, 1)
 }
 
-/** Whether workloads there can be looked at and changed now. */
+/** Whether workloads in the cluster can be read and changed now. */
 export function isReachable(state: ClusterState): boolean {
   return state === 'Online' || state === 'Degraded'
 }
 
 type Token = { readonly hash: string; readonly expiresAt: string; readonly reusable: boolean }
 
-/** The tokens with a new one: those before it end soon, and those that are over are forgotten. */
+/** Adds a token: earlier ones end soon, and expired ones are dropped. */
 export function withToken(tokens: readonly Token[], added: Token, now: number): Token[] {
   const end = now + TOKEN_GRACE
   const before = tokens
@@ -96,17 +96,17 @@ export function withToken(tokens: readonly Token[], added: Token, now: number): 
   return [...before.slice(-(MOST_TOKENS - 1)), added]
 }
 
-/** The tokens once this one was used; undefined if it cannot be. */
+/** Returns the tokens after this one was used; undefined if it is not valid. */
 export function withoutUsed(tokens: readonly Token[], hash: string, now: number): readonly Token[] | undefined {
   const found = tokens.find((token) => token.hash === hash)
   if (found === undefined || !(timeOf(found.expiresAt) > now)) return undefined
   return found.reusable ? tokens : tokens.filter((token) => token !== found)
 }
 
-/** Whom the certificate of an agent names, and since when. */
+/** Cluster and incarnation that an agent's certificate names, and when it was issued. */
 export type AgentIdentity = { readonly clusterId: string; readonly incarnation: string; readonly issuedAt: number }
 
-/** Why an agent is turned away; undefined if it may come in. */
+/** Returns why an agent is refused; undefined if it is admitted. */
 export function whyRefused(
   { incarnation, issuedAt }: AgentIdentity,
   cluster:
@@ -115,26 +115,26 @@ export function whyRefused(
 ): string | undefined {
   if (cluster === undefined || cluster.isBeingDeleted) return 'There is no such cluster.'
   if (cluster.spec.isPlatform) return 'The platform needs no agent in its own cluster.'
-  // Another cluster was given this id since.
+  // The id belongs to another cluster by now.
   if (cluster.incarnation !== incarnation) return 'The certificate belongs to a cluster that no longer exists.'
   if (isRevoked(issuedAt, revokedAtOf(cluster))) return 'The agent was revoked. Let it join again with a new token.'
   return undefined
 }
 
-/** What an agent says of itself when its tunnel is opened. */
+/** What an agent reports when its tunnel opens. */
 export type AgentGreeting = { version: string; kubernetesVersion: string; time: string }
-/** Where in a tunnel it says so; no API server has such a path. */
+/** Path of that report in a tunnel; no API server has it. */
 export const GREETING_PATH = '/.freehold/greeting'
 
-/** Where an agent joins and renews its certificate, and what it gets. PEM. */
+/** Paths where an agent joins and renews its certificate, and the answer, in PEM. */
 export const JOIN_PATH = '/agents/join'
 export const RENEW_PATH = '/agents/renew'
 export type JoinAnswer = { clusterId: string; certificate: string; authority: string }
 /** Name of the hub in its certificate, whatever the address that agents call. */
 export const HUB_SERVER_NAME = 'freehold-hub'
-/** In the platform's namespace: what signs the certificates of agents and of the hub. */
+/** Secret in the platform's namespace that signs the certificates of agents and of the hub. */
 export const AGENT_AUTHORITY_SECRET = 'freehold-agent-authority'
-/** Beside it: the certificate with which replicas of the platform send requests on to each other's tunnels. */
+/** Secret beside it: the certificate with which replicas relay requests to each other's tunnels. */
 export const AGENT_PEER_SECRET = 'freehold-agent-peer'
-/** In that namespace of the other cluster: what makes its agent a member. */
+/** Secret in the same namespace of the other cluster: the membership of its agent. */
 export const MEMBERSHIP_SECRET = 'freehold-agent'

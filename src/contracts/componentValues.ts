@@ -1,6 +1,6 @@
 import { configKey } from './lifecycle.ts'
 
-/** Values of charts: what a declaration says, what people give, and what is still missing. */
+/** A chart value that people set, as the facade shows it. */
 
 export type NeededValue = {
   readonly key: string
@@ -11,7 +11,7 @@ export type NeededValue = {
   readonly default?: string | undefined
 }
 
-/** As a declaration has it: what it leaves out has a meaning of its own. */
+/** A value as declared; the fields that it leaves out have defaults. */
 type DeclaredValue = Pick<NeededValue, 'key' | 'title' | 'default'> & {
   readonly [Field in 'type' | 'isSecret' | 'description']?: NeededValue[Field] | undefined
 }
@@ -28,7 +28,7 @@ type Release = { readonly spec: { readonly requiredValues: readonly string[] } }
 /** Entries of the Secret install-configuration, decoded. */
 export type Configuration = Readonly<Record<string, string>>
 
-/** What people give to a version of a component. Of what only the release names nothing is known, so it counts as secret. */
+/** Returns the values that people set for a version. Those that only the release names count as secret. */
 export function neededValues({ spec }: Component, release: Release | undefined): NeededValue[] {
   const declared = new Set(spec.required.map(({ key }) => key))
   const further = release?.spec.requiredValues.filter((key) => !declared.has(key)) ?? []
@@ -41,14 +41,14 @@ export function neededValues({ spec }: Component, release: Release | undefined):
   ]
 }
 
-/** Keys of values that the version needs, and that neither somebody set nor a default gives. */
+/** Returns the keys of needed values that are neither set nor have a default. */
 export function missingValues(component: Component, release: Release | undefined, held: Configuration): string[] {
   return neededValues(component, release)
     .filter((one) => one.default === undefined && (held[configKey(component.metadata.name, one.key)] ?? '') === '')
     .map(({ key }) => key)
 }
 
-/** The values of a declaration, with the defaults of those that people may set. */
+/** Returns the declared values, with the defaults of those that people may set. */
 export function declaredValues({ spec }: Pick<Component, 'spec'>): Record<string, unknown> {
   const defaults = neededValues({ metadata: { name: '' }, spec }, undefined).flatMap((one) =>
     one.default === undefined ? [] : [[one, one.default] as const],
@@ -61,7 +61,7 @@ export function declaredValues({ spec }: Pick<Component, 'spec'>): Record<string
 
 const MASK = '***'
 
-/** What the chart gets, with `***` for every secret. */
+/** Returns the values that the chart gets, with `***` for every secret. */
 export function shownValues(
   component: Component,
   release: Release | undefined,
@@ -74,7 +74,7 @@ export function shownValues(
   }, declaredValues(component))
 }
 
-/** Why a text is no value of the type; undefined if it is one. */
+/** Returns why a text is not a value of the type; undefined if it is one. */
 export function valueTrouble(text: string, type: NeededValue['type']): string | undefined {
   if (text === '') return 'must not be empty'
   if (type === 'Boolean' && text !== 'true' && text !== 'false') return 'must be true or false'
@@ -87,7 +87,7 @@ function typedValue(text: string, type: NeededValue['type']): string | number | 
   return type === 'Integer' ? Number(text) : text
 }
 
-/** With a value at a path; what stands in its way is replaced. */
+/** Sets a value at a path; replaces whatever on the path is not an object. */
 function withValue(whole: object, path: readonly string[], value: unknown): Record<string, unknown> {
   const [first = '', ...rest] = path
   const inner = (whole as Record<string, unknown>)[first]

@@ -1,19 +1,19 @@
 import { PREFIX } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
-/** The kinds whose resources run components, with the stem of the names of their children. */
+/** The kinds whose resources run components, with the prefix of their children's names. */
 const STEMS = { ContainerInstance: 'cti', PlatformApp: 'papp', StaticWebApp: 'swa' } as const
 export type ContainerKind = keyof typeof STEMS
 
-/** Names of the children of what runs components. Names of components and volumes hold no two hyphens in a row. */
+/** Names of a resource's children, unambiguous because names of components and volumes have no double hyphen. */
 export function containerNames(name: string, kind: ContainerKind = 'ContainerInstance') {
   const stem = STEMS[kind]
   return {
-    /** NetworkPolicy, Ingress and HTTPRoute of the whole. */
+    /** NetworkPolicy, Ingress and HTTPRoute of the resource. */
     whole: childName(stem, name),
     /** Deployment, Service and PodDisruptionBudget of a component. */
     component: (component: string) => childName(stem, `${name}--${component}`),
-    /** The Secret with what a component is given of vaults and of other resources. */
+    /** The Secret with a component's values from vaults and from other resources. */
     values: (component: string) => childName(`${stem}env`, `${name}--${component}`),
     /** The Secret with the values of Secret volumes. */
     files: childName(`${stem}files`, name),
@@ -26,26 +26,26 @@ export function containerNames(name: string, kind: ContainerKind = 'ContainerIns
   }
 }
 
-/** The same of an object, of whichever of those kinds it is. */
+/** Returns the names for an object of any of these kinds. */
 export function namesOf({ kind, metadata }: { kind: string; metadata: { name: string } }) {
   return containerNames(metadata.name, kind as ContainerKind)
 }
 
-/** On pods and Services: which component they are of. */
+/** Label on pods and Services: their component. */
 export const COMPONENT_LABEL = `${PREFIX}component`
-/** The value of that label on pods that run a release command: they are no copies of anything. */
+/** Value of that label on pods that run a release command: they are not replicas of any component. */
 export const RELEASE_COMPONENT = 'freehold--release'
-/** On the Job of a release command: hash of what it was run for, so that a failed one is run again for something else. */
+/** Annotation on the Job of a release command: hash of its input, so that a failed one runs again for a new input. */
 export const RELEASED_FOR_ANNOTATION = `${PREFIX}released-for`
-/** On pods: the number of the revision that they run. */
+/** Label on pods: the number of the revision that they run. */
 export const REVISION_LABEL = `${PREFIX}revision`
 
-/** The digest in what the kubelet calls the image of a running container; undefined before it was pulled. */
+/** Returns the digest in a running container's imageID; undefined before the image is pulled. */
 export function digestOfImage(imageId: string | undefined): string | undefined {
   return /@(sha256:[0-9a-f]{64})$/.exec(imageId ?? '')?.[1]
 }
 
-/** Fields that decide who gets to see the values that an instance refers to. */
+/** Fields that decide who may see the values that an instance refers to. */
 export const CONTENT_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy', 'managedIdentity'] as const
 
 const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
@@ -56,7 +56,7 @@ type Parametrised = {
   env: readonly { value?: string | undefined }[]
 }
 
-/** Names that a component asks for and that are no parameters, in the order of the alphabet. */
+/** Returns the placeholders of a component that are not parameters, in alphabetical order. */
 export function unknownParameters({ command, args, env }: Parametrised, parameters: object): string[] {
   const texts = [...command, ...args, ...env.map(({ value = '' }) => value)]
   const asked = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
@@ -70,7 +70,7 @@ export function withParameters(text: string, parameters: Readonly<Record<string,
 type Mounting = { name: string; replicas: number; mounts: readonly { volume: string }[] }
 type Mounted = { name: string; kind: string; storageClass?: string | undefined }
 
-/** Why a volume that one node only can mount is not for a component that runs several times; undefined if none is. */
+/** Returns why a component with replicas cannot mount a volume that one node holds; undefined if none does. */
 export function unsharedUse(
   { components, volumes }: { components: readonly Mounting[]; volumes: readonly Mounted[] },
   isShared: (storageClass: string | undefined) => boolean,

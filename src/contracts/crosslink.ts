@@ -2,11 +2,11 @@ import { timestamp } from '../core/clock.ts'
 import { isRecord } from '../core/isRecord.ts'
 import { parsedJson } from '../core/parsedJson.ts'
 
-/** What the facade, agents and the controller agree on about links between the clusters of a boundary. */
+/** What the facade, agents and the controller share about links between the clusters of a boundary. */
 
-/** A boundary has one. */
+/** Name of the only crosslink of a boundary. */
 export const CROSSLINK_NAME = 'crosslink'
-/** In the namespace of the boundary: what signs, and the grants that are open. */
+/** Secrets in the namespace of the boundary: the authority that signs, and the open grants. */
 export const CROSSLINK_CA_SECRET = 'crosslink-ca'
 export const CROSSLINK_GRANTS_SECRET = 'crosslink-grants'
 
@@ -17,11 +17,11 @@ export const SITE_STATUS = { provisioning: 0, active: 1, degraded: 2, failed: 3 
 
 /** Milliseconds for which a spoke may use a grant. */
 export const GRANT_LIFETIME = 600_000
-/** Milliseconds after which a rotation drops the old authority, whoever has not told that it knows the new one. */
+/** Milliseconds after which a rotation drops the old authority, even if a site has not reported the new one. */
 export const ROTATION_LIMIT = 86_400_000
 const MOST_SITES = 100
 const MOST_EXPOSURES = 1000
-/** Bytes of sites and exposures: the object that they are kept in has at most 1.5 MiB, with an authority of up to 64 KiB. */
+/** Maximum bytes of sites and exposures. Their object may have 1.5 MiB, with an authority of up to 64 KiB. */
 const MOST_BYTES = 1_000_000
 
 export type CrosslinkSite = {
@@ -47,25 +47,25 @@ export type CrosslinkReport = {
   readonly sites: readonly CrosslinkSite[]
   readonly exposures: readonly CrosslinkExposure[]
 }
-/** Each site with the time of the report that it is from. */
+/** A stored report; each site has the time of the report that it comes from. */
 export type StoredReport = {
   readonly sites?: readonly (CrosslinkSite & { readonly observedAtUtc: string })[] | undefined
   readonly exposures?: readonly CrosslinkExposure[] | undefined
 }
 
-/** The same, of links that something was told of. */
+/** A stored report with both lists. */
 export type KnownReport = {
   readonly sites: NonNullable<StoredReport['sites']>
   readonly exposures: NonNullable<StoredReport['exposures']>
 }
 
-/** The clock of a site may go ahead: what it told at a time to come, it told now. Later reports of it are news all the same. */
+/** The clock of a site may be fast: a time in the future counts as now, so that its later reports still count. */
 const timeOf = (time: string | undefined, now: number) =>
   time === undefined ? Number.NEGATIVE_INFINITY : Math.min(Date.parse(time), now)
 
 /**
- * What is known once a report is in. A report speaks of its own sites and what they expose, and replaces all that was known of
- * them; of a site that has told something newer it is ignored.
+ * Merges a report into what is known. It covers its own sites and their exposures, and replaces everything known about
+ * them; for a site that has reported something newer it is ignored.
  *
  * @param now the milliseconds since 1970
  */
@@ -98,7 +98,7 @@ const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-/** As many as there is room for. Clusters take turns with one each, so that none pushes out what is of another. */
+/** Keeps as many as fit. Clusters take turns with one each, so that none displaces the exposures of another. */
 function fairly(exposures: readonly CrosslinkExposure[], mostBytes: number): CrosslinkExposure[] {
   const turns = new Map<string, number>()
   const waiting = byId(exposures).map((exposure) => {
@@ -116,7 +116,7 @@ function fairly(exposures: readonly CrosslinkExposure[], mostBytes: number): Cro
   return byId(kept)
 }
 
-/** Two that share a routing key, or a service name and port, cannot both be published; so neither is. */
+/** Marks exposures that share a routing key, or a service name and port: none of them can be published. */
 export function withConflicts(
   exposures: readonly CrosslinkExposure[],
 ): (CrosslinkExposure & { isConflict: boolean })[] {
@@ -129,7 +129,7 @@ export function withConflicts(
   return exposures.map((each) => ({ ...each, isConflict: keysOf(each).some((key) => (uses.get(key) ?? 0) > 1) }))
 }
 
-/** Whether every site has told that it knows this version. Nobody has to be waited for where there is none. */
+/** Whether every site has reported this version. True if there are no sites. */
 export function isKnownEverywhere({ sites = [] }: StoredReport, version: number): boolean {
   return sites.every(({ observedPkiVersion = 0 }) => observedPkiVersion >= version)
 }
@@ -141,12 +141,12 @@ export type Grant = {
   readonly hubEndpoint: string
   readonly url: string
 }
-/** Entries of the Secret of grants: those that agents of the hub told of, those that the controller made, and who has which. */
+/** Entries of the Secret of grants: those that agents of the hub reported, those that we issued, and who has which. */
 export type GrantEntries = { readonly reported?: string; readonly issued?: string; readonly taken?: string }
 
 const MOST_GRANTS = 20
 
-/** An entry that somebody has broken holds nothing, or only what is whole of it. */
+/** Parses an entry; if somebody has damaged it, returns only its intact items. */
 function listOf<T>(text: string | undefined): T[] {
   const read = parsedJson(text ?? '[]')
   const isWhole = (each: unknown) =>
@@ -156,12 +156,12 @@ function listOf<T>(text: string | undefined): T[] {
 
 const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(each.expiresUtc) > now
 
-/** The entry with one more; those that are over are forgotten. */
+/** Adds a grant to an entry, and drops expired ones. */
 export function withGrant(entry: string | undefined, grant: Grant, now: number): string {
   return JSON.stringify([...listOf<Grant>(entry).filter(isOpen(now)), grant].slice(-MOST_GRANTS))
 }
 
-/** The grant that the hub made last; undefined if that is over. */
+/** Returns the newest grant of the hub; undefined if it has expired. */
 export function newestGrant({ issued }: GrantEntries, now: number): Grant | undefined {
   return listOf<Grant>(issued).filter(isOpen(now)).at(-1)
 }
@@ -169,8 +169,8 @@ export function newestGrant({ issued }: GrantEntries, now: number): Grant | unde
 type Taken = { readonly clusterId: string; readonly code: string; readonly expiresUtc: string }
 
 /**
- * The grant of a spoke: the one that it was given before, while that is good, else one that no spoke was given. `taken` is to be
- * stored before the grant is shown; undefined if it is already.
+ * Returns the grant of a spoke: the one that it already has while that is valid, otherwise one that no spoke has. The
+ * caller must store `taken` before it shows the grant; `taken` is undefined if it is stored already.
  */
 export function grantFor(
   entries: GrantEntries,

@@ -1,9 +1,9 @@
 import { secretData } from '../core/secretData.ts'
 
-/** Who pulls, by registry or by registry and repository. */
+/** Accounts that pull, by registry or by registry and repository. */
 export type DockerAccounts = Readonly<Record<string, { readonly username: string; readonly password: string }>>
 
-/** What a docker client is configured with (`~/.docker/config.json`). */
+/** Returns the configuration of a docker client (`~/.docker/config.json`). */
 export function dockerConfig(accounts: DockerAccounts): string {
   const auths = Object.entries(accounts).map(([place, { username, password }]) => {
     const auth = Buffer.from(`${username}:${password}`).toString('base64')
@@ -12,10 +12,10 @@ export function dockerConfig(accounts: DockerAccounts): string {
   return JSON.stringify({ auths: Object.fromEntries(auths) })
 }
 
-/** The entry that kubelets read. */
+/** The entry of a Secret that kubelets read. */
 export const CONFIG_ENTRY = '.dockerconfigjson'
 
-/** The Secret that kubelets pull with, as far as its content goes. */
+/** Returns type and data of a Secret that kubelets pull with. */
 export function pullSecretContent(config: string) {
   return {
     type: 'kubernetes.io/dockerconfigjson',

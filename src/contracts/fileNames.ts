@@ -1,9 +1,9 @@
 import { isShown, SHOWN_LINE } from '../core/shownText.ts'
 
-/** Bytes that file systems take. */
+/** Maximum bytes of a name on common file systems. */
 const LONGEST_NAME = 255
 
-/** Why a path of an upload may not have these names: no file system takes one, or no reader can see it. Undefined if it may. */
+/** Returns why an uploaded path must not have these names: invalid on file systems, or invisible to readers. */
 export function namesObstacle(names: readonly string[]): string | undefined {
   for (const name of names) {
     if (Buffer.byteLength(name) > LONGEST_NAME) return `has a name longer than ${LONGEST_NAME} bytes`
@@ -13,5 +13,5 @@ export function namesObstacle(names: readonly string[]): string | undefined {
   return undefined
 }
 
-/** A name as file systems take it that tell neither case nor forms of Unicode apart. */
+/** Returns a name as file systems compare it that ignore case and Unicode form. */
 export const spelled = (name: string) => name.normalize('NFC').toLowerCase()

@@ -1,7 +1,7 @@
-/** One thing in a folder of a volume. */
+/** An entry of a folder of a volume. */
 export type FileEntry = {
   name: string
-  /** In the container, from its root. */
+  /** Absolute path in the container. */
   path: string
   type: 'File' | 'Directory' | 'Link'
   sizeBytes: number
@@ -9,27 +9,27 @@ export type FileEntry = {
   modifiedAt: string
   /** Permissions in octal, such as `0644`. */
   mode: string
-  /** Of a link, as it is written there. */
+  /** Target of a link, as written. */
   linkTarget: string | null
 }
 
-/** What a Range header asks for: bytes from `first` on, up to `last` if it is there; or the last `suffix` bytes. */
+/** A Range header: bytes from `first` on, up to `last` if given; or the last `suffix` bytes. */
 export type ByteRange = { first: number; last?: number | undefined } | { suffix: number }
 
 /** The operations on files; paths are those in the container. */
 export type FileRequest =
   | { op: 'list'; path: string }
   | { op: 'download'; path: string; range?: ByteRange | undefined }
-  /** A gzipped tar. */
+  /** Answers with a gzipped tar. */
   | { op: 'archive'; path: string }
-  /** The bytes follow. `path` is the folder. */
+  /** The bytes follow the request. `path` is the folder. */
   | { op: 'upload'; path: string; name: string; overwrite: boolean }
   | { op: 'makeDirectory'; path: string; parents: boolean }
   | { op: 'move'; from: string; to: string; overwrite: boolean }
   | { op: 'remove'; path: string; recursive: boolean }
 
 export const FILE_REFUSALS = [
-  /** Not a path inside the volumes, or something there that is neither file nor folder. */
+  /** The path is outside the volumes, or names something that is neither file nor folder. */
   'NotAllowed',
   'NotFound',
   'AlreadyExists',
@@ -37,13 +37,13 @@ export const FILE_REFUSALS = [
   'NotEmpty',
   'Full',
   'ReadOnly',
-  /** Owner or mode of the file do not permit it. */
+  /** Owner or mode of the file forbid it. */
   'Denied',
-  /** From one volume into another. */
+  /** A move from one volume into another. */
   'OtherVolume',
-  /** Folders lie in each other so deep that no archive can be made. */
+  /** Folders are nested too deep for an archive. */
   'TooDeep',
-  /** No byte of the range exists. */
+  /** The file has no byte of the range. */
   'NotSatisfiable',
   /** The bytes of an upload ended early. */
   'Incomplete',
@@ -57,36 +57,36 @@ export type FileAnswer =
   | { file: FileEntry; first: number; last: number }
   /** The archive follows. */
   | { archive: string }
-  /** `isNew`: nothing was there before. */
+  /** `isNew`: nothing existed there before. */
   | { entry: FileEntry; isNew: boolean }
   | { removed: true }
 
-/** A volume of a container: where it is mounted there, and in the folder where its files are read and changed. */
+/** A volume of a container: its mount path there, and the folder in which its files are read and changed. */
 export type VolumeFolder = { path: string; folder: string }
 
-/** More entries of a folder are not listed. */
+/** Maximum entries that are listed of a folder. */
 export const MOST_ENTRIES = 5_000
-/** Bytes of an answer, without the content of files. Of a folder whose entries take more, not all are listed. */
+/** Maximum bytes of an answer, without the content of files; longer listings are truncated. */
 export const MOST_OF_AN_ANSWER = 8 * 1024 * 1024
 
 const LONGEST_PATH = 4_096
 const LONGEST_NAME = 255
 
-/** The parts of a path from the root; undefined for one that is not allowed: not absolute, with `..` or NUL, or too long. */
+/** Returns the segments of a path; undefined if it is not allowed: not absolute, with `..` or NUL, or too long. */
 export function pathSegments(path: string): string[] | undefined {
   if (!path.startsWith('/') || Buffer.byteLength(path) > LONGEST_PATH) return undefined
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
   return segments.every((segment) => segment !== '..' && isFileSegment(segment)) ? segments : undefined
 }
 
-/** Whether a file may be named so. */
+/** Whether a file may have this name. */
 export function isFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !name.includes('/') && isFileSegment(name)
 }
 
 /**
- * Whether a request can be about files of volumes that are mounted there, as far as its paths tell. What lies at them is
- * judged where the volumes are.
+ * Whether a request can concern files of volumes that are mounted there, judged by its paths alone. What exists at them
+ * is judged where the volumes are.
  */
 export function isAboutVolumes(request: FileRequest, mounts: readonly string[]): boolean {
   const all = mounts.flatMap((mount) => [pathSegments(mount) ?? []])
@@ -94,7 +94,7 @@ export function isAboutVolumes(request: FileRequest, mounts: readonly string[]):
     const segments = pathSegments(path)
     const begins = (longer: readonly string[], shorter: readonly string[]) =>
       shorter.every((segment, at) => longer[at] === segment)
-    // The folders above a mount can be read: they lead to it.
+    // The folders above a mount can be read, because they lead to it.
     return segments !== undefined && all.some((one) => begins(segments, one) || (isRead && begins(one, segments)))
   }
   if (request.op === 'move') return leads(request.from) && leads(request.to)
@@ -103,7 +103,7 @@ export function isAboutVolumes(request: FileRequest, mounts: readonly string[]):
 }
 
 function isFileSegment(segment: string): boolean {
-  // A name that is no Unicode would be written as another one.
+  // A name that is not well-formed Unicode would be written as a different one.
   return !segment.includes('\0') && segment.isWellFormed() && Buffer.byteLength(segment) <= LONGEST_NAME
 }
 

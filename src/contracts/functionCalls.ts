@@ -1,43 +1,43 @@
 import { z } from 'zod'
 
-/** What the activator, which counts calls of functions, and the facade, which shows them, agree on. */
+/** Length of a bucket in which the activator counts calls of functions for the facade. */
 
 export const BUCKET_SECONDS = 15
-/** An hour, and a minute for whoever asks for the last hour: the question takes a while, and clocks differ. */
+/** An hour, and a minute for requests for the last hour: they take a while, and clocks differ. */
 export const KEPT_SECONDS = 3660
 export const MOST_SAMPLES = 256
 
 const Count = z.int().nonnegative()
 
-/** What is counted of one function in fifteen seconds. */
+/** The counts of one function in one bucket. */
 const CallBucket = z.object({
-  /** Seconds since the epoch at which it begins. */
+  /** Begin of the bucket, in seconds since the epoch. */
   at: Count.multipleOf(BUCKET_SECONDS),
   invocations: Count,
   errors: Count,
   throttles: Count,
   coldStarts: Count,
-  /** Milliseconds of some of the calls. */
+  /** Milliseconds of a sample of the calls. */
   durations: z.array(z.number().nonnegative()).max(MOST_SAMPLES),
 })
 export type CallBucket = z.output<typeof CallBucket>
 
 export const CountedCalls = z.object({
-  /** Seconds since the epoch: calls before are not known, because nobody counted or because they were forgotten. */
+  /** Seconds since the epoch: earlier calls are unknown, because they were not counted or were dropped. */
   since: Count,
   /** Seconds since the epoch: the calls before it are counted. */
   until: Count,
-  /** The oldest first: those that are kept, and the one that runs. Where there is none there was no call. */
+  /** Oldest first, with the unfinished bucket. A bucket is missing if there was no call. */
   buckets: z.array(CallBucket).max(KEPT_SECONDS / BUCKET_SECONDS + 1),
 })
 export type CountedCalls = z.output<typeof CountedCalls>
 
 const PATH = '/calls'
 
-/** Where the activator tells of a function (GET) and calls it (POST), on a port that only facades reach. */
+/** Path where the activator reports on a function (GET) and calls it (POST), on a port that only facades reach. */
 export const pathOfCalls = (namespace: string, name: string) => `${PATH}?${new URLSearchParams({ namespace, name })}`
 
-/** The key of the function that is asked for; undefined if none is. */
+/** Returns the key of the function that a request names; undefined if it names none. */
 export function keyOfCalls(asked: string): string | undefined {
   const [path, query] = asked.split('?')
   const given = new URLSearchParams(query)

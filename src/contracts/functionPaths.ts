@@ -1,17 +1,17 @@
 import { percentDecoded } from '../core/percentDecoded.ts'
 
-/** What paths functions are called with: the activator holds callers to it, and the facade test calls. */
+/** Rules for paths of calls: the activator applies them to callers, and the facade to test calls. */
 
 export const NOT_PLAIN = 'is not plain: leave out "." and ".." and empty parts'
 
-/** The path of a request target without its query, decoded nowhere: `/a%2Fb` is one segment. */
+/** Returns the path of a request target without its query and undecoded: `/a%2Fb` is one segment. */
 export function pathOf(target: string): string {
   return target.split('?', 1)[0] ?? ''
 }
 
 /**
- * The path as a copy may read it, decoded once; undefined if nobody can say what it means: what the copy or a gateway would
- * walk up, cut off or put together otherwise is refused before anybody is asked for rights.
+ * Returns the path decoded once, as a copy may read it; undefined if it is ambiguous. A path that the copy or a gateway
+ * could resolve, cut or join in another way is refused before the caller's rights are checked.
  */
 export function decodedPath(path: string): string | undefined {
   const decoded = percentDecoded(path)

@@ -1,14 +1,14 @@
 import { quotedPath } from './builds/words.ts'
 import { namesObstacle, spelled } from './fileNames.ts'
 
-/** What a source may be made of, and the refusal of what it may not. */
+/** A file of a function's source. */
 
 export type SourceFile = { path: string; content: Buffer }
 
 export const MOST_SOURCE_BYTES = 20 * 1024 * 1024
 const MOST_PATH = 255
 
-/** Why a path is refused; undefined if it may stand. */
+/** Returns why a path is refused; undefined if it is allowed. */
 export function pathObstacle(path: string): string | undefined {
   if (path.length > MOST_PATH) return `has more than ${MOST_PATH} characters`
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is not relative'
@@ -17,7 +17,7 @@ export function pathObstacle(path: string): string | undefined {
   return namesObstacle(parts)
 }
 
-/** The first file whose path cannot stand, alone or beside the others. Systems differ in what tells names apart. */
+/** Returns the first path that is invalid, alone or beside others: file systems differ in which names are the same. */
 export function sourceObstacle(paths: readonly string[]): { at: number; message: string } | undefined {
   const files = new Map<string, string>()
   const folders = new Map<string, string>()

@@ -2,22 +2,22 @@ import { createHmac } from 'node:crypto'
 import { type Summarized, summaryOf } from '../core/conditions.ts'
 import { childName, sha256 } from '../core/names.ts'
 
-/** What the facade, the controllers and the activator agree on of functions. */
+/** What the facade, the controllers and the activator share about functions. */
 
-/** The longest that a call of a function may take. */
+/** Maximum duration of a call of a function. */
 export const CALL_SECONDS_MOST = 900
 
 export const FUNCTION_PORT = 8080
 export const FUNCTION_CONTAINER = 'function'
 
-/** On a request that the platform itself makes: what it is about. Never taken from a caller. */
+/** Header of requests that the platform itself makes: what they are about. Never accepted from a caller. */
 export const EVENT_HEADER = 'x-function-event'
-/** What a caller shows where the level is Secret. */
+/** Header with the key that callers need where the level is Secret. */
 export const KEY_HEADER = 'x-function-key'
 
 export const functionObjectName = (namespaceName: string, functionName: string) => `${namespaceName}.${functionName}`
 
-/** The namespace that the name of an object says; undefined if it says none. */
+/** Returns the namespace that an object's name contains; undefined if it contains none. */
 export function namespaceOfFunction(objectName: string): string | undefined {
   const at = objectName.indexOf('.')
   return at > 0 ? objectName.slice(0, at) : undefined
@@ -27,21 +27,21 @@ export function functionNames(name: string) {
   return {
     workload: childName('sfn', name),
     values: childName('sfn', name, 'env'),
-    /** In another cluster: the credentials of the identity of its namespace, which are the identity's own here. */
+    /** In another cluster: a copy of the credentials of the namespace's identity, whose own Secret exists only here. */
     identity: childName('sfn', name, 'identity'),
     source: (hash: string, part: number) => childName('sfn', name, `src-${hash.slice(0, 12)}-${part}`),
   }
 }
 
-/** What the names begin with of all that stands beside the activator for namespaces. */
+/** Prefix of the names of all objects for namespaces that stand beside the activator. */
 export const FUNCTION_ROUTES = 'fnns'
 
-/** What leads to a namespace stands beside the activator, where names of all tenants meet. */
+/** Name of the objects that route to a namespace. They stand beside the activator, with those of all tenants. */
 export function functionRouteName(namespace: string, name: string): string {
   return childName(FUNCTION_ROUTES, name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
-/** The certificate of one custom domain of a namespace, and the Secret that cert-manager keeps it in. */
+/** Name of the certificate of a namespace's custom domain, and of the Secret that cert-manager keeps it in. */
 export function functionCertificateName(namespace: string, name: string, host: string): string {
   return `${FUNCTION_ROUTES}cert-${sha256(`${namespace}/${name}/${host}`).slice(0, 32)}`
 }
@@ -49,38 +49,38 @@ export function functionCertificateName(namespace: string, name: string, host: s
 /** The Service of the activator in the platform's own namespace. */
 export const ACTIVATOR_SERVICE = 'freehold-activator'
 export const ACTIVATOR_PORT = 8082
-/** The lease that decides which activator works. */
+/** The lease that elects the active activator. */
 export const ACTIVATOR_LEASE = 'freehold-activator'
 
-/** What the activator writes of a function's status; an admission policy keeps its account from all else. */
+/** The fields of a function's status that the activator writes; an admission policy forbids its account all others. */
 export const ACTIVATOR_FIELDS = ['desiredReplicas', 'timers', 'lastRuns'] as const
 export type ActivatorStatus = Partial<Record<(typeof ACTIVATOR_FIELDS)[number], unknown>>
 
-/** What a claim of a path holds: paths are unique in a namespace of functions. */
+/** Value of the claim of a path: paths are unique in a namespace of functions. */
 export const pathClaim = (namespace: string, functionNamespace: string, path: string) =>
   `${namespace}/${functionNamespace}${path}`
 
-/** `/orders` serves itself and all below it, segment by segment. */
+/** Whether a path serves a request: `/orders` serves itself and all below it, segment by segment. */
 export function servesPath(path: string, asked: string): boolean {
   return path === '/' || asked === path || asked.startsWith(`${path}/`)
 }
 
-/** What ends by itself: copies begin again, or a cluster answers again. */
+/** Phases that may end by themselves: pods restart, or a cluster answers again. */
 const MAY_END: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
 
-/** Why no copy of a function comes before somebody changes what its status names; undefined where waiting may help. */
+/** Returns why no copy gets ready until somebody changes what the status names; undefined if waiting may help. */
 export function whyNeverReady(object: Summarized): string | undefined {
   const { status, phase } = summaryOf(object)
   if (status !== 'Failed' || MAY_END.includes(phase)) return undefined
-  // What is refused more keeps what it was granted, and wakes with that.
+  // A function that was refused more replicas keeps those that it was granted, and wakes with them.
   return phase === 'QuotaExceeded' && object.status?.firstReadyAt !== undefined ? undefined : (phase ?? undefined)
 }
 
-/** The Secret in the platform's own namespace that digests of keys are made with, and its entry. */
+/** Secret in the platform's namespace with the HMAC key for digests of function keys, and its entry. */
 export const DIGEST_SECRET = 'freehold-function-keys'
 export const DIGEST_ENTRY = 'digest-key'
 
-/** What a status may say of a key: useless without the platform's own secret. */
+/** Returns the digest of a key that a status may show: useless without the platform's own secret. */
 export function keyDigest(secret: string, incarnation: string, trigger: string, key: string): string {
   return createHmac('sha256', secret)
     .update(JSON.stringify([incarnation, trigger, key]))
@@ -91,10 +91,10 @@ export const FUNCTION_RUNTIME_NAMES = ['nodejs', 'python', 'go', 'dotnet', 'java
 export type FunctionRuntime = (typeof FUNCTION_RUNTIME_NAMES)[number]
 
 type RuntimeVersion = { version: string; status: 'Supported' | 'Deprecated' | 'Ended' }
-/** How a handler is served: what is laid over the source, by the file of ours that it comes from, and how it starts. */
+/** How a handler is served: files added to the source, by the file of ours that they come from, and the command. */
 type HandlerServer = {
   files: Readonly<Record<string, string>>
-  /** Instead of what an app of the runtime is built with. */
+  /** Replaces the build command of an app of the runtime. */
   build?: string
   start: string
 }
@@ -107,8 +107,8 @@ const versions = (supported: string[], deprecated: string[], ended: string[]): R
 ]
 
 /**
- * What functions are written in; the newest version first. Sources are taken for those with a server, whose files have
- * names that no source has by chance.
+ * The runtimes of functions, newest version first. Sources are accepted for those with a server, whose files have names
+ * that no source has by chance.
  */
 export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
   nodejs: {

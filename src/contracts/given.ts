@@ -20,7 +20,7 @@ type Volume = {
   projected?: { sources?: readonly { secret?: object | undefined }[] } | undefined
 }
 
-/** What of a pod tells what its containers were given. */
+/** The parts of a pod that show what its containers were given. */
 export type GivenPod = KubeObject & {
   spec?: {
     containers?: readonly Variables[]
@@ -32,13 +32,13 @@ export type GivenPod = KubeObject & {
 
 type Component = NonNullable<Referring['components']>[number] & { name?: string }
 
-/** What a revision of the pod's resource refers to; its components with their names, where there are several. */
+/** References of a revision of the pod's resource; components have names if there are several. */
 export type ReferringRevision = {
   number: number
   refers: Omit<Referring, 'components'> & { components?: readonly Component[] }
 }
 
-/** In which ways a pod was given secret values. */
+/** Returns in which ways a pod was given secret values. */
 export function waysOf({ spec = {} }: GivenPod): { variables: boolean; files: boolean; identity: boolean } {
   const { containers = [], initContainers = [], ephemeralContainers = [], volumes = [] } = spec
   const all = [...containers, ...initContainers, ...ephemeralContainers]
@@ -56,11 +56,12 @@ export function waysOf({ spec = {} }: GivenPod): { variables: boolean; files: bo
 }
 
 /**
- * What one must hold to see all that the containers of a pod were given, whatever the spec of its resource says by now. A pod
- * shows that values are secret, and not whose they are: that stands in the revision that it runs. Later ones count as well,
- * since a container that starts again is given what its Secret holds then. Without its revision it may be anything of the group.
+ * Returns the rights needed to see everything that a pod's containers were given, whatever the spec of its resource
+ * says by now. A pod shows that values are secret, but not whose they are: that is in the revision that it runs. Later
+ * revisions count as well, because a restarted container gets the current content of its Secret. If the revision is
+ * unknown, it may be any value of the group.
  *
- * @param revisions of the resource, any order
+ * @param revisions of the resource, in any order
  */
 export function givenRights(pod: GivenPod, revisions: readonly ReferringRevision[]): ReferencedRight[] {
   const { variables, files, identity } = waysOf(pod)
@@ -79,7 +80,7 @@ export function givenRights(pod: GivenPod, revisions: readonly ReferringRevision
   return [...ofRevisions, ...ofIdentity]
 }
 
-/** What any value that can be referred to needs, at the group. */
+/** The rights for every value of the group that can be referred to. */
 const ANYTHING: readonly ReferencedRight[] = [
   ...new Set([
     'secretvault/readSecrets' as const,

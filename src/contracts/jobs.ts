@@ -1,6 +1,6 @@
 import { childName } from '../core/names.ts'
 
-/** How far a job has come. The order is the only way it goes: a state that was reached is never left for an earlier one. */
+/** Progress of a job, in order: a job never returns to an earlier state. */
 export const JOB_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'TimedOut'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
@@ -8,7 +8,7 @@ export function isFinished(state: JobState | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed' || state === 'TimedOut'
 }
 
-/** The later of two states; of two results the first stays. */
+/** Returns the later of two states; the first result is final. */
 export function furthest(before: JobState | undefined, now: JobState): JobState {
   if (before === undefined) return now
   return isFinished(before) || JOB_STATES.indexOf(before) > JOB_STATES.indexOf(now) ? before : now
@@ -16,12 +16,12 @@ export function furthest(before: JobState | undefined, now: JobState): JobState 
 
 /** The one container of a job's pod. */
 export const JOB_CONTAINER = 'job'
-/** Bytes of the end of a log that outlive the pod. */
+/** Bytes kept from the end of a log after the pod is gone. */
 export const KEPT_LOG_BYTES = 1024 * 1024
-/** Seconds for which the result and the log stay after the pod is gone. */
+/** Seconds for which the result and the log are kept after the pod is gone. */
 export const RESULT_SECONDS = 7 * 86_400
 
-/** Names of what belongs to a job: its batch/v1 Job, the Secret with values of vaults, the parts of its kept log. */
+/** Names of a job's objects: its batch/v1 Job, the Secret with vault values, the parts of its kept log. */
 export function jobNames(name: string) {
   const workload = childName('pjob', name)
   return {
@@ -49,7 +49,7 @@ type StoredJob = {
   status?: { state?: (typeof JOB_STATES)[number] | undefined } | undefined
 }
 
-/** Of a job, the status says how far it has come, not how its object is reconciled. */
+/** The status of a job is its progress, not that of its object's reconciliation. */
 export function jobStatusOf({ metadata, status }: StoredJob): (typeof JOB_STATUSES)[number] {
   return metadata.deletionTimestamp === undefined ? (status?.state ?? 'Pending') : 'Deleting'
 }

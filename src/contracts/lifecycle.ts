@@ -2,8 +2,8 @@ import { coerce, compare, gt, parse, satisfies, valid } from 'semver'
 import { childName, sha256 } from '../core/names.ts'
 
 /**
- * What the facade and the controllers both say of the parts that the platform runs with (interface section 4.21): words,
- * names, and how versions are compared.
+ * What the facade and the controllers share about the platform's components (interface section 4.21): words, names, and
+ * the comparison of versions.
  */
 
 export const COMPONENT_KINDS = ['Module', 'ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule'] as const
@@ -14,19 +14,19 @@ export const OWN_COMPONENT = 'freehold'
 export const COMPONENT_STATES = ['NotInstalled', 'Installing', 'Ready', 'Degraded', 'Failed', 'Upgrading'] as const
 export type ComponentState = (typeof COMPONENT_STATES)[number]
 
-/** How far the cluster has come with the version that a component is to have. */
+/** Progress of the cluster towards the version that a component shall have. */
 export const ROLLOUT_STATES = ['Applying', 'Ready', 'Failed'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
 export const INSTALL_KINDS = ['Install', 'Repair'] as const
 export const INSTALL_STATES = ['Queued', 'Running', 'Paused', 'Succeeded', 'Failed'] as const
 export type InstallState = (typeof INSTALL_STATES)[number]
-/** In the order in which an install goes through them. */
+/** The phases of an install, in order. */
 export const INSTALL_PHASES = ['Checking', 'Dependencies', 'Crds', 'Chart', 'Health', 'Finished'] as const
 export type InstallPhase = (typeof INSTALL_PHASES)[number]
 export const STEP_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Skipped'] as const
 
-/** Nothing more happens to it, unless somebody resumes it. */
+/** Whether an install has ended; it continues only if somebody resumes it. */
 export function isInstallOver(state: string | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed'
 }
@@ -34,16 +34,16 @@ export function isInstallOver(state: string | undefined): boolean {
 type Standing = { readonly state?: string | undefined; readonly step?: string | undefined }
 
 /**
- * Whether it has its turn, so that nothing else is installed or rolled out meanwhile: a paused one has, once it has changed
- * something. One that waits for what only an administrator can bring would else hold up everything.
+ * Whether an install holds the turn, so that nothing else is installed or rolled out. A paused one does so once it has
+ * changed something; before, one that waits for an administrator would block everything.
  */
 export function holdsTurn({ state, step }: Standing = {}): boolean {
   return state === 'Running' || (state === 'Paused' && step !== undefined && step !== 'Checking')
 }
 
 /**
- * The Secret in freehold-system with the values that components need and their declaration does not hold. It has one entry
- * for each: `configKey(component, key)`.
+ * The Secret in freehold-system with the values that components need and their declaration does not contain: one entry
+ * `configKey(component, key)` per value.
  */
 export const INSTALL_CONFIGURATION = 'install-configuration'
 
@@ -52,27 +52,27 @@ export function configKey(component: string, key: string): string {
   return `${component}.${key}`
 }
 
-/** The ComponentRelease of a version: versions have characters that names cannot have. */
+/** Name of the ComponentRelease of a version, with a hash because versions have characters that names cannot. */
 export function releaseName(component: string, version: string): string {
   return childName('crel', component, sha256(version).slice(0, 10))
 }
 
-/** As tags of charts have it: OCI has no `+` in them. */
+/** A version as tags of charts have it: OCI tags contain no `+`. */
 export const VERSION_PATTERN = '^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$'
 
-/** A version without what may stand before it: charts say v1.2.3 and 1.2.3. Undefined for a text that is none. */
+/** Normalizes a version: charts say v1.2.3 and 1.2.3. Undefined for a text that is not a version. */
 export function versionOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (valid(text) ?? undefined)
 }
 
-/** Less than zero if `one` comes before `other` (Semantic Versioning 2.0.0, 11); what is no version comes first. */
+/** Negative if `one` precedes `other` (Semantic Versioning 2.0.0, 11); texts that are no versions come first. */
 export function compareVersions(one: string, other: string): number {
   const [first, second] = [versionOf(one), versionOf(other)]
   if (first === undefined || second === undefined) return Number(first !== undefined) - Number(second !== undefined)
   return compare(first, second) || (one < other ? -1 : Number(one > other))
 }
 
-/** Whether two texts name one version: programs leave out the `v` that charts are tagged with. */
+/** Whether two texts name one version: programs omit the `v` that charts are tagged with. */
 export function isSameVersion(one: string | undefined, other: string | undefined): boolean {
   return one !== undefined && (one === other || (versionOf(one) !== undefined && versionOf(one) === versionOf(other)))
 }
@@ -82,7 +82,7 @@ export function isNewer(one: string, than: string): boolean {
   return first !== undefined && second !== undefined && gt(first, second)
 }
 
-/** A text that sorts as versions do. */
+/** Returns a text that sorts as versions do. */
 export function versionOrder(version: string): string {
   const read = parse(version)
   if (read === null) return ''
@@ -92,14 +92,14 @@ export function versionOrder(version: string): string {
   return `${[major, minor, patch].map(padded).join('.')}${ending} ${version}`
 }
 
-/** Whether a version is one of a range as `>=1.2.0 <2`; a preview counts as what it leads to. */
+/** Whether a version is in a range such as `>=1.2.0 <2`; a preview counts as the version that it leads to. */
 export function meets(version: string, constraint: string | undefined): boolean {
   const release = versionOf(version)
   if (constraint === undefined) return true
   return release !== undefined && satisfies(release, constraint, { includePrerelease: true })
 }
 
-/** `major.minor` of a version, as a release names the minor that must come before it. */
+/** Returns `major.minor` of a version, the form in which a release names the minor that must be installed first. */
 export function minorOf(version: string): string | undefined {
   const found = coerce(version)
   return found === null ? undefined : `${found.major}.${found.minor}`
@@ -111,14 +111,14 @@ export function isPreview(version: string): boolean {
 
 type Release = { readonly spec: { readonly component: string; readonly version: string } }
 
-/** Releases of one component, the newest first. */
+/** Returns the releases of one component, newest first. */
 export function releasesOf<R extends Release>(releases: readonly R[], component: string): R[] {
   return releases
     .filter(({ spec }) => spec.component === component)
     .sort((one, other) => compareVersions(other.spec.version, one.spec.version))
 }
 
-/** The newest release of one component; a preview only if there is nothing else. */
+/** Returns the newest release of one component; a preview only if there is nothing else. */
 export function newestOf<R extends Release>(releases: readonly R[], component: string): R | undefined {
   const found = releasesOf(releases, component)
   return found.find(({ spec }) => !isPreview(spec.version)) ?? found[0]
@@ -129,7 +129,7 @@ type Upgraded = {
   readonly status?: { readonly isOutside?: boolean | undefined } | undefined
 }
 
-/** Whether no rollout upgrades it: what runs outside the cluster is nothing that Flux could replace. */
+/** Whether no rollout upgrades the component: Flux cannot replace software that runs outside the cluster. */
 export function isUpgradedByPeople({ spec, status }: Upgraded): boolean {
   return spec.isManualUpgrade || status?.isOutside === true
 }
@@ -139,7 +139,7 @@ type Installed = {
   readonly status?: { readonly installedVersion?: string | undefined } | undefined
 }
 
-/** Components that must be there first and are not, or not in a version that does. */
+/** Returns the dependencies that are not installed, or not in a version that fits. */
 export function missingDependencies(
   dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[],
   components: readonly Installed[],
@@ -154,7 +154,7 @@ export function missingDependencies(
 export type Rollout = {
   readonly state: RolloutState
   readonly message?: string | undefined
-  /** Whether Helm is done with it; its workloads may not be ready yet. */
+  /** Whether Helm has finished; the workloads may not be ready yet. */
   readonly isInstalled: boolean
 }
 
@@ -174,8 +174,8 @@ type Told = {
 }
 
 /**
- * How far the cluster has come with a version of a component. Applying also while its controller has not looked yet, or
- * while the component is to have another version.
+ * Returns the progress of the cluster with a version of a component: Applying also while the controller has not seen
+ * the change, or while the component shall have another version.
  *
  * @param wanted `requestedAt` as it was given to `setVersion`, if it was
  */
@@ -186,7 +186,7 @@ export function rolloutOf(
   const told = status?.rollout
   const { requestedAt = spec.requestedAt } = wanted
   const isMeant = spec.version === wanted.version && spec.requestedAt === requestedAt
-  // Nobody is there to carry it out: to wait for that would be to wait for an administrator.
+  // Failed at once if the engine is missing: waiting would mean to wait for an administrator.
   const isSeen = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation
   if (isMeant && isSeen && status.phase === 'EngineMissing')
     return { state: 'Failed', message: status.statusMessage, isInstalled: false }
@@ -196,5 +196,5 @@ export function rolloutOf(
   return { state, message, isInstalled }
 }
 
-/** Installs and rollouts change what runs: whoever begins one takes the turn of this key first, at any replica. */
+/** Key of the turn that each install and rollout takes before it begins, on any replica: they change what runs. */
 export const LIFECYCLE_TURN_KEY = 'lifecycle changes'

@@ -13,17 +13,17 @@ export function parseLogLine(line: string): LogLine {
   return { timestamp: `${utc}.${fraction.padEnd(9, '0')}Z`, text }
 }
 
-/** Longer lines are cut into several of the same time: a container may write for ever without a line break. */
+/** Longer lines are cut into several of the same time, because a container may never write a line break. */
 const LONGEST_LINE = 64 * 1024
 
-/** The pieces of a line, of which the last alone may go on. */
+/** Returns the pieces of a line; all but the last have the maximum length. */
 export function cutLine(line: string): string[] {
   if (line.length <= LONGEST_LINE) return [line]
   const pieces = Math.ceil(line.length / LONGEST_LINE)
   return Array.from({ length: pieces }, (_, at) => line.slice(at * LONGEST_LINE, (at + 1) * LONGEST_LINE))
 }
 
-/** Makes lines of chunks that end anywhere, also inside a character. */
+/** Assembles lines from chunks that end anywhere, even inside a character. */
 export class LogLineReader {
   readonly #decoder = new TextDecoder()
   #rest = ''
@@ -37,7 +37,7 @@ export class LogLineReader {
       return lines
     }
     const { timestamp, text } = parseLogLine(rest)
-    // What follows is given the time of its beginning.
+    // The continuation gets the time of the beginning.
     this.#rest = timestamp === null ? '' : `${timestamp} `
     return [...lines, { timestamp, text }]
   }
@@ -55,14 +55,12 @@ export async function* logLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   yield* reader.end()
 }
 
-/** Whether the line is later than a time of this form; one without a time is. */
+/** Whether a line is later than a time of the same format. A line without a time counts as later. */
 export function isAfter(line: LogLine, time: string | undefined): boolean {
   return time === undefined || line.timestamp === null || line.timestamp > time
 }
 
-/**
- * Several logs as one, oldest line first. A line without a time stays behind the one before it. Holds one line of each.
- */
+/** Merges logs, oldest line first. A line without a time stays behind its predecessor. Buffers one line per log. */
 export async function* mergedByTime<Line extends LogLine>(logs: readonly AsyncIterable<Line>[]): AsyncGenerator<Line> {
   const readers = logs.map((log) => log[Symbol.asyncIterator]())
   try {
@@ -85,10 +83,10 @@ export async function* mergedByTime<Line extends LogLine>(logs: readonly AsyncIt
 
 const timeOf = (line: LogLine | undefined) => line?.timestamp ?? ''
 
-/** Characters of lines that are held for one answer; older lines are left out. */
+/** Maximum characters of lines that are held for one answer; older lines are left out. */
 const MOST_CHARACTERS = 4 * 1024 * 1024
 
-/** At most `most` lines from the end, and no more of them than an answer may hold. */
+/** Returns at most `most` lines from the end, and no more than an answer may hold. */
 export async function lastLines<Line extends LogLine>(
   lines: AsyncIterable<Line>,
   most: number,
@@ -104,13 +102,13 @@ export async function lastLines<Line extends LogLine>(
       first += 1
       truncated = true
     }
-    // Shifting an array for each line would cost its length each time.
+    // Shifting the array for each line would take quadratic time.
     if (first > 2 * most + 1000) first -= kept.splice(0, first).length
   }
   return { kept: kept.slice(first), truncated }
 }
 
-/** Several streams of batches as one, each batch as it comes; one batch of each is held. */
+/** Merges streams of batches in the order of arrival; buffers one batch per stream. */
 export async function* asTheyCome<T>(streams: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
   const next = async (stream: AsyncIterator<T>) => ({ stream, result: await stream.next() })
   const pending = new Map(streams.map((stream) => [stream, next(stream)]))
@@ -124,7 +122,7 @@ export async function* asTheyCome<T>(streams: readonly AsyncIterator<T>[]): Asyn
       }
     }
   } finally {
-    // Not waited for: a stream that is silent ends when its signal does.
+    // Not awaited: a silent stream ends when its signal aborts.
     for (const stream of streams) void stream.return?.().catch(() => {})
     for (const one of pending.values()) one.catch(() => {})
   }

@@ -6,18 +6,18 @@ export type Aggregation = (typeof AGGREGATIONS)[number]
 export type Metric = {
   readonly unit: string
   readonly aggregations: readonly Aggregation[]
-  /** What counts it: the activator or the platform's own objects; the source of metrics if absent. */
+  /** Its source: the activator or the platform's own objects; Prometheus if absent. */
   readonly by?: 'activator' | 'objects'
 }
 
 const LEVELS: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Last', 'P95']
-/** Sum is how many there were in each step. */
+/** Sum is the number of events in each step. */
 const RATES: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Sum', 'Last', 'P95']
 const LATENCIES: readonly Aggregation[] = ['Average', 'P50', 'P95', 'P99']
 
 const level = (unit: string): Metric => ({ unit, aggregations: LEVELS })
 const rate = (unit = '1/s'): Metric => ({ unit, aggregations: RATES })
-/** Counted in steps, which have one rate each. */
+/** Counted in steps, each with a single rate. */
 const stepped = (by: NonNullable<Metric['by']>): Metric => ({
   unit: '1/s',
   aggregations: ['Average', 'Sum', 'Last'],
@@ -25,7 +25,7 @@ const stepped = (by: NonNullable<Metric['by']>): Metric => ({
 })
 const latency: Metric = { unit: 'ms', aggregations: LATENCIES }
 
-/** Of everything that runs pods. */
+/** Metrics of everything that runs pods. */
 const RUNNING = {
   CpuUsage: level('cores'),
   MemoryUsage: level('bytes'),
@@ -47,7 +47,7 @@ const WEB = {
   BytesOut: rate('bytes/s'),
 }
 
-/** By collection. */
+/** The metrics of each collection. */
 export const METRICS = {
   vectorclusters: {
     ...RUNNING,
@@ -114,7 +114,7 @@ export const METRICS = {
 export type MetricCollection = keyof typeof METRICS
 export const METRIC_COLLECTIONS = Object.keys(METRICS) as MetricCollection[]
 
-/** Of the platform as a whole. */
+/** Metrics of the platform as a whole. */
 export const PLATFORM_METRICS = {
   CpuAllocatable: level('cores'),
   CpuRequested: level('cores'),
@@ -130,7 +130,7 @@ export const PLATFORM_METRICS = {
   ReconcileErrors: rate(),
 } as const satisfies Readonly<Record<string, Metric>>
 
-/** Seconds from point to point, and the span that may be asked for. */
+/** Limits of a query: the longest span, and the seconds between two points. */
 export const SPAN_DAYS_MAX = 31
 export const STEP_SECONDS_MIN = 15
 const POINTS = 120
@@ -139,7 +139,7 @@ export function stepOf(seconds: number): number {
   return Math.max(STEP_SECONDS_MIN, Math.ceil(seconds / POINTS))
 }
 
-/** The unit of an aggregation: a sum over a rate is an amount. */
+/** Returns the unit of an aggregation: a sum over a rate is an amount. */
 export function unitOf({ unit }: Metric, aggregation: Aggregation): string {
   if (aggregation !== 'Sum') return unit
   return unit === '1/s' ? 'count' : unit.replace(/\/s$/, '')

@@ -1,29 +1,29 @@
 import { uuidV5 } from '../core/ids.ts'
 
-/** What the facade, which is told of alerts, and the controllers, which forget them, agree on (records: monitoring). */
+/** What the facade, which receives alerts, and the controllers, which delete them, share (records: monitoring). */
 
 export const ALERT_STATES = ['Firing', 'Resolved'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
 
-/** By number, as alerts carry it. The numbers are an order of nothing: 5 is the least urgent. */
+/** Levels by number, as alerts carry it. The numbers are no order: 5 is the least urgent. */
 export const ALERT_LEVELS = ['Recommendation', 'Information', 'Warning', 'Error', 'Critical', 'Insight'] as const
 
 export const ALERT_LEVEL_MAX = ALERT_LEVELS.length - 1
 
-/** Milliseconds for which an alert is kept once it is resolved. */
+/** Milliseconds for which a resolved alert is kept. */
 export const RESOLVED_KEPT = 30 * 86_400_000
 
-/** Pairs of `metadata` that say where the thing stands that an alert is about. */
+/** Keys of `metadata` that name the boundary and the group of the thing that an alert is about. */
 export const PLACE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const
-/** The pair that says what to do. */
+/** Key of `metadata` with the instructions for an alert. */
 export const RUNBOOK_KEY = 'runbookUrl'
 
-/** What tells two alerts apart that stand in one place. */
+/** What distinguishes two alerts in one place. */
 export type AlertIdentity = { alertId: string; resourceType: string; resourceName: string }
 
 /**
- * The name of the object of an alert, and so its id: the same for whoever is told of it again. Names of resources are unique in
- * their group only, so that the group is part of it; the boundary is the namespace.
+ * Returns the object name of an alert, which is its id: the same for every report of it. Names of resources are unique
+ * only within their group, so the group is part of it; the boundary is the namespace.
  */
 export function alertObjectName({ alertId, resourceType, resourceName }: AlertIdentity, resourceGroup = ''): string {
   return uuidV5(`alert/${JSON.stringify([alertId, resourceType, resourceName, resourceGroup])}`)
@@ -35,10 +35,10 @@ export function isSameAlert(one: AlertIdentity, other: AlertIdentity): boolean {
   )
 }
 
-/** How often and when REST was told of an alert. */
+/** How often and when an alert was reported by REST. */
 export type Told = { times: number; lastAt: string; resolvedAt?: string | undefined }
 
-/** The same after it was told of once more. What is resolved already stays resolved since then. */
+/** Adds one report. An alert that is resolved already keeps its time of resolution. */
 export function toldAgain(before: Omit<Told, 'lastAt'> | undefined, status: AlertState, now: string): Told {
   const times = (before?.times ?? 0) + (status === 'Firing' ? 1 : 0)
   return { times, lastAt: now, ...(status === 'Resolved' && { resolvedAt: before?.resolvedAt ?? now }) }
@@ -60,8 +60,8 @@ type AlertFacts = {
 }
 
 /**
- * When and how often an alert was seen. What REST was told of says it itself; what was written by kubectl is seen whenever
- * somebody changes it.
+ * Returns when and how often an alert was seen. An alert from REST carries this itself; one written with kubectl is
+ * seen whenever somebody changes it.
  */
 export function seenOf({ metadata, spec, status = {} }: AlertFacts, now: string): Seen {
   const { told } = spec

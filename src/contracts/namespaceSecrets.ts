@@ -9,7 +9,7 @@ import {
 } from './references.ts'
 
 /**
- * What functions and their namespaces have that is secret, and what the code of the other may be given of that:
+ * The secrets of functions and their namespaces, and which of them the code of the other may be given:
  * docs/adr/20261128-functions-say-which-secrets.md.
  * `<collection>/<name>` is one resource, `<collection>` every resource of the group.
  */
@@ -19,7 +19,7 @@ const VAULTS = 'secretvaults'
 
 const hasSecrets = (collection: OutputCollection) => OUTPUTS[collection].secret.length > 0
 
-/** The action that whoever lets code read the secrets of a collection must hold. */
+/** The action that a caller needs to let code read the secrets of a collection. */
 export const ACTIONS_OF_SECRETS: ReadonlyMap<string, ActionName> = new Map<string, ActionName>([
   [IDENTITIES, 'managedidentities/readSecrets'],
   [VAULTS, 'secretvault/readSecrets'],
@@ -33,7 +33,7 @@ type Around = Pick<Referring, 'managedIdentity'> & {
   env?: NonNullable<Referring['components']>[number]['env']
 }
 
-/** The secrets that code is given by these settings. Addresses of other resources are none. */
+/** Returns the secrets that these settings give to code. Addresses of other resources are not secret. */
 export function secretsOf({ env = [], managedIdentity = false }: Around): string[] {
   const given = env.flatMap(({ secret, output }) => {
     if (secret) return [`${VAULTS}/${secret.vaultName}`]
@@ -44,7 +44,7 @@ export function secretsOf({ env = [], managedIdentity = false }: Around): string
 
 export const collectionOf = (secret: string) => secret.replace(/\/.*$/, '')
 
-/** Those that may be given where `allowed` may. */
+/** Returns the secrets that `allowed` covers. */
 export function secretsWithin(secrets: readonly string[], allowed: readonly string[]): string[] {
   return secrets.filter((secret) => allowed.includes(secret) || allowed.includes(collectionOf(secret)))
 }

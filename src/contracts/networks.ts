@@ -2,11 +2,11 @@
 export type Network = {
   readonly cidr: string
   readonly except?: readonly string[] | undefined
-  /** TCP; all of them if absent. */
+  /** TCP ports; all if absent. */
   readonly ports?: readonly number[] | undefined
 }
 
-/** @param text as settings have it: `10.1.0.0/16`, or with ports `10.1.2.3/32@443+5000` */
+/** @param text in the format of settings: `10.1.0.0/16`, or with ports `10.1.2.3/32@443+5000` */
 export function networkOf(text: string): Network {
   const [cidr = '', ports] = text.split('@')
   return { cidr, ...(ports !== undefined && { ports: ports.split('+').map(Number) }) }

@@ -4,29 +4,27 @@ import { childName, sha256 } from '../core/names.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { secretData, secretText } from '../core/secretData.ts'
 
-/**
- * What the facade and the controllers of object storage both have to know: how things are called at the store, how the
- * Secret of a key is laid out, and the numbers that both hold callers to.
- */
+/** What facade and controllers of object storage share: names at the store, the Secret of a key, and limits. */
 
-/** Keys of one owner: of an account itself, and of one managed identity. */
+/** Maximum keys of one owner: of an account itself, and of one managed identity. */
 export const KEYS_OF_ONE_OWNER = 4
-/** Sessions of one account that have not ended. */
+/** Maximum open sessions of one account. */
 export const SESSIONS_OF_ACCOUNT = 100
-/** The shortest name that a bucket may have at a store, and so an account, whose name begins it. */
+/** The shortest name that a store allows for a bucket, and so for an account, whose name begins it. */
 export const ACCOUNT_NAME_MIN_LENGTH = 3
 
 /**
- * The key that the platform makes for what refers to an account, by its life: a namesake gets one of its own.
+ * Returns the key that the platform makes for a resource that refers to an account. It depends on the incarnation, so
+ * that a namesake gets a key of its own.
  *
- * @param consumer of the object that refers to the account
+ * @param consumer metadata of the object that refers to the account
  */
 export function consumersKeyName({ namespace = '', name, annotations }: ObjectMeta, account: string): string {
   const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
   return uuidV5(['access-key-of', namespace, name, incarnation, account].join('/'))
 }
 
-/** Whether the platform made the key for a resource, and so counts it to nobody. Only the platform writes owners. */
+/** Whether the platform made the key for a resource, and so counts it for nobody. Only the platform writes owners. */
 export function isConsumersKey({ metadata }: { metadata: ObjectMeta }): boolean {
   return metadata.ownerReferences?.some(({ controller }) => controller === true) === true
 }
@@ -34,8 +32,9 @@ export function isConsumersKey({ metadata }: { metadata: ObjectMeta }): boolean 
 const STORE_NAME_MAX_LENGTH = 63
 
 /**
- * The name of a bucket at the endpoint, different for each pair: `<account>.<name>`, where neither holds a dot; if that is
- * too long, 46 characters without a dot and 16 hex digits of its SHA-256. A bucket keeps the name that it got:
+ * Returns the name of a bucket at the endpoint, different for each pair: `<account>.<name>`, as neither contains a dot;
+ * if that is too long, 46 characters without a dot and 16 hex digits of its SHA-256. A bucket keeps the name that it
+ * got:
  * `storeNameOf`.
  */
 export function storeBucketName(account: string, bucket: string): string {
@@ -44,14 +43,14 @@ export function storeBucketName(account: string, bucket: string): string {
   return `${whole.replace('.', '-').slice(0, 46)}-${sha256(whole).slice(0, 16)}`
 }
 
-/** As buckets were named before: one name for `a` and `b-c` as for `a-b` and `c`. Who holds one keeps it. */
+/** The former naming, in which `a` and `b-c` collide with `a-b` and `c`. Existing buckets keep such a name. */
 export function formerStoreBucketName(account: string, bucket: string): string {
   const whole = `${account}-${bucket}`
   if (whole.length <= STORE_NAME_MAX_LENGTH) return whole
   return `${whole.slice(0, 50)}-${sha256(whole).slice(0, 12)}`
 }
 
-/** The name that a bucket has at the endpoint, or will get. */
+/** Returns the name that a bucket has at the endpoint, or will get. */
 export function storeNameOf(bucket: {
   spec: { accountName: string; bucketName: string }
   status?: { storeName?: string | undefined } | undefined
@@ -59,14 +58,14 @@ export function storeNameOf(bucket: {
   return bucket.status?.storeName ?? storeBucketName(bucket.spec.accountName, bucket.spec.bucketName)
 }
 
-/** The user at the store that one access key is of. The incarnation is random: no two keys ever share a user. */
+/** Name of the store user of one access key. The incarnation is random: no two keys ever share a user. */
 export function storeUserName(incarnation: string): string {
   return `key-${incarnation}`
 }
 
 const STORE_USER_NAME = new RegExp(`^${storeUserName('[0-9a-f-]{36}')}$`)
 
-/** Whether a user at the store is one that some platform made for an access key. */
+/** Whether some platform made this store user for an access key. */
 export const isStoreUserName = (name: string): boolean => STORE_USER_NAME.test(name)
 
 /** The Secret with the two halves of an access key, beside its object. */
@@ -74,7 +73,7 @@ export function accessKeySecretName(name: string): string {
   return childName('oak', name, 'key')
 }
 
-/** Entries of that Secret, under the names that S3 clients read from their environment. */
+/** Entries of that Secret, named like the environment variables of S3 clients. */
 const ACCESS_KEY_ID = 'AWS_ACCESS_KEY_ID'
 const SECRET_ACCESS_KEY = 'AWS_SECRET_ACCESS_KEY'
 
@@ -94,21 +93,21 @@ export const STORE_FEATURES = ['versioning', 'objectLock', 'quota', 'lifecycle',
 export type StoreFeature = (typeof STORE_FEATURES)[number]
 export type StoreFeatures = Readonly<Record<StoreFeature, boolean>>
 
-/** What a key may do: records of object storage. */
+/** The permission of a key (records: object storage). */
 export type StorePermission = 'Read' | 'Write' | 'ReadWrite' | 'Admin'
 
 /** What one key may do with one bucket of the store. */
 export type StoreGrant = { readonly bucket: string; readonly permission: StorePermission; readonly prefix?: string }
 
 export type BucketSettings = {
-  /** At the store. */
+  /** Name at the store. */
   readonly name: string
-  /** The incarnation of the object that it is of. A bucket of somebody else is never taken over. */
+  /** Incarnation of the bucket's object. A bucket of another owner is never taken over. */
   readonly owner: string
   readonly versioning: 'Off' | 'Enabled' | 'Suspended'
   readonly objectLock: boolean
   readonly lockDays: number | undefined
-  /** Undefined is unlimited. */
+  /** Unlimited if undefined. */
   readonly quotaBytes: number | undefined
   readonly publicRead: boolean
   readonly lifecycleRules: readonly {
@@ -130,7 +129,7 @@ export type BucketSettings = {
 export type KeyState = 'Active' | 'Inactive' | 'Expired'
 
 /**
- * At this moment: a key that expired a second ago is not Active, whatever was written down last.
+ * Returns the state at this moment: a key that expired a second ago is not Active, whatever its status says.
  *
  * @param now milliseconds
  */
@@ -142,7 +141,7 @@ export function keyState(
   return spec.isActive ? 'Active' : 'Inactive'
 }
 
-/** A field that needs what the store does not have. */
+/** A field that needs a feature that the store lacks. */
 export type Unsupported = { field: string; feature: StoreFeature }
 
 type Wish = readonly [isWanted: boolean, field: string, feature: StoreFeature]
@@ -190,7 +189,7 @@ export function bucketLacks(
   return firstLacking(wishes, features)
 }
 
-/** Where a Seaweed of the SeaweedFS operator stands, and the port that its gateway is spoken to at. */
+/** A Seaweed of the SeaweedFS operator, and the port of its S3 gateway. */
 export type SeaweedPlace = {
   readonly namespace: string
   readonly name: string
@@ -201,7 +200,7 @@ export type SeaweedPlace = {
 /** The operator's default for `spec.s3.port`. */
 export const SEAWEED_PORT = 8333
 
-/** The Service that the operator puts before the gateways of a Seaweed (its README, "S3 API"). */
+/** Returns the Service that the operator puts before the gateways of a Seaweed (its README, "S3 API"). */
 export function seaweedEndpoint({ namespace, name }: Pick<SeaweedPlace, 'namespace' | 'name'>): string {
   return `http://${name}-s3.${namespace}.svc:${SEAWEED_PORT}`
 }

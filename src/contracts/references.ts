@@ -1,20 +1,20 @@
 import type { ActionName } from '../core/actions.ts'
 
-/** What code of a group may be given of its group: values of vaults, and outputs of other resources. */
+/** Values of a group that its code may be given: values of vaults, and outputs of other resources. */
 
-/** A value of a vault of the same group; the newest version if none is named. */
+/** A value in a vault of the same group; the newest version if none is named. */
 export type VaultReference = { vaultName: string; secretName: string; version?: number | undefined }
 
-/** Outputs of each collection (records: values). Those beside `plain` are secret. */
+/** Outputs of one collection (records: values). */
 type Outputs = {
   readonly action: string
   readonly plain: readonly string[]
   readonly secret: readonly string[]
-  /** What secret outputs need; `readSecrets` of the kind if absent. */
+  /** The action that secret outputs require; `readSecrets` of the kind if absent. */
   readonly secretAction?: string
   /** The same as a virtual verb on the resource; `readsecrets` if absent. */
   readonly verb?: string
-  /** It is reached by an address that means something only in the cluster that it runs on. */
+  /** The outputs contain addresses that only mean something in the cluster of the resource. */
   readonly isLocal?: true
 }
 
@@ -45,7 +45,7 @@ export const OUTPUTS = {
     action: 'objectstorageaccounts',
     plain: ['endpoint', 'regionName'],
     secret: ['accessKeyId', 'secretAccessKey'],
-    // The consumer gets a key of its own: to refer to one is to make one.
+    // The consumer gets a key of its own, so a reference creates one.
     secretAction: 'objectaccesskeys/write',
     verb: 'createkeys',
   },
@@ -60,31 +60,31 @@ export function outputsOf(collection: OutputCollection): readonly string[] {
   return [...plain, ...secret]
 }
 
-/** Whether what the outputs say is of use only to what runs on the same cluster. */
+/** Whether the outputs are only useful in the cluster of the resource. */
 export function isLocalOutput(collection: OutputCollection): boolean {
   const { isLocal }: Outputs = OUTPUTS[collection]
   return isLocal === true
 }
 
-/** What whoever writes the reference must hold on the resource: to read it, or to read its secrets. */
+/** Whether an output is secret. */
 export function isSecretOutput({ collection, output }: ResourceOutput): boolean {
   return (OUTPUTS[collection].secret as readonly string[]).includes(output)
 }
 
-/** The action that whoever writes the reference must hold on the resource. */
+/** Returns the action that the author of a reference needs on the resource. */
 export function actionOfOutput(reference: ResourceOutput): ActionName {
   const { action, secretAction }: Outputs = OUTPUTS[reference.collection]
   const name = isSecretOutput(reference) ? (secretAction ?? `${action}/readSecrets`) : `${action}/read`
   return name as ActionName
 }
 
-/** The same as a verb of Kubernetes. */
+/** Returns the same as a Kubernetes verb. */
 export function verbOfOutput(collection: OutputCollection, isSecret: boolean): string {
   const { verb = 'readsecrets' }: Outputs = OUTPUTS[collection]
   return isSecret ? verb : 'get'
 }
 
-/** A variable of a process: a plain value, or what stands for one. */
+/** A variable of a process: a plain value, or a reference to one. */
 export type EnvironmentVariable = {
   name: string
   value?: string | undefined
@@ -92,10 +92,10 @@ export type EnvironmentVariable = {
   output?: ResourceOutput | undefined
 }
 
-/** A right that a reference needs, at a resource of the same group. */
+/** A right that a reference requires, on a resource of the same group. */
 export type ReferencedRight =
   | { readonly action: ActionName; readonly collection: string; readonly name: string }
-  /** At the group itself. */
+  /** On the group itself. */
   | { readonly action: ActionName }
 
 /** Fields of a spec that refer to values. */
@@ -105,12 +105,12 @@ export type Referring = {
   volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
 }
 
-/** Who refers to values of a vault may read them. */
+/** Returns the rights to read vaults, which a reference to their values requires. */
 export function vaultRights(vaults: Iterable<string>): ReferencedRight[] {
   return [...new Set(vaults)].map((name) => ({ action: 'secretvault/readSecrets', collection: 'secretvaults', name }))
 }
 
-/** What one must hold to see all that containers are given of vaults and of other resources. */
+/** Returns the rights needed to see everything that containers are given from vaults and from other resources. */
 export function referencedRights({
   components = [],
   volumes = [],

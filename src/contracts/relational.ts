@@ -4,8 +4,8 @@ import { childName } from '../core/names.ts'
 import { type ObjectMeta, objectKey } from '../core/object.ts'
 
 /**
- * What the facade and the controller of relational databases both have to know: how the children are called, where
- * clients reach the engine, and how the Secret of the owner is laid out. Nobody else may guess these.
+ * What the facade and the controller of relational databases share: names of children, addresses of the engine, and the
+ * layout of the owner's Secret. No other code may guess these.
  */
 
 /** PostgreSQL's port, on the instances and on the pooler. */
@@ -13,7 +13,7 @@ export const RELATIONAL_PORT = 5432
 
 /** Names of a relational database's children, all in its own namespace. */
 export type RelationalNames = {
-  /** The Cluster of CloudNativePG; pods, volumes and Secrets of the engine begin with it. */
+  /** The CloudNativePG Cluster; names of the engine's pods, volumes and Secrets begin with it. */
   cluster: string
   /** The Service that clients connect to: the primary. It keeps its name when another database takes over. */
   primary: string
@@ -32,14 +32,14 @@ export type RelationalNames = {
   backup: string
   /** The Secret with the credentials of the backup target. */
   target: string
-  /** What was run in the editor. */
+  /** Statements that were run in the editor. */
   history: string
-  /** The ObjectStore that a restored database is read from. */
+  /** The ObjectStore that a database is restored from. */
   source: string
 }
 
 export function relationalNames(name: string): RelationalNames {
-  // Words in front: behind the name, the Services of `a` would have the names of those that the engine makes for `a-rw`.
+  // Prefixes, because with suffixes the Services of `a` would collide with those that the engine makes for `a-rw`.
   return {
     cluster: childName('relc', name),
     primary: childName('relcrw', name),
@@ -56,14 +56,14 @@ export function relationalNames(name: string): RelationalNames {
   }
 }
 
-/** The Secret in which CloudNativePG keeps the authority that signed the certificates of a Cluster: `ca.crt`. */
+/** Name of the Secret in which CloudNativePG keeps the certificate authority of a Cluster: `ca.crt`. */
 export function authoritySecret(cluster: string): string {
   return `${cluster}-ca`
 }
 
 /**
- * Where the primary of this very database answers. It is the engine's own Service: ours may lead to another database
- * (`connectTo`), whose rows are not for whoever may read this one's.
+ * Returns the host of the primary of this very database. It is the engine's own Service, because ours may lead to
+ * another database (`connectTo`), which not everybody may read who may read this one.
  */
 export function engineHost(namespace: string, name: string): string {
   return serviceHost(`${relationalNames(name).cluster}-rw`, namespace)
@@ -71,33 +71,33 @@ export function engineHost(namespace: string, name: string): string {
 
 export type RelationalUsers = { owner: string; writer: string; reader: string }
 
-/** Who speaks to the engine for the editor. The owner is the tenant's to name, and may have one of our names. */
+/** Returns the engine's users for tenant and editor. The tenant names the owner, and may choose one of our names. */
 export function relationalUsers(owner: string): RelationalUsers {
   const free = (name: string) => (name === owner ? `${name}_1` : name)
   return { owner, writer: free('app_writer'), reader: free('app_reader') }
 }
 
-/** Labels by which CloudNativePG marks the pods of a Cluster and says which is what (its labels and annotations page). */
+/** Labels that CloudNativePG sets on the pods of a Cluster (its page on labels and annotations). */
 export const ENGINE_CLUSTER_LABEL = 'cnpg.io/cluster'
-/** `instance`, or what else a pod of a cluster is for. */
+/** `instance`, or another purpose of a pod. */
 export const ENGINE_POD_LABEL = 'cnpg.io/podRole'
 export const ENGINE_ROLE_LABEL = 'cnpg.io/instanceRole'
 export const ENGINE_SCHEDULE_LABEL = 'cnpg.io/scheduled-backup'
 
-/** The Backup of a snapshot that we ask for. */
+/** Name of the Backup of a snapshot that we request. */
 export function snapshotBackupName(snapshotId: string): string {
   return `rsnap-${snapshotId}`
 }
 
 /**
- * The name under which a database writes into the backup target. The incarnation keeps a database that is made anew
- * under an old name out of the former one's archive, which the engine would refuse to write to.
+ * Returns the name under which a database writes to the backup target. It contains the incarnation, because the engine
+ * refuses to write to the archive of a former database of the same name.
  */
 export function serverName(cluster: string, incarnation: string): string {
   return `${cluster}-${incarnation.replaceAll('-', '').slice(0, 12)}`
 }
 
-/** Of the Secrets of the owner and of the logins of the editor (kubernetes.io/basic-auth). */
+/** Entries of the Secrets of the owner and of the editor's logins (kubernetes.io/basic-auth). */
 export const OWNER_SECRET_KEYS = { username: 'username', password: 'password' } as const
 
 export type ConnectionParts = {
@@ -110,7 +110,7 @@ export type ConnectionParts = {
 
 export const SSL_MODE = 'require'
 
-/** The forms of one connection that drivers take. Every part is escaped as its form asks for. */
+/** Returns one connection in the formats of drivers. Every part is escaped as its format requires. */
 export function connectionForms({ host, port, database, username, password }: ConnectionParts): {
   uri: string
   jdbc: string
@@ -132,19 +132,19 @@ export function connectionForms({ host, port, database, username, password }: Co
   }
 }
 
-/** A value of an ADO.NET connection string: quoted where it holds what separates pairs. */
+/** Quotes a value of an ADO.NET connection string if it contains a separator of pairs. */
 function adoNetValue(value: string): string {
   return /[;="' ]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 
-/** Where clients inside the cluster reach a Service of a database. */
+/** Returns where clients inside the cluster reach a Service of a database. */
 export function serviceHost(service: string, namespace: string): string {
   return `${service}.${namespace}.svc`
 }
 
 /**
- * Parameters of PostgreSQL that run commands or code, or that the platform and the engine set themselves. Taking one
- * from a tenant would give a shell in the pod, or a database that the platform can neither back up nor reach.
+ * PostgreSQL parameters that run commands or code, or that the platform and the engine set themselves. With one of them
+ * a tenant could get a shell in the pod, or a database that the platform can neither back up nor reach.
  */
 export const REFUSED_PARAMETERS: readonly string[] = [
   'allow_alter_system',
@@ -202,7 +202,7 @@ export const REFUSED_PARAMETERS: readonly string[] = [
   'unix_socket_permissions',
   'wal_level',
 ]
-/** Families of such parameters. */
+/** Prefixes of further refused parameters. */
 export const REFUSED_PARAMETER_PREFIXES: readonly string[] = ['include', 'ssl', 'recovery_target']
 
 export function isRefusedParameter(name: string): boolean {
@@ -218,7 +218,7 @@ type Base = {
  * Whether nothing could be restored of the database without this snapshot.
  *
  * @param siblings all snapshots of the database
- * @param serverName under which this life of the database is backed up; undefined before it has been
+ * @param serverName under which this incarnation of the database is backed up; undefined before its first backup
  */
 export function isLastBase(snapshot: Base, siblings: readonly Base[], serverName: string | undefined): boolean {
   const isBase = ({ status }: Base) => status?.completedAt !== undefined && status.serverName === serverName
@@ -235,8 +235,8 @@ type Restored = {
 }
 
 /**
- * Whether a database is being made from this very snapshot and has not got its data yet. Of another group only one that
- * REST let do so: anybody can name a snapshot, and must not hold back its deletion by that.
+ * Whether a database is being restored from this snapshot and does not have its data yet. One of another group counts
+ * only if REST permitted it: anybody can name a snapshot, and must not block its deletion by that.
  */
 export function isBeingRestored(
   { metadata, spec: { restoreFrom }, status }: Restored,
@@ -255,15 +255,15 @@ type Archive = {
   readonly archivingGaps?: readonly { readonly from: string; readonly to?: string | undefined }[] | undefined
 }
 
-/** The later of two moments, RFC 3339; of two in one millisecond the first. */
+/** Returns the later of two times, RFC 3339; the first if they are in the same millisecond. */
 export function laterOf(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return Date.parse(other) > Date.parse(one) ? other : one
 }
 
 /**
- * The last moment that the archive of a database reaches, RFC 3339; undefined without one. A base is whole in itself: where the
- * archive stopped before the first was there, or the engine's clock is ahead, that base is all that can be restored.
+ * Returns the last moment that a database's archive reaches, RFC 3339; undefined without one. A base backup is complete
+ * in itself: if the archive stopped before the first one, or the engine's clock is fast, only that one can be restored.
  */
 export function endOfArchive(archive: Archive | undefined, now: string): string | undefined {
   const { archiving = 'Disabled', firstRecoverableAt, archivingStoppedAt } = archive ?? {}
@@ -272,9 +272,9 @@ export function endOfArchive(archive: Archive | undefined, now: string): string 
 }
 
 /**
- * Why a snapshot cannot be restored to a moment, with the range that it can be; undefined if it can.
+ * Returns why a snapshot cannot be restored to a moment, with the possible range; undefined if it can.
  *
- * @param archive of the very database that the snapshot was taken of; undefined if that is gone
+ * @param archive of the database that the snapshot was taken of; undefined if that is gone
  */
 export function outsideRecoveryWindow(
   targetTime: string,

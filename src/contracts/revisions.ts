@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { escapedPart } from '../core/jsonPointer.ts'
 
-/** What a revision of a resource is and how one comes to be. Stored as `data` of a ControllerRevision. */
+/** What a revision of a resource is and when one is made. Stored as `data` of a ControllerRevision. */
 
 export const REVISIONS_KEPT = 50
 export const REVISION_REASONS = ['Created', 'Updated', 'RolledBack', 'Redeployed'] as const
@@ -12,27 +12,27 @@ export type Revision<Content = Record<string, unknown>> = {
   createdBy?: string | undefined
   reason: (typeof REVISION_REASONS)[number]
   message?: string | undefined
-  /** The part of the spec that the revision is about: what a rollback brings back. */
+  /** The part of the spec that the revision records, and that a rollback restores. */
   content: Content
-  /** When parts were deployed again without a change, by part. */
+  /** Time of the last redeployment without a change, by part. */
   redeployedAt: Readonly<Record<string, string>>
-  /** Since which revision each part is as it is in this one. */
+  /** For each part, the revision since which it is unchanged. */
   since: Readonly<Record<string, number>>
 }
 
 export type Wanted<Content> = {
   content: Content
   redeployedAt: Readonly<Record<string, string>>
-  /** What of the content makes each part anew if it changes. */
+  /** For each part, the content that recreates it on a change. */
   parts: (content: Content) => Readonly<Record<string, unknown>>
-  /** The content without what a rollback does not bring back. */
+  /** The content without what a rollback does not restore. */
   essence: (content: Content) => unknown
 }
 
 /**
- * The revision that a spec asks for: undefined if the newest one is it already.
+ * Returns the revision that a spec calls for; undefined if the newest one already matches.
  *
- * @param known any order
+ * @param known in any order
  */
 export function nextRevision<Content>(
   known: readonly Revision<Content>[],
@@ -85,7 +85,7 @@ export function newestOf<Content>(known: readonly Revision<Content>[]): Revision
 
 type Stored = { metadata: { name: string }; revision?: number; data?: unknown }
 
-/** What a ControllerRevision of ours holds; undefined if somebody else wrote it. */
+/** Returns the revision in a ControllerRevision of ours; undefined if somebody else wrote it. */
 export function revisionOf<Content>({ revision, data }: Stored): Revision<Content> | undefined {
   const held = data as Partial<Revision<Content>> | undefined
   if (revision === undefined || held?.content === undefined || held.reason === undefined) return undefined
@@ -95,7 +95,7 @@ export function revisionOf<Content>({ revision, data }: Stored): Revision<Conten
 
 export type RevisionChange = { path: string; kind: 'Added' | 'Removed' | 'Changed'; from: unknown; to: unknown }
 
-/** What differs between two contents, each place as a JSON Pointer (RFC 6901), in the order of their places. */
+/** Returns the differences of two contents, each place as a JSON Pointer (RFC 6901), in the order of places. */
 export function changesBetween(from: unknown, to: unknown, path = ''): RevisionChange[] {
   if (isDeepStrictEqual(from, to)) return []
   if (!isTree(from) || !isTree(to) || Array.isArray(from) !== Array.isArray(to)) {

@@ -1,10 +1,10 @@
-/** What admission says of objects for which there is no room, and how the facade reads it. */
+/** What admission says about objects for which there is no room, and how the facade parses it. */
 
-/** The admission policies: of a boundary with too many objects, and of an object that is too large. */
+/** The admission policies: against too many objects in a boundary, and against an object that is too large. */
 export const FULL_POLICY = 'freehold-full'
 export const SIZE_POLICY = 'freehold-size'
 
-/** The part with the numbers, in any language that puts texts together. */
+/** Parts of the message with the numbers, to be joined in TypeScript or CEL. */
 export const heldOfMost = (held: string, most: string) => ['has ', held, ' objects of at most ', most] as const
 const HELD = new RegExp(heldOfMost('(\\d+)', '(\\d+)').join(''))
 

@@ -5,15 +5,15 @@ import { compareQuantities, parseQuantity } from '../core/quantity.ts'
 import { secretData, secretText } from '../core/secretData.ts'
 
 /**
- * What the facade and the controller of SQL instances both have to know: names of the children, ports, logins and the
- * layout of their Secrets. Nobody else may guess these.
+ * What the facade and the controller of SQL instances share: names of children, ports, logins and the layout of their
+ * Secrets. No other code may guess these.
  */
 export const SQL_ENGINES = ['MsSql', 'MariaDb'] as const
 export type SqlEngineName = (typeof SQL_ENGINES)[number]
 
 export const SQL_PORTS: Readonly<Record<SqlEngineName, number>> = { MsSql: 1433, MariaDb: 3306 }
 export const SQL_DIALECTS = { MsSql: 'mssql', MariaDb: 'mariadb' } as const
-/** Never handed out, and never used for what a caller asks for. */
+/** Never handed out, and never used for requests of callers. */
 export const ADMIN_USERS: Readonly<Record<SqlEngineName, string>> = { MsSql: 'sa', MariaDb: 'root' }
 /** The user of connection strings owns the database; the two others serve the editor. */
 export const SQL_USERS = { owner: 'app', writer: 'app_writer', reader: 'app_reader' } as const
@@ -23,12 +23,12 @@ export const MSSQL_MEMORY = '2Gi'
 
 const MIB = 1024n * 1024n * 1000n
 
-/** The memory of an engine that is not told how much to take, in MiB: the rest is for connections and the container. */
+/** Returns the default memory of an engine, in MiB; the rest is for connections and the container. */
 export function engineShareMb(memoryLimit: string): number {
   return Number(((parseQuantity(memoryLimit) / MIB) * 80n) / 100n)
 }
 
-/** Why an engine cannot run in a container with so much memory; the spec or its plan sets it. */
+/** Returns why an engine cannot run with this memory limit, which the spec or its plan sets; undefined if it can. */
 export function memoryFault(
   { engine, memoryLimitMb }: { engine: SqlEngineName; memoryLimitMb?: number | undefined },
   memoryLimit: string,
@@ -45,7 +45,7 @@ export function memoryFault(
 export function sqlNames(name: string) {
   return {
     workload: childName('sqli', name),
-    /** Headless Service of the one pod. */
+    /** Headless Service of the only pod. */
     peers: childName('sqlipeers', name),
     publicService: childName('sqlipublic', name),
     config: childName('sqli', name, 'config'),
@@ -55,7 +55,7 @@ export function sqlNames(name: string) {
   }
 }
 
-/** The one pod, while it runs. */
+/** Name of the only pod. */
 export const sqlPod = (name: string) => `${sqlNames(name).workload}-0`
 
 export function sqlHost(namespace: string, name: string): string {
@@ -72,13 +72,13 @@ export function encodePasswords(passwords: SqlPasswords): Record<string, string>
   return secretData(Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), passwords[whose]])))
 }
 
-/** The inverse, of those that are there. */
+/** Decodes the passwords that are present. */
 export function decodeSomePasswords(data: Readonly<Record<string, string>> | undefined): Partial<SqlPasswords> {
   const found = PASSWORDS.map((whose) => [whose, secretText(data, passwordEntry(whose))] as const)
   return Object.fromEntries(found.filter(([, text]) => text !== undefined))
 }
 
-/** Undefined if one is missing, since without it nobody gets in. */
+/** Returns undefined if one is missing, since without it nobody gets in. */
 export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
   const found = decodeSomePasswords(data)
   return hasAllPasswords(found) ? found : undefined
@@ -88,7 +88,7 @@ export function hasAllPasswords(found: Partial<SqlPasswords>): found is SqlPassw
   return PASSWORDS.every((whose) => found[whose] !== undefined)
 }
 
-/** A product key with who set it. Keys are numbered, so that one that is rejected can give way to the one before. */
+/** A product key, and who set it when. Keys are numbered, so that the previous one can replace a rejected one. */
 export type ProductKey = { key: string; setAt: string; setBy: string }
 
 export const productKeyEntry = (version: number) => `product-key.v${version}`
@@ -114,7 +114,7 @@ export function decodeProductKey(
   }
 }
 
-/** The forms of one connection that drivers take. Every part is escaped as its form asks for. */
+/** Returns one connection in the formats of drivers. Every part is escaped as its format requires. */
 export function sqlConnectionForms(
   { engine, databaseName: database }: { engine: SqlEngineName; databaseName: string },
   { host, user, password }: { host: string; user: string; password: string },

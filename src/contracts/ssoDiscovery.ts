@@ -2,22 +2,22 @@ import { z } from 'zod'
 import { modestJson } from '../core/parsedJson.ts'
 import { isWellFormedXml } from '../core/wellFormedXml.ts'
 
-/** Where an OpenID provider does what (OpenID Connect Discovery 1.0 section 3). */
+/** Endpoints of an OpenID provider (OpenID Connect Discovery 1.0 section 3). */
 export type OidcEndpoints = {
   issuer: string
   authorizationUrl: string
   tokenUrl: string
   jwksUrl: string
-  /** How clients show their secret at the token endpoint; basic where it says nothing. */
+  /** How clients authenticate at the token endpoint; basic if absent. */
   tokenAuthMethods?: string[] | undefined
-  /** RS256 where it says nothing. */
+  /** RS256 if absent. */
   signingAlgorithms?: string[] | undefined
 }
 
-/** What of an identity provider decides which metadata is its own. */
+/** The settings of an identity provider that its metadata must match. */
 type Asked = { readonly protocol: 'Oidc' | 'Saml'; readonly metadataUrl: string; readonly issuer?: string | undefined }
 
-/** `why` goes on after what names the metadata: it cannot be used. */
+/** `why` completes a sentence whose subject is the metadata: it cannot be used. */
 export type Metadata = { readonly endpoints: OidcEndpoints | undefined } | { readonly why: string }
 
 const Address = z.url({ protocol: /^https$/ }).max(2048)
@@ -32,18 +32,18 @@ const Discovery = z.object({
 const WELL_KNOWN = '/.well-known/openid-configuration'
 const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
-/** What the metadata of an identity provider says. One that spoke for another's issuer could speak for the people of it. */
+/** Reads the metadata of an identity provider. With another's issuer, a provider could sign in the other's people. */
 export function readMetadata(text: string, asked: Asked): Metadata {
   return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
 }
 
-/** Its issuer must be the one of its address (section 4.3), and the one that is written beside that. */
+/** The issuer must match the address of the document (section 4.3), and the configured issuer. */
 function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Metadata {
   const found = Discovery.safeParse(modestJson(text))
   if (!found.success) return { why: 'is not a discovery document of OpenID Connect' }
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined
-  // A slash at the end is not in the address of the document (section 4.1).
+  // The address of the document omits a trailing slash of the issuer (section 4.1).
   if (named !== undefined && issuer.replace(/\/$/, '') !== named.replace(/\/$/, ''))
     return { why: 'is of a different issuer than its address names' }
   if (wanted !== undefined && issuer !== wanted) return { why: OTHER_ISSUER }
@@ -54,7 +54,7 @@ function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Me
   return { endpoints: { issuer, authorizationUrl, tokenUrl, jwksUrl, tokenAuthMethods, signingAlgorithms } }
 }
 
-/** As far as can be told without reading all of it: what an identity provider cannot read is not to be written down. */
+/** Checks as much as possible without a full parse: metadata that Keycloak cannot read must not be stored. */
 function readSaml(text: string, { issuer }: Asked): Metadata {
   const hasElement = (name: string) => new RegExp(`<(?:[A-Za-z0-9]+:)?${name}[\\s/>]`).test(text)
   const isMetadata = hasElement('EntityDescriptor') || hasElement('EntitiesDescriptor')

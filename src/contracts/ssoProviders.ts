@@ -6,12 +6,12 @@ const DEFAULTS = {
 }
 type Defaults = typeof DEFAULTS
 
-/** An identity provider with what absent fields mean. */
+/** An identity provider with the defaults of absent fields. */
 export type Complete<Provider> = Provider & Defaults
 
 /**
- * With what absent fields mean. The schema of a list's items has no defaults: the API server would write them into the
- * object, and every `kubectl apply` of a manifest without them would take them out again.
+ * Fills in the defaults of absent fields. The schema of a list's items has no defaults: the API server would write them
+ * into the object, and every `kubectl apply` of a manifest without them would remove them again.
  */
 export function completeProvider<Provider extends { [Field in keyof Defaults]?: Defaults[Field] | undefined }>(
   provider: Provider,

@@ -2,8 +2,8 @@ import { childName } from '../core/names.ts'
 import { secretData, secretText } from '../core/secretData.ts'
 
 /**
- * What the facade and the controller of vector databases both have to know: how the children are called, where the
- * engine answers, and how the Secret with the keys is laid out. Nobody else may guess these.
+ * What the facade and the controller of vector databases share: names of children, addresses of the engine, and the
+ * layout of the Secret with the keys. No other code may guess these.
  */
 
 /** The engine's fixed ports: REST, gRPC, and traffic between peers (Qdrant, `config/config.yaml`). */
@@ -26,7 +26,7 @@ export type VectorNames = {
 export function vectorNames(name: string): VectorNames {
   return {
     workload: childName('vc', name),
-    // A word in front: behind the name, the Services of `a` would have the names of those of `a-peers`.
+    // A prefix, because with a suffix the Services of `a` would collide with those of `a-peers`.
     peers: childName('vcpeers', name),
     publicService: childName('vcpublic', name),
     config: childName('vc', name, 'config'),
@@ -34,19 +34,20 @@ export function vectorNames(name: string): VectorNames {
   }
 }
 
-/** Where clients inside the cluster reach the engine (records of the interface: VectorConnectionInfo). */
+/** Returns where clients inside the cluster reach the engine (records of the interface: VectorConnectionInfo). */
 export function vectorEndpoints(namespace: string, name: string): { host: string; rest: string; grpc: string } {
   const host = `${vectorNames(name).workload}.${namespace}.svc`
   return { host, rest: `http://${host}:${VECTOR_PORTS.rest}`, grpc: `http://${host}:${VECTOR_PORTS.grpc}` }
 }
 
-/** One generation of keys. `id` is random and says nothing of the key; pods carry it, so that a remade key restarts them. */
+/** One generation of keys. `id` is random and reveals nothing; pods carry it, so that a new key restarts them. */
 export type VectorKey = { version: number; id: string; apiKey: string; readOnlyApiKey: string }
 
 /**
- * What the Secret of the keys says. `current` works on every serving peer; `pending` is being given to the peers in
- * turn; `retired` worked before and is forgotten when no pod can ask for it any more. `current` is absent only if
- * the Secret was lost while peers ran: then no key is known to work until the pending one has reached them all.
+/**
+ * The content of the Secret of the keys. `current` works on every serving peer; `pending` is being rolled out to the
+ * peers; `retired` worked before and is dropped when no pod can ask for it any more. `current` is absent only if the
+ * Secret was lost while peers ran: then no key is known to work until the pending one has reached all of them.
  */
 export type VectorKeys = {
   current: VectorKey | undefined
@@ -60,7 +61,7 @@ export type VectorKeys = {
 const API_KEY = 'api-key'
 const READ_ONLY_API_KEY = 'read-only-api-key'
 
-/** The key of the Secret under which pods of a rollout find the key of a version. */
+/** The entry of the Secret from which pods of a rollout take the key of a version. */
 export function apiKeyEntry(version: number): string {
   return `${API_KEY}.v${version}`
 }
@@ -69,8 +70,8 @@ export function readOnlyApiKeyEntry(version: number): string {
 }
 
 /**
- * The `data` of the Secret. `api-key` and `read-only-api-key` are always the working keys, for whoever mounts the
- * Secret; beside them each generation has entries of its own, to which pod templates refer.
+ * Encodes the `data` of the Secret. `api-key` and `read-only-api-key` are always the working keys, for anybody who
+ * mounts the Secret; in addition each generation has entries of its own, to which pod templates refer.
  */
 export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
   const entries: Record<string, string> = { 'created-at': keys.createdAt }
@@ -90,7 +91,7 @@ export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
   return secretData(entries)
 }
 
-/** The inverse. A generation with a missing part counts as absent: half a key is not a key. */
+/** Decodes the Secret. A generation with a missing part counts as absent: half a key is not a key. */
 export function decodeVectorKeys(data: Readonly<Record<string, string>> | undefined): VectorKeys | undefined {
   if (data === undefined) return undefined
   const text = (name: string) => secretText(data, name)

@@ -2,14 +2,14 @@ import { OWNER_KIND_LABEL, OWNER_NAME_LABEL, PREFIX } from '../core/labels.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
 
-/** What every resource that runs pods has in common, for whoever makes them and whoever looks for them. */
+/** What all resources that run pods have in common. */
 
 /** Labels that select the pods and volume claims of one resource in its namespace. */
 export function ownerSelector(kind: string, name: string): Record<string, string> {
   return { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name }
 }
 
-/** The same as a list request takes it. */
+/** The same in the form of a list request. */
 export function ownerLabelSelector(kind: string, name: string): string {
   const pairs = Object.entries(ownerSelector(kind, name))
   return pairs.map(([label, value]) => `${label}=${value}`).join(',')
@@ -36,15 +36,15 @@ export function ordinalOf(workload: string, podOrClaim: string): number | undefi
   return undefined
 }
 
-/** On pods beside the volumes of a resource, through which its files are read and written. */
+/** Label on pods that mount the volumes of a resource, through which its files are read and written. */
 export const FILES_LABEL = `${PREFIX}files`
 
-/** On a StorageClass, set by the administrator: pods on several nodes can mount one of its volumes (ReadWriteMany). */
+/** Label on a StorageClass, set by the administrator: pods on several nodes can mount one volume (ReadWriteMany). */
 export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
-/** Whether pods on several nodes can mount one volume of the class; of the default one if none is named. */
+/** Whether pods on several nodes can mount one volume of the class, or of the default one if none is named. */
 export function hasSharedVolumes(classes: readonly KubeObject[], className: string | undefined): boolean {
   const found = classes.find(({ metadata: { name, annotations } }) =>
     className === undefined ? annotations?.[DEFAULT_CLASS] === 'true' : name === className,
@@ -53,8 +53,8 @@ export function hasSharedVolumes(classes: readonly KubeObject[], className: stri
 }
 
 /**
- * How the hosts end that people of a boundary may choose, such as `-5d0f8a52.apps.example.com`: all others below the domain
- * belong to the platform or were made up for resources of other boundaries.
+ * Returns the suffix of hosts that people of a boundary may choose, such as `-5d0f8a52.apps.example.com`: all others
+ * below the domain belong to the platform or are generated for resources of other boundaries.
  */
 export function hostSuffixOf(boundaryId: string, clusterDomain: string): string {
   return `-${boundaryId.slice(0, 8)}.${clusterDomain}`
@@ -66,26 +66,26 @@ export function isHostOf(boundaryId: string, host: string, clusterDomain: string
 }
 
 /**
- * The public host of a resource that names none. The hex comes from the namespace, so that a tenant cannot aim at another's;
- * the first label of a name must fit 63 characters, and the longest resource name with it does (52 + 9).
+ * Returns the public host of a resource that names none. The hash covers the namespace, so that a tenant cannot aim at
+ * another's host. The longest resource name still fits into the 63 characters of a label (52 + 9).
  */
 export function defaultHost(collection: string, namespace: string, name: string, clusterDomain: string): string {
   return `${name}-${sha256(`${collection}/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
 }
 
-/** The URL of a public host. @param port that of the cluster; 443 if absent */
+/** Returns the URL of a public host. @param port that of the cluster; 443 if absent */
 export function publicUrl(host: string, port = 443): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`
 }
 
-/** Names that a cluster's own DNS gives: a host there would be one of a Service. */
+/** The domain of cluster DNS: a host below it would be that of a Service. */
 const INSIDE = 'cluster.local'
 
-/** The domain that a host is or lies below, of those whose hosts the platform gives: the domains of all clusters. */
+/** Returns the domain of the platform that a host equals or lies below: one of a cluster, or of cluster DNS. */
 export function platformDomainOf(host: string, clusterDomains: readonly string[]): string | undefined {
   const domains = [...clusterDomains, INSIDE].filter((domain) => domain !== '')
   return domains.find((domain) => host === domain || host.endsWith(`.${domain}`))
 }
 
-/** What helps whoever owns a domain that another resource has. */
+/** Advice for somebody who owns a domain that another resource has. */
 export const HOST_IS_YOURS = 'If its domain is yours, an administrator of the platform can have it released.'

@@ -5,20 +5,20 @@ import { atOnce, type Sliced } from '../../core/slices.ts'
 export const CONTENT_MAX_BYTES = 262_144
 const ALIASES_MAX = 100
 const DEPTH_MAX = 40
-/** Names and values, as they stand in the text and as aliases make them: reading so many takes some milliseconds. */
+/** Maximum names and values, with aliases expanded; reading so many takes some milliseconds. */
 export const NODES_MAX = 5_000
-/** Some nodes are begun more than once before it is clear what they are. */
+/** Maximum nodes that the parser begins: it begins some more than once before it knows what they are. */
 const BEGUN_MAX = NODES_MAX * 4
 const NAME_MAX = 1_024
-/** About as many characters as a node weighs in memory. */
+/** Approximate memory of a node, in characters. */
 const NODE_WEIGHT = 100
 
 const TOO_MANY = `has more than ${NODES_MAX.toLocaleString('en')} names and values, aliases included`
 
-/** A place in the text, both from 1. */
+/** A place in the text; lines and columns count from 1. */
 export type Position = { readonly line: number; readonly column: number }
 
-/** Why a text is no document of a template. */
+/** Why a text is not the document of a template. */
 export class DocumentError extends Error {
   override readonly name = 'DocumentError'
   readonly position: Position | undefined
@@ -30,11 +30,11 @@ export class DocumentError extends Error {
 }
 
 export type TemplateDocument = {
-  /** A tree of JSON values in which nothing is shared. */
+  /** A tree of JSON values without shared parts. */
   readonly value: unknown
-  /** How much memory it takes, in characters. */
+  /** Approximate memory, in characters. */
   readonly weight: number
-  /** Where the value of a JSON Pointer (RFC 6901) stands; of what is not there, where its parent does. */
+  /** Returns where the value of a JSON Pointer (RFC 6901) stands, or its nearest parent if it does not exist. */
   positionOf(pointer: string): Position
 }
 
@@ -45,7 +45,7 @@ export type TemplateDocument = {
  */
 export const readDocument = (content: string): TemplateDocument => atOnce(readingDocument(content))
 
-/** The same in slices: the longest documents take more time than others should wait. */
+/** Like `readDocument`, but in slices: the longest documents take longer than others should wait. */
 export function* readingDocument(content: string): Sliced<TemplateDocument> {
   if (Buffer.byteLength(content, 'utf8') > CONTENT_MAX_BYTES)
     throw new DocumentError(`has more than ${CONTENT_MAX_BYTES / 1024} KiB`)
@@ -58,7 +58,7 @@ export function* readingDocument(content: string): Sliced<TemplateDocument> {
   yield
   const root = placesOf(events, content)
   const weight = content.length + events.length * NODE_WEIGHT
-  // Most documents have no problem that stands anywhere.
+  // Most documents have no problem that needs a position.
   let lines: number[] | undefined
   const positionOf = (pointer: string) => {
     lines ??= lineStarts(content)
@@ -88,7 +88,7 @@ function readable<Result>(read: () => Result): Result {
   }
 }
 
-/** Where the parser speaks of its own settings and types. */
+/** Replaces messages in which the parser mentions its own settings and types. */
 const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/maxDepth/, `is nested deeper than ${DEPTH_MAX} levels`],
   [/complex keys/, 'has a list or a map as a key'],
@@ -97,9 +97,9 @@ const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
 const isNode = ({ type }: Event) => type !== EVENT_ID.DOCUMENT && type !== EVENT_ID.POP
 
 /**
- * The parser has no bound of nodes, and takes 100 ms for 256 KiB of small ones. It compares its depth with the deepest at each
- * node that it begins, so that a number which counts how often it is read ends it early. If it ever reads the number once, the
- * count of its events is the bound.
+ * The parser has no limit for nodes, and takes 100 ms for 256 KiB of small ones. It compares its depth with `maxDepth`
+ * at each node that it begins, so a number that counts how often it is read stops it early. If a later parser reads it
+ * only once, the count of events is the limit.
  */
 function depthThatCounts(): number {
   let left = BEGUN_MAX
@@ -111,7 +111,7 @@ function depthThatCounts(): number {
   return { valueOf: depth, toString: () => String(DEPTH_MAX) } as unknown as number
 }
 
-/** A copy in which each alias has values of its own, so that whoever walks over it cannot be made to walk for ever. */
+/** Copies the tree with each alias expanded, within NODES_MAX, so that a walk over the copy always ends. */
 function expanded(root: unknown): unknown {
   let left = NODES_MAX
   const copy = (value: unknown, depth: number): unknown => {
@@ -137,7 +137,7 @@ function plain(value: unknown): unknown {
   throw new DocumentError('contains a value that JSON cannot express')
 }
 
-/** Where a value begins, and those in it by name or index. Pointers as keys would be as long as all names above. */
+/** Where a value begins, and its parts by name or index. A flat map would need whole JSON Pointers as keys. */
 type Place = { readonly start: number; readonly parts: Map<string, Place> }
 
 function placesOf(events: readonly Event[], source: string): Place {
@@ -186,7 +186,7 @@ function lineStarts(content: string): number[] {
   return starts
 }
 
-/** By halves: a document has many lines, and many problems. */
+/** Binary search, because a document has many lines and many problems. */
 function positionAt(lines: readonly number[], offset: number): Position {
   let [low, high] = [0, lines.length - 1]
   while (low < high) {

@@ -8,12 +8,12 @@ import {
   type TemplateProblem,
 } from './template.ts'
 
-/** As much of a template as can be read of a document whose shape is wrong. Nothing is made of it. */
+/** As much of a template as can be read from a document of the wrong shape. Only used to find further problems. */
 export type Draft = {
   readonly template: Template
-  /** What it calls itself, if it is a slug. */
+  /** Its slug, if that is valid. */
   readonly slug: string | undefined
-  /** Whether a problem of the draft is one of its own, and does not follow from the shape of the document. */
+  /** Whether a problem of the draft is one of its own, and not a consequence of the document's shape. */
   readonly isNews: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
 }
 
@@ -24,14 +24,14 @@ const STAND_INS = {
 } as const
 const ITEMS = { parameters: BlueprintParameter, components: TemplateComponent, outputs: TemplateOutput } as const
 const HEAD = { format: 1, slug: 'unknown', name: 'unknown', version: '0.0.0' }
-/** More than any list of a template may have. */
+/** As many as the longest list of a template may have. */
 const ITEMS_MAX = 50
 
 /**
- * A template in which stand-ins are in the place of what cannot be read, so that whoever wrote it hears of everything that is
- * wrong at once.
+ * Returns a template with stand-ins for everything that cannot be read, so that its author learns of all problems at
+ * once.
  *
- * @param shape what is wrong with the shape of the document
+ * @param shape the problems of the document's shape
  */
 export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draft | undefined {
   if (!isRecord(value)) return undefined
@@ -55,7 +55,7 @@ export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draf
 
 type List = keyof typeof ITEMS
 
-/** Each item of a list at its place, without what is wrong in it. */
+/** Returns the items of a list in their places, without their invalid fields. */
 function salvaged(value: Readonly<Record<string, unknown>>, list: List): unknown[] {
   const items = value[list]
   return Array.isArray(items) ? items.slice(0, ITEMS_MAX).map((item, index) => salvagedItem(item, list, index)) : []
@@ -73,16 +73,16 @@ function salvagedItem(item: unknown, list: List, index: number): unknown {
   )
   const right = Object.entries(given).filter(([name]) => !wrong.has(name))
   const read = schema.parse({ ...STAND_INS[list], name: 'unknown', ...Object.fromEntries(right) })
-  // A name that none may have is still the one that others mean.
+  // An invalid name is still the one that references use.
   return { ...read, name: typeof given.name === 'string' ? given.name : `/${list}/${index}` }
 }
 
-/** Fields of a parameter and of an output are judged together, those of a component each for itself. */
+/** Fields of a parameter or an output are judged together, those of a component one by one. */
 function judgedWith(path: string): string {
   return /^\/(parameters|outputs)\/[0-9]+/.exec(path)?.[0] ?? path
 }
 
-/** Whether all names of a list are known, so that another name is none of them. */
+/** Whether all names of a list are known, so that a reference to another name is a mistake. */
 function isEachNamed(items: unknown): boolean {
   if (items === undefined) return true
   if (!Array.isArray(items) || items.length > ITEMS_MAX) return false

@@ -1,6 +1,6 @@
 import { suggestion } from '../../core/suggestion.ts'
 
-/** What `${...}` names in a template (records: blueprints). */
+/** What `${...}` refers to in a template (records: blueprints). */
 export type Reference =
   | { readonly root: 'parameters'; readonly name: string }
   | { readonly root: 'components'; readonly component: string; readonly field: string }
@@ -23,14 +23,14 @@ export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
 }
 
-/** A text is longer with its values than it may be. */
+/** A text with its values is longer than allowed. */
 export class TextTooLong extends ExpressionError {}
 
 export type Scalar = string | number | boolean | null
 export type ValueOf = (reference: Reference) => Scalar
 
 /**
- * The parts of a text: literals, and references where it has `${...}`. `$${` stands for the two characters `${`.
+ * Parses a text into literals and references, which are written `${...}`. `$${` stands for the two characters `${`.
  *
  * @throws ExpressionError
  */
@@ -79,7 +79,7 @@ function readReference(path: string): Reference {
 }
 
 /**
- * The text with its values. A text that is one reference and nothing else keeps the type of the value.
+ * Fills in the values of a text. A text that consists of one reference keeps the type of its value.
  *
  * @throws TextTooLong before it has more than `most` characters: a short text may name a long value thousands of times
  */
@@ -96,7 +96,7 @@ export function render(parts: readonly (string | Reference)[], lookUp: ValueOf, 
   return isOne ? (values[0] ?? null) : values.map((value) => String(value ?? '')).join('')
 }
 
-/** What `when` says: literals, references, `==`, `!=`, `&&`, `||`, `!` and parentheses. */
+/** A parsed `when`: literals, references, `==`, `!=`, `&&`, `||`, `!` and parentheses. */
 export type Condition =
   | { readonly kind: 'value'; readonly value: Scalar | Reference }
   | { readonly kind: 'not'; readonly of: Condition }
@@ -203,7 +203,7 @@ function valueIn(condition: Condition, lookUp: ValueOf): Scalar {
   }
 }
 
-/** Every reference of a condition. */
+/** Returns every reference of a condition. */
 export function referencesOf(condition: Condition): Reference[] {
   if (condition.kind === 'value')
     return typeof condition.value === 'object' && condition.value !== null ? [condition.value] : []

@@ -6,14 +6,14 @@ import { type BlueprintParameter, isSecretParameter, type Template } from './tem
 
 const VALUE_MAX = 4096
 /**
- * A pattern is tried on a text of a caller, by an engine that tries every way to match: with so few choices, and none within
- * another, there are at most some hundred thousand ways.
+ * A backtracking engine matches a pattern against a caller's text. With so few choices, none of them nested, and so
+ * short a text, there are at most some hundred thousand ways to match.
  */
 const MATCHED_MAX = 128
 const CHOICES_MAX = 3
 const GENERATED_LENGTH = 24
 
-/** Why a pattern is not taken; undefined if it is. */
+/** Returns why a pattern is refused; undefined if it is accepted. */
 export function patternRefusal(pattern: string): string | undefined {
   const withoutClasses = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
   if (/\((\?(?!:))|\\[1-9k]/.test(pattern.replaceAll('\\\\', ''))) return 'must not look around or refer back'
@@ -28,7 +28,7 @@ export function patternRefusal(pattern: string): string | undefined {
   }
 }
 
-/** Where the engine may go more than one way. A part that is repeated so many times exactly is none. */
+/** Counts where the engine may go more than one way. A part that is repeated an exact number of times is no choice. */
 function choicesOf(pattern: string): number {
   const bare = pattern.replaceAll('(?:', '(')
   const repeated = bare.match(/[*+?]|\{[0-9]+,[0-9]*\}/g)?.length ?? 0
@@ -37,7 +37,7 @@ function choicesOf(pattern: string): number {
 
 const wholePattern = (pattern: string) => new RegExp(`^(?:${pattern})$`, 'u')
 
-/** A value by its parameter's type, or why it is none. The reason never repeats the value. */
+/** Reads a value by its parameter's type, or returns why it is invalid. The reason never repeats the value. */
 export function readParameter(parameter: BlueprintParameter, given: Scalar): { value: Scalar } | { refusal: string } {
   const refuse = (refusal: string) => ({ refusal })
   switch (parameter.type) {
@@ -80,16 +80,16 @@ function readString({ pattern, minLength = 0, maxLength = VALUE_MAX }: Blueprint
 }
 
 export type ParameterValues = {
-  /** What expressions of the template see; secrets are not among them. */
+  /** The values that expressions of the template may use; secrets are not among them. */
   readonly plain: Readonly<Record<string, Scalar>>
   readonly secret: Readonly<Record<string, string>>
   readonly errors: readonly FieldError[]
 }
 
 /**
- * The values of a deployment (records: blueprints, deploy).
+ * Reads the parameter values of a deployment (records: blueprints, deploy).
  *
- * @param generate a random text of so many characters
+ * @param generate returns a random text of this length
  */
 export function readParameters(
   { parameters }: Pick<Template, 'parameters'>,
@@ -121,7 +121,7 @@ export function readParameters(
   return { plain, secret, errors }
 }
 
-/** As records show them. */
+/** Returns the values as records show them, with secrets masked. */
 export function maskedParameters({ plain, secret }: Pick<ParameterValues, 'plain' | 'secret'>): Record<string, string> {
   const shown = Object.entries(plain).map(([name, value]) => [name, String(value)])
   return Object.fromEntries([...shown, ...Object.keys(secret).map((name) => [name, '***'])]) as Record<string, string>

@@ -18,9 +18,9 @@ export type LateReference =
   | { root: 'parameters'; name: string }
 
 /**
- * What is only known once something is made, or may only stand in a Secret, in a rendered text:
- * `%{<mark>.components.web.publicUrl}` and `%{<mark>.parameters.password}`. The controller puts the value in its place. The mark
- * is drawn anew for each deployment, so that whatever people type is a text and nothing else.
+ * Placeholder in a rendered text for a value that is known only once something is created, or may only be stored in a
+ * Secret: `%{<mark>.components.web.publicUrl}` and `%{<mark>.parameters.password}`. The controller replaces it. The
+ * mark is random per deployment, so that nothing that people type can pass for a placeholder.
  */
 function placeOf(mark: string, path: string): string {
   return mark === '' ? `%{${path}}` : `%{${mark}.${path}}`
@@ -29,9 +29,9 @@ function placeOf(mark: string, path: string): string {
 const PATH = String.raw`(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:\.([A-Za-z][A-Za-z0-9-]{0,63}))?`
 
 /**
- * The text with the values that came late; what `lookUp` does not know stays as it is.
+ * Replaces placeholders with their late values. Placeholders that `lookUp` does not know stay.
  *
- * @param mark letters and digits; empty of a deployment of before there were marks
+ * @param mark letters and digits; empty for a deployment from before marks existed
  */
 export function withLateValues(
   text: string,
@@ -45,7 +45,7 @@ export function withLateValues(
   })
 }
 
-/** The text for people: with expressions, as the template has them, where values come late. */
+/** Returns the text for people, with the template's expressions in place of late values. */
 export function withExpressions(text: string, mark: string): string {
   return withLateValues(text, mark, (reference) =>
     reference.root === 'parameters'
@@ -54,7 +54,7 @@ export function withExpressions(text: string, mark: string): string {
   )
 }
 
-/** All texts of a deployment in characters: an object of etcd, which holds them, has room for little more. */
+/** Maximum characters of all texts of a deployment: the etcd object that stores them has room for little more. */
 export const RENDERED_MAX = 600_000
 
 export type RenderedComponent = {
@@ -62,9 +62,9 @@ export type RenderedComponent = {
   readonly index: number
   readonly resourceName: string
   readonly isSkipped: boolean
-  /** Components that must be ready before. */
+  /** Components that must be ready first. */
   readonly dependsOn: readonly string[]
-  /** The writable fields of the record that REST creates. */
+  /** The writable fields of the REST record to create. */
   readonly body: Readonly<Record<string, unknown>>
 }
 export type RenderedOutput = Readonly<TemplateOutput>
@@ -72,21 +72,21 @@ export type RenderedOutput = Readonly<TemplateOutput>
 export type Surroundings = {
   readonly parameters: Readonly<Record<string, Scalar>>
   readonly place: Readonly<Record<PlaceName, string>>
-  /** What the places of late values are known by. */
+  /** The mark of placeholders for late values. */
   readonly mark: string
 }
 
 export type Rendered = {
   readonly components: readonly RenderedComponent[]
   readonly outputs: readonly RenderedOutput[]
-  /** What the values of the parameters make impossible. */
+  /** Why components or outputs cannot be rendered with these values. */
   readonly refusals: readonly RenderRefusal[]
 }
 export type RenderRefusal = { readonly of: 'component' | 'output'; readonly name: string; readonly message: string }
 
 type Sorted = Pick<ReadTemplate, 'order' | 'dependencies'>
 
-/** A valid template with values: what is to be made, in the order of what depends on what. Never throws. */
+/** Fills a valid template with values: what to create, in the order of dependencies. Never throws. */
 export function renderTemplate(template: Template, read: Sorted, surroundings: Surroundings): Rendered {
   return new Renderer(template, read.dependencies, surroundings).render(read.order)
 }
@@ -145,7 +145,7 @@ class Renderer {
       return [{ name, secret, value: String(this.#text(value ?? '') ?? '') }]
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error
-      // What was skipped has no outputs either.
+      // Not a problem otherwise: a skipped component has no outputs.
       if (error instanceof TextTooLong) this.#refusals.push({ of: 'output', name, message: error.message })
       return []
     }

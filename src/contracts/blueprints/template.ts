@@ -15,11 +15,11 @@ export const PARAMETER_TYPES = [
 ] as const
 export type ParameterType = (typeof PARAMETER_TYPES)[number]
 
-/** Literal segments that stand beside a slug in the interface. */
+/** Literal segments that the interface has in the place of a slug. */
 const RESERVED_SLUGS = ['config', 'catalog', 'deploys', 'sources', 'templates']
 const UUID_LIKE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Why a text is no slug; undefined if it is one. */
+/** Returns why a text is not a slug; undefined if it is one. */
 export function slugRefusal(slug: string): string | undefined {
   if (!new RegExp(RESOURCE_NAME_PATTERN).test(slug))
     return 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'
@@ -62,7 +62,7 @@ export const BlueprintParameter = z.strictObject({
 })
 export type BlueprintParameter = z.output<typeof BlueprintParameter>
 
-/** What each type of parameter may say beside its name, title and description. */
+/** The fields that each type of parameter may have beside name, type, title and description. */
 export const FIELDS_OF_TYPE: Readonly<Record<ParameterType, readonly (keyof BlueprintParameter)[]>> = {
   string: ['default', 'pattern', 'minLength', 'maxLength'],
   integer: ['default', 'minimum', 'maximum'],
@@ -128,7 +128,7 @@ export function isLater(version: string, other: string): boolean {
   return isLaterPrerelease(rest.split('.'), otherRest.split('.'))
 }
 
-/** What follows a plus says how it was built, and has no part in the order. */
+/** Splits off the prerelease. The build metadata after a plus has no part in the order and is dropped. */
 function split(whole: string): [string, string | undefined] {
   const [version = ''] = whole.split('+')
   const dash = version.indexOf('-')

@@ -21,29 +21,29 @@ import {
 } from './template.ts'
 import { isOutputMark, textsOf } from './walk.ts'
 
-/** What a template may be made of: each collection with the plain fields that expressions may name. */
+/** The collections that a template may create, each with the plain fields that expressions may name. */
 export type Catalogue = ReadonlyMap<string, { readonly fields: ReadonlySet<string> }>
 
 export type ReadTemplate = {
-  /** Undefined if the content is no template at all. */
+  /** Undefined if the content does not have the shape of a template. */
   readonly template: Template | undefined
-  /** As much of it as can be read, for what else is wrong with it; undefined if that is nothing. */
+  /** As much of it as can be read, to find further problems; undefined if nothing can. */
   readonly draft: Draft | undefined
   readonly problems: readonly TemplateProblem[]
-  /** What it says at its top in texts, be it valid or not. */
+  /** Text fields at the top of the document, whether valid or not. */
   readonly head: Readonly<Partial<Record<(typeof HEAD)[number], string>>>
-  /** How much memory it takes, in characters. */
+  /** Approximate memory, in characters. */
   readonly weight: number
-  /** Names of components, each after those that it depends on; all that are not in a circle. */
+  /** Names of components, each after its dependencies; without components in a cycle. */
   readonly order: readonly string[]
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
-  /** Says what is wrong at a place, for whoever knows more of a spec. */
+  /** Makes a problem with its position, for callers that know more about a spec. */
   readonly problemAt: (code: ProblemCode, path: string, message: string) => TemplateProblem
 }
 
 /** More problems than a person reads at once. */
 export const PROBLEMS_MAX = 50
-/** Of what is said of a text that is no document. */
+/** Weight of the result for a text that is not a document. */
 const NOTHING_WEIGHT = 1_024
 const HEAD = ['name', 'version', 'description', 'icon'] as const
 
@@ -54,7 +54,7 @@ function headOf(value: unknown): ReadTemplate['head'] {
   )
 }
 
-/** Reads a template and says all that is wrong with it, as far as the template alone tells. In slices; never throws. */
+/** Reads a template and reports all problems that the template alone shows. In slices; never throws. */
 export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<ReadTemplate> {
   const nothing = {
     template: undefined,
@@ -70,7 +70,7 @@ export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     const { message, position } = error
-    // A part of a text keeps the whole text in memory; a copy does not.
+    // A substring keeps the whole text in memory; a copy does not.
     const problem = structuredClone({ severity: 'Error' as const, code: 'Syntax' as const, path: '', message })
     const { line = null, column = null } = position ?? {}
     return { ...nothing, problems: [{ ...problem, line, column }], problemAt: () => ({ ...problem, line, column }) }
@@ -111,9 +111,9 @@ type Issue = z.core.$ZodIssue
 const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escapedPart(String(part))}`).join('')
 
 /**
- * An issue of a schema as a problem of the template.
+ * Turns an issue of a schema into problems of the template.
  *
- * @param base where the checked value stands in the template
+ * @param base where the checked value is in the template
  */
 export function problemsOfIssue(
   issue: Issue,
@@ -185,7 +185,7 @@ class Checker {
     this.problems.push(this.#problemAt(code, path, message))
   }
 
-  /** Of more problems than are told nothing is looked for: it takes long. */
+  /** Checks stop once there are as many problems as are shown, because they take long. */
   get #isFull(): boolean {
     return this.problems.length >= PROBLEMS_MAX
   }
@@ -320,7 +320,7 @@ class Checker {
       this.#add('SecretExposed', path, 'is a secret: mark the output with secret: true')
   }
 
-  /** Whatever depends on nothing that is left comes next; what is left in the end stands in circles. */
+  /** Picks components whose dependencies have all been picked; if none is left to pick, the rest is in cycles. */
   #sort(): void {
     const left = new Map(this.#template.components.map(({ name }, index) => [name, index]))
     for (;;) {

@@ -1,6 +1,6 @@
 import { escapedPart } from '../../core/jsonPointer.ts'
 
-/** `output: {component, output}` of a spec: stands for the output of the resource that the component makes. */
+/** `output: {component, output}` in a spec: stands for an output of the resource that the component creates. */
 export type OutputMark = { readonly component: string; readonly output: string }
 
 export function isOutputMark(value: unknown): value is OutputMark {
@@ -9,14 +9,14 @@ export function isOutputMark(value: unknown): value is OutputMark {
   return typeof component === 'string' && typeof output === 'string' && Object.keys(more).length === 0
 }
 
-/** Every text and every mark of a spec, with the JSON Pointer (RFC 6901) to it. */
+/** Yields every text and every mark of a spec, with its JSON Pointer (RFC 6901). */
 export function* textsOf(value: unknown, pointer = ''): Iterable<{ value: string | OutputMark; pointer: string }> {
   if (typeof value === 'string' || isOutputMark(value)) yield { value, pointer }
   else if (typeof value === 'object' && value !== null)
     for (const [key, item] of Object.entries(value)) yield* textsOf(item, `${pointer}/${escapedPart(key)}`)
 }
 
-/** The same tree with other texts and marks. */
+/** Returns the same tree with texts and marks replaced. */
 export function mapTexts(value: unknown, change: (found: string | OutputMark) => unknown): unknown {
   if (typeof value === 'string' || isOutputMark(value)) return change(value)
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))

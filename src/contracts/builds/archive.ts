@@ -1,18 +1,18 @@
 import { namesObstacle, spelled } from '../fileNames.ts'
 import { quotedPath } from './words.ts'
 
-/** One entry of an uploaded archive, as its header says it. */
+/** One entry of an uploaded archive, according to its header. */
 export type ArchiveEntry = {
   readonly path: string
   readonly type: string | null | undefined
   readonly size: number
-  /** Of a link. */
+  /** Target of a link. */
   readonly target?: string | null | undefined
 }
 
 export type ArchiveLimits = {
   readonly files: number
-  /** Bytes of one file, and of all of them unpacked. */
+  /** Bytes of one file, and of all files unpacked. */
   readonly fileBytes: number
   readonly bytes: number
 }
@@ -24,19 +24,19 @@ const DEEPEST = 64
 
 export type Admitted = { readonly kind: 'file' | 'folder' | 'link' | 'none'; readonly path: string }
 
-/** What an archive holds that is not unpacked. */
+/** Why an archive is not unpacked. */
 export class ArchiveRefused extends Error {}
 
 /**
- * Judges the entries of an archive in their order, before anything of them is written: what is admitted can be unpacked
- * below a folder, and nothing of it leads out of there. Links may lead to what is in the archive; nothing is written through one.
+ * Judges the entries of an archive in order, before any of them is written: admitted entries can be unpacked below a
+ * folder, and none leads out of it. Links may point into the archive; nothing is written through a link.
  */
 export class ArchiveJudge {
   readonly #limits: ArchiveLimits
   readonly #root: Seen = { kind: 'folder', name: '' }
   #bytes = 0
   #entries = 0
-  /** Folders that no entry names count too: each is made. */
+  /** Includes folders that no entry names: they are created as well. */
   #places = 0
 
   constructor(limits: ArchiveLimits = ARCHIVE_LIMITS) {
@@ -65,7 +65,7 @@ export class ArchiveJudge {
   }
 
   #measure(kind: Admitted['kind'], size: number, shown: string): void {
-    // Nothing is behind a folder; what is behind a link is read as well.
+    // A folder has no content; the content of a link is read as well.
     if (kind === 'folder') return
     if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused(`${shown} has an invalid size.`)
     const { fileBytes, bytes } = this.#limits
@@ -99,7 +99,7 @@ export class ArchiveJudge {
 }
 
 type Kind = Exclude<Admitted['kind'], 'none'>
-/** By spelling as file systems without regard to case take it. */
+/** The keys of `below` are names as case-insensitive file systems compare them. */
 type Seen = { readonly kind: Kind; readonly name: string; below?: Map<string, Seen> }
 
 function segmentsOf(path: string, shown: string): string[] {
@@ -128,8 +128,8 @@ function kindOf(type: string | null | undefined, shown: string): Kind {
 }
 
 /**
- * A link goes up only at its beginning: its own folder is a real one, so that this leads where it seems to; and from there
- * down, where other links stay inside too.
+ * A link may go up only at its beginning: its own folder is a real one, so `..` leads where it seems to. From there it
+ * may only go down, where other links stay inside too.
  */
 function checkTarget(target: string, segments: readonly string[], shown: string): void {
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')

@@ -4,7 +4,7 @@ import { quotedPath } from './words.ts'
 export type CommitLimits = {
   /** Files and folders. */
   readonly entries: number
-  /** Of all files as they are checked out. */
+  /** Bytes of all files as checked out. */
   readonly bytes: number
 }
 
@@ -14,17 +14,17 @@ const LONGEST_PATH = 2_048
 const LONGEST_NAME = 255
 const DEEPEST = 128
 
-/** One entry, as `git ls-tree -r -t -z --long` says it. */
+/** One record of `git ls-tree -r -t -z --long`. */
 const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
 
 /**
- * Judges what a commit holds before any of it is checked out: a few objects can name each other so often that they are more
- * files than any disk has.
+ * Judges the contents of a commit before it is checked out: a few objects can name each other so often that they become
+ * more files than any disk can hold.
  */
 export class CommitJudge {
   readonly #limits: CommitLimits
   #begun = ''
-  /** The trees that are being listed, from the root: each is listed before what follows it. */
+  /** The trees that are being listed, from the root; git lists each to its end before what follows it. */
   readonly #open: { path: string; names: Set<string> }[] = [{ path: '', names: new Set() }]
   #entries = 0
   #bytes = 0
@@ -33,7 +33,7 @@ export class CommitJudge {
     this.#limits = limits
   }
 
-  /** @param text the next part of what git says. @throws BuildRefusal */
+  /** @param text the next part of git's output. @throws BuildRefusal */
   take(text: string): void {
     const records = (this.#begun + text).split('\0')
     this.#begun = records.pop() ?? ''
@@ -56,7 +56,7 @@ export class CommitJudge {
       throw refused(`The commit contains ${quotedPath(path)}, a path that is too deep or too long.`)
   }
 
-  /** A link and a folder of one name would lead what is written into the folder elsewhere. */
+  /** Refuses repeated paths: a link and a folder of one name would redirect what is written into the folder. */
   #place(segments: readonly string[], isTree: boolean): void {
     const [above, name] = [segments.slice(0, -1).join('/'), segments.at(-1) ?? '']
     const path = segments.join('/')

@@ -5,11 +5,11 @@ import { chooseVersion } from './versions.ts'
 export type Detected = {
   readonly runtime: Runtime
   readonly version: RuntimeVersion
-  /** The file that told it; undefined where it was asked for. */
+  /** The file that revealed the runtime; undefined if the runtime was asked for. */
   readonly by: string | undefined
 }
 
-/** Where a source says which version it needs; the first that says anything counts. */
+/** Where a source states the version that it needs; the first statement that is found counts. */
 const WANTED: Readonly<Record<Runtime['name'], (files: SourceFiles) => string | undefined>> = {
   nodejs: (files) =>
     foundIn(files, '.nvmrc', /^(v?\d[\w.]*)/) ??
@@ -33,18 +33,18 @@ const WANTED: Readonly<Record<Runtime['name'], (files: SourceFiles) => string | 
   static: () => undefined,
 }
 
-/** Ranges are short; reading one takes time by the square of its length. */
+/** Maximum characters of a version range, which takes quadratic time to parse; real ones are short. */
 const LONGEST_WANTED = 256
 
 const atLeast = (version: string | undefined) => (version === undefined ? undefined : `>=${version}`)
 
-/** The one project of .NET in the root. Its name becomes a part of commands. */
+/** The one .NET project in the root. Its name must be plain because it becomes part of commands. */
 export const projectOf = (files: SourceFiles) => [...files.paths].find((path) => /^\w[\w.+-]*\.(cs|fs)proj$/.test(path))
 
 /**
- * What a source is built with: what was asked for, or what its files tell, in the order of the runtimes.
+ * Chooses runtime and version: what was asked for, otherwise what the files indicate, in the order of RUNTIMES.
  *
- * @throws BuildRefusal if nothing tells it, or if we have no such version
+ * @throws BuildRefusal if the files indicate no runtime, or no known version fits
  */
 export function detect(
   files: SourceFiles,

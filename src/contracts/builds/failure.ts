@@ -4,7 +4,7 @@ import { quotedPath, shown } from './words.ts'
 
 type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
 
-/** What BuildKit says at the end of a build that failed, in the order in which it is believed. */
+/** Messages of BuildKit at the end of a failed build; the first that matches counts. */
 const BUILD: readonly Told[] = [
   [/no space left on device/i, 'OutOfDisk', () => 'The build wrote more than allowed.'],
   [/exit code: 137\b/, 'OutOfMemory', () => 'A command of the build was killed: it used more memory than allowed.'],
@@ -138,12 +138,12 @@ function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined 
   return undefined
 }
 
-/** @param said the end of what BuildKit said */
+/** @param said the end of BuildKit's output */
 export function failureOfBuild(said: string): BuildRefusal {
   return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
 }
 
-/** @param said what git said */
+/** @param said git's output */
 export function failureOfGit(said: string): BuildRefusal {
   return (
     toldBy(GIT, said) ??
@@ -151,7 +151,7 @@ export function failureOfGit(said: string): BuildRefusal {
   )
 }
 
-/** @param said what the client of the registry said, asked for an uploaded source */
+/** @param said what the registry's client said when it fetched an uploaded source */
 export function failureOfArchive(said: string): BuildRefusal {
   return /MANIFEST_UNKNOWN|NAME_UNKNOWN|status code 404/.test(said)
     ? new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')

@@ -2,18 +2,18 @@ import { parsedJson } from '../../core/parsedJson.ts'
 import type { BuildFailure } from './progress.ts'
 import { shown } from './words.ts'
 
-/** A source as far as it is looked at to find out how to build it. */
+/** The part of a source that is inspected to find out how to build it. */
 export type SourceFiles = {
-  /** Paths of files and, with a slash at their end, folders: those in the root and one below. */
+  /** Paths of files and, with a trailing slash, folders: those in the root and one level below. */
   readonly paths: ReadonlySet<string>
-  /** Undefined for what is not there, is no plain file, or is too long for what we read of it. */
+  /** Undefined if the path does not exist, is not a plain file, or is longer than we read. */
   text(path: string): string | undefined
 }
 
-/** What the kubelet and the API server keep of a message, with room for its quotes. */
+/** Characters that the kubelet and the API server keep of a message, with room for escaped quotes. */
 const MOST_OF_A_REASON = 900
 
-/** Why nothing is built: the source must change, or what was asked for. One line, whatever of the source is in it. */
+/** Why nothing is built: the source or the request must change. One line, whatever text of the source it contains. */
 export class BuildRefusal extends Error {
   readonly failure: BuildFailure
 
@@ -37,7 +37,7 @@ export function jsonOf(files: SourceFiles, path: string): Readonly<Record<string
   throw nothingToBuild(`${path} is not a JSON object.`)
 }
 
-/** The field of an object, if it is a text. */
+/** Returns the field at this path of an object, if it is a non-empty text. */
 export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
   const found = keys.reduce<unknown>(
     (object, key) =>
@@ -47,7 +47,7 @@ export function textAt(value: unknown, ...keys: readonly string[]): string | und
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
-/** What a pattern finds first in a file. */
+/** Returns what the group of a pattern first matches in a file. */
 export function foundIn(files: SourceFiles, path: string, pattern: RegExp): string | undefined {
   return pattern.exec(files.text(path) ?? '')?.[1]?.trim()
 }

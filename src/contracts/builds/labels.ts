@@ -6,7 +6,7 @@ import type { BuildRequest } from './request.ts'
 
 type Asked = Pick<BuildRequest, 'deploymentId'> & { owner: Pick<BuildRequest['owner'], 'boundaryId' | 'resourceGroup'> }
 
-/** What tells the objects of a build from those of every other one. */
+/** Labels that tell the objects of a build from those of every other build. */
 export function buildLabels({ owner, deploymentId }: Asked): Record<string, string> {
   return { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: owner.boundaryId, [GROUP_LABEL]: owner.resourceGroup }
 }
@@ -15,7 +15,7 @@ export function builtDeployment({ owner, deploymentId }: Asked): BuiltDeployment
   return { namespace: groupNamespace(owner.boundaryId, owner.resourceGroup), name: deploymentId }
 }
 
-/** The key of the deployment that a Job or a pod of a build is of, from its labels; none for anything else. */
+/** Returns the key of the deployment that a Job or pod builds, from its labels; empty for anything else. */
 export function keyOfBuild({ namespace, labels = {} }: Pick<ObjectMeta, 'namespace' | 'labels'>): readonly string[] {
   const { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: resourceGroup } = labels
   if (namespace !== BUILD_NAMESPACE || deploymentId === undefined) return []
@@ -24,7 +24,7 @@ export function keyOfBuild({ namespace, labels = {} }: Pick<ObjectMeta, 'namespa
   return [objectKey(home, name)]
 }
 
-/** Whether a Job or a pod is of the build of that deployment. */
+/** Whether a Job or pod belongs to the build of that deployment. */
 export function isOfBuild(metadata: Pick<ObjectMeta, 'namespace' | 'labels'>, { namespace, name }: BuiltDeployment) {
   return keyOfBuild(metadata).includes(objectKey(namespace, name))
 }

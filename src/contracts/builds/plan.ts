@@ -22,12 +22,12 @@ const RECIPES: Readonly<Record<Exclude<RuntimeName, 'static'>, Recipe>> = {
   rust: rustRecipe,
 }
 
-/** What is built with what. */
+/** The Dockerfile of a build, and what it was derived from. */
 export type BuildPlan = {
-  /** Of the source; undefined for one that we wrote. */
+  /** The source's own Dockerfile; undefined if we wrote one. */
   readonly dockerfilePath: string | undefined
   readonly dockerfile: string | undefined
-  /** Beside a Dockerfile that we wrote, as a context named `server`. */
+  /** Files for a Dockerfile that we wrote, as a build context named `server`. */
   readonly server: Readonly<Record<string, string>>
   readonly runtime: string
   readonly runtimeVersion: string | undefined
@@ -48,14 +48,14 @@ type PlanInput = Pick<
   | 'environmentVersion'
 > & { mirrors: RecipeInput['mirrors'] }
 
-/** Never copied into an image: what clones leave, and what is installed anew. */
+/** Never copied into an image: leftovers of a clone, and packages that are installed anew. */
 export const IGNORED = ['.git', '**/node_modules', '**/.DS_Store']
 
 const IMAGE = /^[\w][\w.:/@-]{0,511}$/
 
 /**
- * How a source is built: by the Dockerfile that was named, by its own in the root unless a runtime was asked for, or by one
- * that we write for what it is.
+ * Decides how a source is built: with the Dockerfile that was named; with the one in its root, unless a runtime was
+ * asked for; otherwise with one that we write for its runtime.
  *
  * @throws BuildRefusal
  */

@@ -1,40 +1,40 @@
 import { parsedJson } from '../../core/parsedJson.ts'
 import type { BuildRequest, BuildSettings } from './request.ts'
 
-/** What the pod of a build is told, and where its parts find what they hand on: known to whoever makes it and to its program. */
+/** What the pod of a build is given, and where its containers exchange data; used by its creator and its program. */
 
-/** The entries of the build's Secret. Each container sees its own only. */
+/** The entries of the build's Secret. Each container sees only its own. */
 export const BUILD_ENTRIES = {
-  /** JSON of BuildOrder: what is to be done, without credentials. */
+  /** JSON of BuildOrder: the task, without credentials. */
   order: 'order.json',
-  /** As `git credential-store` keeps it. */
+  /** In the format of `git credential-store`. */
   gitCredentials: 'git-credentials',
   privateKey: 'private-key',
   knownHosts: 'known-hosts',
   /** Docker configurations. */
   pull: 'pull.json',
   push: 'push.json',
-  /** Variables of the build, as a shell reads them. */
+  /** Variables of the build, in shell syntax. */
   environment: 'environment',
 } as const
 
-/** Where they are mounted. */
+/** Mount paths in the pod. */
 export const BUILD_FOLDERS = { secrets: '/run/build', work: '/work', state: '/home/user' } as const
 
-/** Whom programs in the image of the builder believe. */
+/** The CA bundle that programs in the builder image trust. */
 export const AUTHORITY_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
 
-/** How a part ends: well, by what the source is the cause of, or by a fault of its own, after which it may be tried again. */
+/** Exit codes: success, a failure that the source caused, or a fault of the builder, which may be retried. */
 export const BUILD_EXITS = { ended: 0, sourceFailed: 1, builderFailed: 70 } as const
 
-/** What all parts of a build are told. */
+/** What all containers of a build are told. */
 export type BuildOrder = {
   readonly source:
     | { kind: 'Git'; url: string; branch: string; commit?: string }
     | { kind: 'Archive'; reference: string }
   readonly recipe: Omit<BuildRequest['recipe'], 'environment' | 'timeoutSeconds'> & {
     readonly variables: readonly string[]
-    /** Changes with the variables: what was built with others is not taken from the cache. */
+    /** Changes with the variables, so that nothing built with other values is taken from the cache. */
     readonly environmentVersion: string
   }
   readonly image: string
@@ -45,7 +45,7 @@ export type BuildOrder = {
   >
 }
 
-/** What a container says when it ends (its termination message). */
+/** The termination message of a container. */
 export type BuildWord = {
   readonly commit?: string
   readonly runtime?: string
@@ -55,7 +55,7 @@ export type BuildWord = {
   readonly message?: string
 }
 
-/** The API server keeps 4 KiB of it; what is longer than a sentence is of no use. */
+/** Maximum characters of a value. The API server keeps 4 KiB of a message, and one sentence is enough. */
 const MOST_OF_A_MESSAGE = 1_000
 const FORMS: Readonly<Record<keyof BuildWord, RegExp>> = {
   commit: /^[0-9a-f]{40,64}$/,
@@ -63,11 +63,11 @@ const FORMS: Readonly<Record<keyof BuildWord, RegExp>> = {
   runtimeVersion: /^[0-9a-z.]{1,20}$/,
   digest: /^sha256:[0-9a-f]{64}$/,
   failure: /^[A-Za-z]{1,40}$/,
-  // One line: commands of a source may have written it.
+  // One line, because commands of the source may have written it.
   message: /^[^\p{Cc}\p{Cf}]+$/u,
 }
 
-/** Reads a termination message, which a command of the source may have written: what has another form counts as not said. */
+/** Reads a termination message. A command of the source may have written it, so malformed values are dropped. */
 export function readWord(text: string | undefined): BuildWord {
   const said = parsedJson(text ?? '')
   if (typeof said !== 'object' || said === null) return {}

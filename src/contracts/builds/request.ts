@@ -1,11 +1,11 @@
 import type { Network } from '../networks.ts'
 import type { RepositoryName } from '../registry/names.ts'
 
-/** What one build is asked for, by whoever starts it. Credentials are in it: it is never stored whole, nor logged. */
+/** The request for one build. It contains credentials, so it is never stored whole and never logged. */
 export type BuildRequest = {
-  /** Whose image it becomes. */
+  /** The owner of the image. */
   readonly owner: RepositoryName
-  /** The id of its deployment, which is in the name of everything that is made for it. */
+  /** The id of the deployment, which is part of the name of every object of the build. */
   readonly deploymentId: string
   readonly source: BuildSource
   readonly recipe: BuildRecipe
@@ -18,10 +18,10 @@ export type BuildSource =
       /** https or ssh, without credentials; its host passed the rules for outgoing addresses. */
       readonly url: string
       readonly branch: string
-      /** All of its digits; the newest of the branch if absent. */
+      /** The full hash; the newest commit of the branch if absent. */
       readonly commit?: string | undefined
       readonly credentials?: GitCredentials | undefined
-      /** Those of its host that passed the rules: the build may reach them, besides what settings open for all builds. */
+      /** Addresses of the host that passed the rules: the build may reach them, beside what settings open for all. */
       readonly hostAddresses?: readonly string[] | undefined
     }
   | {
@@ -30,12 +30,12 @@ export type BuildSource =
       readonly reference: string
     }
 
-/** Of a token that reads this one repository where the provider makes such; or a key for ssh. */
+/** A token that reads only this repository, where the provider has such tokens; or an ssh key. */
 export type GitCredentials =
   | { readonly username: string; readonly token: string }
   | {
       readonly privateKey: string
-      /** Lines of known_hosts: no other host is believed. */
+      /** Lines of known_hosts: no other host key is accepted. */
       readonly knownHosts: string
     }
 
@@ -45,11 +45,11 @@ export type BuildRecipe = {
   /** A name of RUNTIMES and one of its versions; detected if absent. */
   readonly runtime?: string | undefined
   readonly runtimeVersion?: string | undefined
-  /** In the place of the runtime's own image for building. */
+  /** Replaces the runtime's own builder image. */
   readonly builderImage?: string | undefined
   readonly buildCommand?: string | undefined
   readonly startCommand?: string | undefined
-  /** Below `rootPath`. With it nothing is detected. */
+  /** Below `rootPath`. If it is set, nothing is detected. */
   readonly dockerfilePath?: string | undefined
   /** The folder of the repository that is built, for example `/` or `/services/shop`. */
   readonly rootPath: string
@@ -59,11 +59,11 @@ export type BuildRecipe = {
   readonly environment: readonly BuildVariable[]
   readonly timeoutSeconds: number
   readonly site?: SiteOptions | undefined
-  /** Files that are laid over the source, by path below `rootPath`: a handler's server, for example. 1 MiB in all. */
+  /** Files that are added to the source, by path below `rootPath`, such as a handler's server. 1 MiB in all. */
   readonly files?: Readonly<Record<string, string>> | undefined
 }
 
-/** Values reach commands of the build, and are neither in the image nor in its history. */
+/** Commands of the build see the value; neither the image nor its history contains it. */
 export type BuildVariable = { readonly name: string; readonly value: string }
 
 export type SiteOptions = {
@@ -71,56 +71,56 @@ export type SiteOptions = {
   readonly notFoundPage: string
   readonly cacheControl: string
   readonly headers: Readonly<Record<string, string>>
-  /** Served below `/api`. */
+  /** Served below `/api` through a proxy. */
   readonly proxyUrl?: string | undefined
 }
 
 export type BuildTarget = {
-  /** As names of images begin: host and port. */
+  /** Host and port, as names of images begin. */
   readonly registry: string
   /** `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
   readonly repository: string
   readonly tag: string
   /**
-   * Names the cache among those of the repository: builds of one branch share one. Only this deployment's own
-   * credentials reach it, which open one repository.
+   * Name of the cache within the repository; builds of one branch share it. Only credentials of this deployment reach
+   * it, and they open only this repository.
    */
   readonly cache: string
-  /** For the part that builds: reads this repository. Absent where the registry asks nobody. */
+  /** For the container that builds: reads this repository. Absent if the registry needs no credentials. */
   readonly pull?: RegistryAccount | undefined
-  /** For the part that pushes: no command of the source ever runs beside it. */
+  /** For the container that pushes: no command of the source ever runs beside it. */
   readonly push?: RegistryAccount | undefined
 }
 
 export type RegistryAccount = { readonly username: string; readonly password: string }
 
-/** What the administrator of the platform decides for all builds. */
+/** What the administrator of the platform sets for all builds. */
 export type BuildSettings = {
-  /** The image that builds: `npm run image` makes it, as `freehold-builder`. */
+  /** The builder image: `npm run image` makes it, as `freehold-builder`. */
   readonly image: string
   /** Whether the registry, and mirrors on it, speak plain HTTP. */
   readonly isRegistryInsecure: boolean
-  /** PEM: who else signs for Git hosts, beside those that everybody believes. */
+  /** PEM of further authorities for Git hosts, beside the public ones. */
   readonly certificateAuthority?: string | undefined
-  /** Where images of other registries are fetched instead, such as `10.200.0.1:5000`. */
+  /** Mirror for images of other registries, such as `10.200.0.1:5000`. */
   readonly imageMirror?: string | undefined
-  /** Networks that a build may reach beside names: the registry, Git hosts, mirrors of packages. */
+  /** Networks that a build may reach beside DNS: the registry, Git hosts, package mirrors. */
   readonly networks: readonly Network[]
   readonly packageMirrors?: PackageMirrors | undefined
-  /** The image that lists the contents of an image; no list (SBOM) is made without. */
+  /** The image that lists the contents of images; no list (SBOM) is made without it. */
   readonly scannerImage?: string | undefined
   readonly cpuLimit: string
   readonly memoryLimit: string
-  /** For the source, layers and the image of one build, all of it gone with the build. */
+  /** For the source, layers and image of one build; all of it is deleted with the build. */
   readonly diskLimit: string
-  /** What of it is reserved on the node. */
+  /** The part of that which is reserved on the node. */
   readonly diskRequest: string
-  /** Runs builds apart from everything else: labels of nodes, and a class of sandboxes such as Kata's. */
+  /** Isolates builds: labels of nodes, and a RuntimeClass with a sandbox such as Kata. */
   readonly nodeSelector?: Readonly<Record<string, string>> | undefined
   readonly runtimeClassName?: string | undefined
 }
 
-/** Addresses of registries of packages, in the place of the public ones. */
+/** Package registries in place of the public ones. */
 export type PackageMirrors = {
   readonly npm?: string | undefined
   readonly pypi?: string | undefined

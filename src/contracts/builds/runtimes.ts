@@ -1,9 +1,9 @@
-/** What we know how to build and run. The newest version that is neither new nor leaving is the default. */
+/** A language that the platform builds and runs. The default version is neither new nor about to end. */
 export type Runtime = {
   readonly name: RuntimeName
   readonly title: string
   readonly description: string
-  /** Names of files in the root of a source that tell it. */
+  /** Names of files in the root of a source that indicate the runtime. */
   readonly detects: readonly string[]
   readonly defaultStartCommand: string
   readonly defaultPort: number
@@ -13,10 +13,10 @@ export type Runtime = {
 export type RuntimeVersion = {
   readonly version: string
   readonly isDefault: boolean
-  /** The day its makers stop mending it; undefined where they name none. */
+  /** The last day of upstream support; undefined if none is announced. */
   readonly endsAt: string | undefined
   readonly builderImage: string
-  /** What the result is laid on. */
+  /** The base image of the result. */
   readonly runImage: string
 }
 
@@ -24,9 +24,9 @@ export type RuntimeName = 'nodejs' | 'python' | 'go' | 'java' | 'dotnet' | 'php'
 export type RuntimeStatus = 'Supported' | 'Deprecated' | 'Ended'
 
 type Told = Omit<Runtime, 'defaultPort' | 'versions'> & {
-  /** The image to build in and the one to run, with `*` for the version; one if both are the same. */
+  /** The images to build in and to run on, with `*` for the version; one if both are the same. */
   readonly images: readonly [build: string, run?: string]
-  /** The end of each version, newest first; empty where its makers name none. */
+  /** The last day of upstream support of each version, newest first; empty if none is announced. */
   readonly ends: readonly `${string}: ${string}`[]
   readonly byDefault: string
 }
@@ -137,7 +137,7 @@ export const RUNTIMES: readonly Runtime[] = [
 
 const LEAVING_MILLISECONDS = 180 * 86_400_000
 
-/** Half a year before its end a version is deprecated. */
+/** A version is deprecated half a year before its end. */
 export function statusOf({ endsAt }: Pick<RuntimeVersion, 'endsAt'>, now: number): RuntimeStatus {
   if (endsAt === undefined) return 'Supported'
   const left = Date.parse(endsAt) - now

@@ -1,15 +1,15 @@
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { RESUMED_ANNOTATION, SUSPENDED_ANNOTATION } from './names.ts'
 
-/** The archive of the log of a database, as the platform's administrators see it: whether it fills a disk, and who stopped it. */
+/** State of archiving of a database's log, for the platform's administrators: does it fill a disk, who suspended it. */
 
 export const ARCHIVE_STATES = ['NotConfigured', 'Healthy', 'Pressure', 'Suspended', 'ResumePending'] as const
 export type ArchiveState = (typeof ARCHIVE_STATES)[number]
 
-/** CloudNativePG: no log is archived while it is there (its labels and annotations page). */
+/** CloudNativePG archives no log while this annotation is there (its page on labels and annotations). */
 export const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
 
-/** A Cluster of CloudNativePG, as far as its archive goes. */
+/** A CloudNativePG Cluster, as far as its archive is concerned. */
 export type DatabaseCluster = KubeObject & {
   spec?: {
     plugins?: readonly { isWALArchiver?: boolean; enabled?: boolean; parameters?: Readonly<Record<string, string>> }[]
@@ -20,7 +20,7 @@ export type DatabaseCluster = KubeObject & {
   }
 }
 
-/** The ObjectStore of the plugin that archives it. */
+/** The ObjectStore of the plugin that archives the Cluster. */
 export type ArchiveStore = KubeObject & {
   status?: {
     serverRecoveryWindow?: Readonly<
@@ -29,9 +29,9 @@ export type ArchiveStore = KubeObject & {
   }
 }
 
-/** What is measured of the log of a database; undefined where nobody measures. */
+/** Measurements of a database's log; undefined if nothing measures it. */
 export type LogFigures = {
-  /** Files that wait for the archive. */
+  /** Files that wait to be archived. */
   readyCount: number | undefined
   /** How much of its volume the log fills, 0 to 100. */
   volumePercent: number | undefined
@@ -49,10 +49,10 @@ export function isArchiving(cluster: DatabaseCluster): boolean {
 }
 
 /**
- * The suspension of the list that means this very database. One that was made since has no more than its name; one that was
- * restored since still has its mark.
+ * Returns the suspension in the list that means this very database. A database that was created later only has the same
+ * name; one that was restored later still has its mark.
  *
- * @param marked what carries the marks of a suspension of the Cluster
+ * @param marked the object with the marks of a suspension of the Cluster
  */
 export function suspensionIn<Suspension extends { namespace: string; name: string; suspendedAt?: string | undefined }>(
   list: readonly Suspension[],
@@ -71,7 +71,7 @@ export function suspensionIn<Suspension extends { namespace: string; name: strin
 }
 
 /**
- * Where the suspension stands that `marked` carries: the Cluster itself, or the RelationalCluster that it is made for.
+ * Returns the state of a suspension by its marks, which are on the Cluster itself or on its RelationalCluster.
  *
  * @param wanted whether the settings name the database now
  */
@@ -86,9 +86,9 @@ export function suspensionOf(
 }
 
 /**
- * Whether the log of a database that cannot be archived fills its disk: the engine says that archiving fails, and many files
- * wait or the volume is nearly full. Where nobody measures, failing is taken for it: waiting for figures that never
- * come would let the disk fill.
+ * Whether the log of a database that cannot be archived fills its disk: the engine says that archiving fails, and many
+ * files wait or the volume is nearly full. If nothing measures them, the failure alone counts: waiting for figures that
+ * never come would let the disk fill.
  */
 export function isUnderPressure(cluster: DatabaseCluster, figures: LogFigures | undefined): boolean {
   const { readyCount, volumePercent } = figures ?? {}
@@ -102,7 +102,7 @@ const condition = ({ status }: DatabaseCluster) =>
 
 export type Archive = {
   state: ArchiveState
-  /** Since when nothing is archived, if the engine says so; RFC 3339. */
+  /** Since when nothing is archived, if the engine reports it; RFC 3339. */
   lastArchivedAt: string | undefined
   message: string | undefined
 }
@@ -115,13 +115,13 @@ export function archiveOf(
   const failing = condition(cluster)?.status === 'False' ? condition(cluster) : undefined
   const said = { lastArchivedAt: failing?.lastTransitionTime, message: failing?.message }
   if (suspension !== undefined) return { ...said, state: suspension }
-  // By whoever it belongs to, and theirs to resume.
+  // Suspended by its owner, who must resume it.
   if (skipsArchiving(cluster)) return { ...said, state: 'Suspended' }
   if (!isArchiving(cluster)) return { state: 'NotConfigured', lastArchivedAt: undefined, message: undefined }
   return { ...said, state: isUnderPressure(cluster, figures) ? 'Pressure' : 'Healthy' }
 }
 
-/** Whether the engine archives again: it was told to, and nothing says that it fails. */
+/** Whether the engine archives again: it was told to, and reports no failure. */
 export function hasResumed(cluster: DatabaseCluster): boolean {
   return !skipsArchiving(cluster) && condition(cluster)?.status === 'True'
 }
@@ -129,7 +129,7 @@ export function hasResumed(cluster: DatabaseCluster): boolean {
 const skipsArchiving = ({ metadata }: DatabaseCluster) =>
   metadata.annotations?.[SKIP_ARCHIVING_ANNOTATION] === 'enabled'
 
-/** From when on, and up to when, a database can be restored, as the store of its archive says. */
+/** Returns the range of time to which a database can be restored, as the store of its archive reports it. */
 export function windowOf(cluster: DatabaseCluster, stores: readonly ArchiveStore[]) {
   const { barmanObjectName, serverName = cluster.metadata.name } = archiverOf(cluster)?.parameters ?? {}
   const { namespace } = cluster.metadata

@@ -4,12 +4,12 @@ import { plainLine } from '../../core/plainLine.ts'
 import { type Backup, failureOf, newestFirst, phaseOf, startOf } from '../backups.ts'
 import { PLATFORM_SCHEDULE, SCHEDULE_LABEL, TRIGGER_ANNOTATION } from './names.ts'
 
-/** Backups of the platform itself: which they are, who asked for them, and what one of them is made of. */
+/** Backups of the platform itself: which they are, who requested them, and how one is made. */
 
 export const TRIGGERS = ['Manual', 'Scheduled', 'Rollout'] as const
 export type Trigger = (typeof TRIGGERS)[number]
 
-/** The Schedule of Velero. */
+/** A Velero Schedule. */
 export type Schedule = KubeObject & {
   spec?: { schedule?: string; paused?: boolean; template?: object }
   status?: { phase?: string; lastBackup?: string; validationErrors?: readonly string[] }
@@ -24,7 +24,7 @@ export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metad
   return TRIGGERS.find((trigger) => trigger === said) ?? 'Scheduled'
 }
 
-/** Phases in which Velero does nothing more with a backup. */
+/** Phases after which Velero does nothing more with a backup. */
 const OVER: ReadonlySet<string> = new Set(['Completed', 'PartiallyFailed', 'Failed', 'FailedValidation', 'Deleting'])
 
 export const isPhaseOver = (phase: string): boolean => OVER.has(phase)
@@ -34,8 +34,8 @@ export function isUnderWay(backup: Backup): boolean {
 }
 
 /**
- * What one that did not go well says of itself. In Velero's own words, where it has any: only administrators are shown them.
- * Undefined of all others.
+ * Returns why a backup failed, in Velero's own words if it has any, because only administrators see them. Undefined for
+ * all others.
  */
 export function platformFailureOf(backup: Backup): string | undefined {
   const failure = failureOf(backup)
@@ -44,10 +44,10 @@ export function platformFailureOf(backup: Backup): string | undefined {
 }
 const REASON_MAX = 1024
 
-/** Milliseconds for which a backup that was asked for keeps others from being asked for (interface section 8). */
+/** Milliseconds for which a requested backup blocks further requests (interface section 8). */
 const BLOCKING = 3 * 3_600_000
 
-/** The backup that somebody asked for and that is under way; undefined if another may be asked for. */
+/** Returns the requested backup that is in progress; undefined if another one may be requested. */
 export function blockingBackup<B extends Backup>(backups: readonly B[], now: number): B | undefined {
   const blocks = (backup: B) =>
     triggerOf(backup) === 'Manual' && isUnderWay(backup) && Date.parse(startOf(backup)) > now - BLOCKING
@@ -55,10 +55,10 @@ export function blockingBackup<B extends Backup>(backups: readonly B[], now: num
 }
 
 /**
- * A backup of what the Schedule backs up, now. It carries the label of the Schedule, by which it is found, and lives as long as
- * those that are taken by the clock.
+ * Builds a backup of what the Schedule backs up. It carries the label of the Schedule, by which it is found, and is
+ * kept as long as scheduled backups.
  *
- * @param startedBy id of the principal who asked for it
+ * @param startedBy id of the principal who requested it
  */
 export function backupFrom(
   schedule: Schedule,
@@ -79,7 +79,7 @@ export function backupFrom(
   }
 }
 
-/** A name that no other backup has, as the clock of Velero makes them: the second, and a few characters of chance. */
+/** Returns a unique name, formed like those of Velero's scheduled backups: the second, and a few random characters. */
 export function backupName(trigger: Exclude<Trigger, 'Scheduled'>, now: number, chance: string): string {
   const second = new Date(now).toISOString().replace(/\D/g, '').slice(0, 14)
   return `platform-${trigger.toLowerCase()}-${second}-${chance}`

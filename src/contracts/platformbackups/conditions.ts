@@ -6,7 +6,7 @@ import type { ArchiveState } from './archives.ts'
 import { platformFailureOf, type Schedule } from './backups.ts'
 import { PLATFORM_SCHEDULE } from './names.ts'
 
-/** Whether the platform's backups can be relied on: one sentence for each thing that must hold (interface section 4.21). */
+/** Whether the platform's backups can be relied on: one condition for each requirement (interface section 4.21). */
 
 export const CONDITION_TYPES = [
   'TargetAvailable',
@@ -21,7 +21,7 @@ export type BackupCondition = {
   status: 'True' | 'False' | 'Unknown'
   reason: string
   message: string
-  /** RFC 3339; since when it is known to be so. */
+  /** RFC 3339; since when this is known. */
   since: string
 }
 
@@ -35,7 +35,7 @@ export type Restore = KubeObject & {
 
 export type ShownLocation = BackupLocation & { status?: { message?: string; lastValidationTime?: string } }
 
-/** The definition of a type, as far as it tells which fields there are. */
+/** The CRD of a type, as far as it tells which fields exist. */
 export type Definition = KubeObject & { spec?: { versions?: readonly { schema?: { openAPIV3Schema?: Schema } }[] } }
 type Schema = { properties?: Readonly<Record<string, Schema>> }
 
@@ -44,9 +44,9 @@ export type BackupsSeen = {
   now: number
   location: ShownLocation | undefined
   schedule: Schedule | undefined
-  /** Of the platform. */
+  /** Backups of the platform. */
   backups: readonly Backup[]
-  /** Of Velero's types; none where it is not installed. */
+  /** CRDs of Velero; empty if it is not installed. */
   definitions: readonly Definition[]
   restores: readonly Restore[]
 }
@@ -69,7 +69,7 @@ export function backupConditions(seen: BackupsSeen): BackupCondition[] {
   return CONDITION_TYPES.map((type) => ({ type, ...said[type], since: said[type].since ?? timestamp(seen.now) }))
 }
 
-/** What is not backed up, or soon will not be, fails; what can still be restored, but not as it should, is degraded. */
+/** Failing: nothing is backed up, or soon will not be. Degraded: a restore is possible, but not as it should be. */
 export function overallOf(conditions: readonly BackupCondition[], archives: readonly ArchiveState[]): Overall {
   const is = (status: BackupCondition['status'], ...types: BackupCondition['type'][]) =>
     conditions.some((one) => types.includes(one.type) && one.status === status)
@@ -86,7 +86,7 @@ const unknown = (reason: string, message: string, since?: string): Said => ({
   ...{ status: 'Unknown', reason, message, since },
 })
 
-/** What is missing, and what to do: of whatever stands and falls with Velero. */
+/** Says what is missing and what to do, for everything that needs Velero. */
 export const INSTALL_VELERO =
   'Velero is not installed in the cluster, so the platform is not backed up: an administrator installs it with its plugin for AWS, and sets a target.'
 const hasVelero = ({ definitions }: BackupsSeen) => definitions.length > 0
@@ -135,7 +135,7 @@ function lastBackupFresh({ backups, schedule, now }: BackupsSeen): Said {
   const last = lastSuccess(backups)
   const at = last === undefined ? undefined : (last.status?.completionTimestamp ?? startOf(last))
   const begun = Date.parse(at ?? (schedule === undefined ? '' : createdAtOf(schedule.metadata)))
-  // NaN where nothing was ever scheduled: then nothing is fresh either.
+  // NaN if nothing was ever scheduled: then nothing is fresh either.
   if (!(now - begun <= FRESH)) {
     const since = Number.isNaN(begun) ? undefined : timestamp(begun + FRESH)
     const what = at === undefined ? 'No backup was ever completed.' : `The last good backup ended at ${at}.`
@@ -145,7 +145,7 @@ function lastBackupFresh({ backups, schedule, now }: BackupsSeen): Said {
   return yes('Fresh', `The last good backup ended at ${at}.`, at)
 }
 
-/** What the platform writes and reads of Velero's types, by the name of the definition. */
+/** The fields of Velero's types that the platform writes and reads, by the name of the CRD. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'backupstoragelocations.velero.io': ['spec.accessMode', 'spec.credential', 'spec.objectStorage.caCertRef'],
   'schedules.velero.io': ['spec.paused', 'spec.template.includedNamespaceScopedResources', 'status.validationErrors'],
@@ -160,7 +160,7 @@ function crdsMatch(seen: BackupsSeen): Said {
   const lacking = VELERO_DEFINITIONS.flatMap((name) => lackingOf(name, definitions))
   const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
   if (lacking.length === 0) return yes('Match', 'The CRDs of Velero have what the platform uses.', since)
-  // A field that a definition lacks is dropped without a word, and the backup is another one than was asked for.
+  // The API server silently drops a field that a CRD lacks, and the backup would not be the requested one.
   const message = `The definitions of Velero lack ${lacking.join(', ')}: install those of Velero's own release.`
   return no('DefinitionsTooOld', message, since)
 }

@@ -14,7 +14,7 @@ export const AUDIT_ACTIONS = [
 ] as const
 export const AUDIT_OUTCOMES = ['Succeeded', 'Refused', 'Failed'] as const
 
-/** What was done at the registry, or asked for and refused. */
+/** An action at the registry, or one that was refused. */
 export type RegistryAuditEntry = {
   readonly id: string
   readonly timestamp: string
@@ -29,22 +29,22 @@ export type RegistryAuditEntry = {
   readonly remoteAddress?: string | undefined
   readonly detail?: string | undefined
   readonly correlationId?: string | undefined
-  /** Of a token: what it opens. */
+  /** What a token permits. */
   readonly granted?: readonly string[] | undefined
 }
 
 type Told = Partial<RegistryAuditEntry> & Pick<RegistryAuditEntry, 'action' | 'actor'>
 
-/** An entry of what is done now, as it was meant to be and in the boundary of its repository, unless it says otherwise. */
+/** Makes an entry for an action now. Outcome and boundary follow from action and repository unless they are given. */
 export function auditEntry(now: number, told: Told): RegistryAuditEntry {
   const outcome = told.action === 'Refused' ? 'Refused' : 'Succeeded'
   const boundary = told.repository?.split('/')[0]
   return { id: randomUUID(), timestamp: new Date(now).toISOString(), outcome, boundary, ...told }
 }
 
-/** For how long a token is good at the registry, which allows clocks a minute beyond. */
+/** Seconds for which a token is valid; the registry allows another minute for clock skew. */
 export const TOKEN_SECONDS = 300
 
-/** Whose repositories somebody got a token to push to. */
+/** Whether somebody got a token to push to the entry's repository. */
 export const isPushToken = ({ action, granted }: RegistryAuditEntry) =>
   action === 'Token' && granted?.includes('push') === true

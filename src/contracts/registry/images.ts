@@ -1,12 +1,12 @@
 import { type Named, UNUSED, type Uses } from './retention.ts'
 
-/** A place in a text where an image of ours is named, by tag or by digest, whatever stands before it. */
+/** Matches the name of one of our images anywhere in a text, by tag or by digest, whatever registry precedes it. */
 const IMAGE =
   /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/[a-z0-9][a-z0-9-]*){3})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?/g
 
 /**
- * Images that objects name anywhere in them: a spec, a status, a kept revision. Read from their text, so that a kind
- * that comes later is seen without being listed here. An image without tag and digest means `latest`.
+ * Returns the images that objects name anywhere: in a spec, a status, a kept revision. Searches their JSON, so that
+ * later kinds are covered without being listed here. An image without tag and digest means `latest`.
  */
 export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named> {
   const found = new Map<string, { digests: Set<string>; tags: Set<string> }>()
@@ -21,7 +21,7 @@ export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named>
   return found
 }
 
-/** The names of all images of ours that objects name, each once. */
+/** Returns the names of all our images that objects name, each once. */
 export function namesIn(objects: Iterable<unknown>): string[] {
   return [...imagesIn(objects)].flatMap(([repository, { digests, tags }]) => [
     ...[...digests].map((digest) => `${repository}@${digest}`),
@@ -29,7 +29,7 @@ export function namesIn(objects: Iterable<unknown>): string[] {
   ])
 }
 
-/** Of records that keep the tag beside the image, as jobs do. */
+/** JSON replacer that joins image and tag in records that keep them apart, as jobs do. */
 function joined(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { image, tag } = value as { image?: unknown; tag?: unknown }
@@ -37,7 +37,7 @@ function joined(_key: string, value: unknown): unknown {
   return isApart ? { ...value, image: `${image}:${tag}` } : value
 }
 
-/** What is in use of a repository. @param objects `running` run or would run, `revisions` can be brought back */
+/** Returns what is in use of a repository. @param objects `running` run or would run, `revisions` can be restored */
 export function usesIn(objects: Record<keyof Uses, Iterable<unknown>>): (repository: string) => Uses {
   const [running, revisions] = [imagesIn(objects.running), imagesIn(objects.revisions)]
   return (repository) => ({

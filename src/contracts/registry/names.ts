@@ -1,7 +1,7 @@
 import { sha256 } from '../../core/names.ts'
 import type { ResourceScope } from '../../core/scope.ts'
 
-/** Where images of a resource are kept: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
+/** The repository of a resource's images: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
 export type RepositoryName = Omit<ResourceScope, 'level'>
 
 export const DIGEST_PATTERN = '^sha256:[0-9a-f]{64}$'
@@ -10,7 +10,7 @@ export const REPOSITORY_PATTERN =
 
 const REPOSITORY = new RegExp(REPOSITORY_PATTERN)
 
-/** Undefined for a name that has more or fewer parts, or others. */
+/** Returns undefined for a text that does not consist of these four parts. */
 export function parseRepository(text: string): RepositoryName | undefined {
   if (!REPOSITORY.test(text)) return undefined
   const [boundaryId = '', resourceGroup = '', collection = '', name = ''] = text.split('/')
@@ -21,17 +21,17 @@ export function repositoryText({ boundaryId, resourceGroup, collection, name }: 
   return [boundaryId, resourceGroup, collection, name].join('/')
 }
 
-/** The name of the RegistryRepository, and of the pin that REST makes: both stand in the boundary's namespace. */
+/** Name of the RegistryRepository, and of the pin that REST makes; both are in the boundary's namespace. */
 export function repositoryObjectName(repository: string): string {
   return `repository-${sha256(repository).slice(0, 32)}`
 }
 
-/** A time for `announcedAt` that differs from the one before: two announcements within one moment are two. */
+/** Returns a time for `announcedAt` after the previous one, so that two announcements in one moment remain two. */
 export function nextAnnouncement(before: string | undefined, now: number): string {
   return new Date(Math.max(now, before === undefined ? 0 : Date.parse(before) + 1)).toISOString()
 }
 
-/** Manifests that are asked for at a registry: of one image, and of one for several platforms. */
+/** Media types of manifests that are requested from a registry: of one image, and of one for several platforms. */
 export const MANIFEST_TYPES = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.oci.image.manifest.v1+json',
@@ -42,7 +42,7 @@ export const MANIFEST_TYPES = [
 /** The Secret that nodes pull with, in the namespace of each group. */
 export const PULL_SECRET = 'freehold-registry-pull'
 
-/** The Secrets of its namespace that a pod needs to pull the image. @param registryHost of the platform; undefined without one */
+/** Returns the Secrets that a pod needs to pull the image. @param registryHost of the platform, if it has one */
 export function pullSecretsOf(image: string, registryHost: string | undefined): { name: string }[] {
   return registryHost !== undefined && image.startsWith(`${registryHost}/`) ? [{ name: PULL_SECRET }] : []
 }
@@ -50,7 +50,7 @@ export function pullSecretsOf(image: string, registryHost: string | undefined): 
 /** The header that the registry sends with its notifications, where a secret is configured. */
 export const NOTIFY_HEADER = 'x-freehold-registry-secret'
 
-/** Whom the registry names in what the platform does there for others: nodes that pull, builds, uploads. */
+/** Actor in the registry for what the platform does there for others: pulls of nodes, builds, uploads. */
 export const PLATFORM_ACTOR = 'freehold'
-/** The same where the platform itself looks, and where retention removes: that is told elsewhere. */
+/** Actor for the platform's own reads and for retention, which is recorded elsewhere. */
 export const PLATFORM_READER = 'freehold-itself'

@@ -1,4 +1,4 @@
-/** What is kept of a repository and what may go. Pure: the preview and the runs decide by the same function. */
+/** What retention keeps of a repository. Pure: the preview and the runs decide by the same function. */
 
 export type StoredDigest = {
   readonly digest: string
@@ -6,15 +6,15 @@ export type StoredDigest = {
   readonly sizeBytes: number
   readonly pushedAt: string
   readonly lastPulledAt?: string | undefined
-  /** Manifests that it needs: those of an index, and the one that it is about. */
+  /** Manifests that it needs: those of an index, and its subject. */
   readonly references?: readonly string[] | undefined
-  /** The manifest that it is about, such as the image of a signature: it stays as long as that one. */
+  /** The manifest that it describes, such as the image of a signature: it is kept as long as that one. */
   readonly subject?: string | undefined
 }
 
 export type RetentionPolicy = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number }
 export const DEFAULT_POLICY: RetentionPolicy = { keepLast: 10, keepForDays: 30, deleteUntaggedAfterDays: 7 }
-/** Of a repository whose boundary is gone. */
+/** For a repository whose boundary is gone. */
 export const NOTHING_KEPT: RetentionPolicy = { keepLast: 0, keepForDays: 0, deleteUntaggedAfterDays: 0 }
 
 export type Pin = {
@@ -24,12 +24,12 @@ export type Pin = {
   readonly expiresAt: string
 }
 
-/** What is named of a repository: digests, and tags that mean whatever they point to. */
+/** References to a repository: digests, and tags, which mean whatever they point to. */
 export type Named = { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
 export type Uses = {
-  /** What something names which runs, or would run. */
+  /** Named by something that runs, or would run. */
   readonly running: Named
-  /** The same of revisions that can be brought back. */
+  /** Named by revisions that can be brought back. */
   readonly revisions: Named
 }
 const NOTHING: Named = { digests: new Set(), tags: new Set() }
@@ -55,7 +55,7 @@ export type RetentionQuestion = {
 
 const DAY = 86_400_000
 
-/** A verdict on each digest, the newest first. */
+/** Returns a verdict on each digest, newest first. */
 export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): Verdict[] {
   const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
   const isPinned = pinnedBy(active)
@@ -80,23 +80,23 @@ export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): 
   return withNeeded(newest.map(own))
 }
 
-/** Which digests pins keep by name. @param active those that have not expired */
+/** Returns whether pins keep a digest by name. @param active those that have not expired */
 export function pinnedBy(active: readonly Pin[]): (digest: string) => boolean {
   const isBounded = ({ keepLast, keepForDays }: Pin) => keepLast !== undefined || keepForDays !== undefined
-  // A pin that names neither digests nor bounds is about everything.
+  // A pin that names neither digests nor bounds keeps everything.
   const keepsAll = active.some((pin) => pin.digests.length === 0 && !isBounded(pin))
   const named = new Set(active.flatMap(({ digests }) => digests))
   return (digest) => keepsAll || named.has(digest)
 }
 
-/** By time, then by digest, so that equal times have one order. */
+/** Sorts by time, then by digest, so that equal times have one order. */
 function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
   const keyed = digests.map((stored) => ({ stored, at: Date.parse(stored.pushedAt) }))
   keyed.sort((one, other) => other.at - one.at || (one.stored.digest < other.stored.digest ? 1 : -1))
   return keyed.map(({ stored }) => stored)
 }
 
-/** What a kept manifest needs is kept for the same reason, and what is about it. */
+/** Keeps, for the same reason, what a kept manifest needs and what describes it. */
 function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)

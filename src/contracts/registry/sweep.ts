@@ -1,27 +1,27 @@
-/** Which data of a registry nothing needs any more. Pure; the adapter reads the disk and removes. */
+/** Finds the data of a registry that nothing needs any more. Pure; the adapter reads the disk and deletes. */
 
 export type SweepBlob = { readonly digest: string; readonly changedAt: number; readonly sizeBytes: number }
 export type SweepInventory = {
   readonly repositories: readonly {
     readonly name: string
     readonly manifests: readonly { readonly digest: string; readonly references: readonly string[] }[]
-    /** Blobs that the repository says it has, since when: uploaded, mounted, or pulled in by a manifest. */
+    /** Blobs linked to the repository, and since when: uploaded, mounted, or pulled in by a manifest. */
     readonly layers: readonly Pick<SweepBlob, 'digest' | 'changedAt'>[]
   }[]
   readonly blobs: readonly SweepBlob[]
 }
 
 export type SweepBounds = {
-  /** Repositories that somebody may be pushing to: all that they say they have stays. */
+  /** Repositories that somebody may be pushing to: everything linked to them stays. */
   readonly busy: ReadonlySet<string>
-  /** Milliseconds since the epoch; what changed since then stays, whoever needs it. */
+  /** Milliseconds since the epoch; whatever changed since then stays. */
   readonly before: number
 }
 
 /**
- * An upload puts its blobs first and the manifest that needs them last. Until then nothing refers to them, so that
- * collecting what has no reference would eat them. A repository that somebody holds a token to push to is therefore
- * left as it is, and what is new everywhere: also a blob that a pusher only found there and did not send.
+ * An upload sends its blobs first and the manifest that needs them last, so that until then nothing refers to them. A
+ * repository for which a push token is valid is therefore left as it is, and everything recent stays everywhere, even a
+ * blob that a pusher found in place and did not send.
  */
 export function planSweep({ repositories, blobs }: SweepInventory, { busy, before }: SweepBounds) {
   const needed = new Set<string>()

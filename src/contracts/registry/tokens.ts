@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** How a registry lets somebody in, as its challenge says (token authentication of the distribution project). */
+/** Whether a registry asks for a token in its challenge (token authentication of the distribution project). */
 export const wantsToken = (challenge: string): boolean => /^bearer\s/i.test(challenge)
 
 /**
- * Where such a registry gives tokens.
+ * Returns where such a registry issues tokens.
  *
- * @param repository that is to be pulled; the token is good for nothing but signing in if absent
- * @returns undefined if the challenge names no place
+ * @param repository that is to be pulled; without it the token is good for signing in only
+ * @returns undefined if the challenge names no address
  */
 export function tokenPlace(challenge: string, repository?: string): string | undefined {
   const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
@@ -18,7 +18,7 @@ export function tokenPlace(challenge: string, repository?: string): string | und
   return realm?.href
 }
 
-/** What is given there, as the Authorization header that it goes into. Registries have two names for it. */
+/** The answer of that address, as an Authorization header. Registries have two names for the token. */
 export const TokenAnswer = z
   .object({ token: z.string().optional(), access_token: z.string().optional() })
   .transform(({ token, access_token: other }) => `Bearer ${token ?? other ?? ''}`)

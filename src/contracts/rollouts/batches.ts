@@ -1,7 +1,7 @@
 import type { ComponentKind } from '../lifecycle.ts'
 import { type BatchKind, type PlanBatch, type PlanItem, timeLimitOf } from './states.ts'
 
-/** Of a component what decides its place among others. */
+/** The fields of a component that determine its place among others. */
 export type Ordered = {
   readonly name: string
   readonly dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[]
@@ -18,8 +18,8 @@ const KIND_OF: Readonly<Record<ComponentKind, BatchKind>> = {
 const ORDER: readonly BatchKind[] = ['ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule', 'Components']
 
 /**
- * Charts of others first, one at a time, then the definitions, the platform step, the lifecycle module alone, and what
- * is left in the order of its dependencies.
+ * Third-party charts come first, one at a time, then the CRD bundle, the platform step, the lifecycle module alone, and
+ * the rest in the order of dependencies.
  */
 export function batchesOf(items: readonly PlanItem[], components: readonly Ordered[]): PlanBatch[] {
   const groups = ORDER.flatMap((kind) => {
@@ -31,7 +31,7 @@ export function batchesOf(items: readonly PlanItem[], components: readonly Order
   return groups.map((group, index) => ({ index, ...group, timeLimitMinutes: timeLimitOf(group.kind) }))
 }
 
-/** In each group those whose dependencies, direct or not, are all in groups before; a circle ends in one group. */
+/** Groups components after all their dependencies, direct or not; a cycle is one group. */
 function levelsOf(names: readonly string[], components: readonly Ordered[]): string[][] {
   const direct = new Map(components.map(({ name, dependsOn }) => [name, dependsOn.map((one) => one.name)]))
   const needs = new Map(names.map((name) => [name, reachable(name, direct)]))

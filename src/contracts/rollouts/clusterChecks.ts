@@ -3,16 +3,16 @@ import { type Check, failed, ofCluster, over, passed, skipped, type Verdict, war
 
 const HOUR = 3_600_000
 const WEEK = 7 * 24 * HOUR
-/** Part of what all nodes have that must be free for new pods beside the old ones. */
+/** Share of all nodes' resources that must be free for new pods beside the old ones. */
 const HEADROOM = 0.1
 const NEAR = 0.9
 
 const named = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
-/** Failed, with the names of what is not as it should be; Passed if there is nothing. */
+/** Failed, with the names of bad items; Passed if there are none. */
 const unless = (bad: readonly { readonly name: string }[], words: string, good: string): Verdict =>
   bad.length === 0 ? passed(good) : failed(`${words}: ${named(bad)}.`)
 
-/** What is decided by the state of the cluster alone. */
+/** The checks that depend on the state of the cluster alone. */
 export const CLUSTER_CHECKS: readonly Check[] = [
   {
     id: 'projector-ceiling',

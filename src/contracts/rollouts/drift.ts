@@ -3,14 +3,14 @@ import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DRIFT_VALUE_MAX, text } from './states.ts'
 
-/** One field of an object of a component that somebody else wrote. */
+/** A field of a component's object that somebody else wrote. */
 export const DriftItem = z.object({
   component: text('Component that the object belongs to'),
   step: text('Batch of a rollout that it was seen before; empty in a scan'),
   kind: text('Kind of the object'),
   namespace: text('Namespace of the object; empty if it has none'),
   name: text('Name of the object'),
-  /** Parts that hold a dot stand in brackets, as do the keys of list items. */
+  /** Names with a dot are in brackets, as are the keys of list items. */
   field: text('Path of the field, in dots'),
   manager: text('Who wrote it, as the API server names field managers'),
   message: text('The same as a sentence'),
@@ -36,18 +36,18 @@ export type ManagedFields = {
   readonly fieldsV1?: object
 }
 
-/** Beginnings of the names under which what the platform runs with writes its objects. */
+/** Prefixes of the field managers of the platform and its tools. */
 const OURS = ['freehold', 'helm', 'flux', 'kustomize-controller', 'source-controller', 'notification-controller']
-/** Kubernetes itself, which writes what nobody renders: revisions of Deployments, ports of nodes, certificates of webhooks. */
+/** Kubernetes itself, which writes what no chart renders: revisions of Deployments, node ports, webhook CAs. */
 const KUBERNETES = ['kube-', 'kubelet', 'k3s', 'rke2', 'cloud-controller-manager', 'cluster-autoscaler', 'kwok']
-/** Those that keep fields which charts leave to them: bundles of authorities, replicas of scaled workloads. */
+/** Controllers of fields that charts leave to them: CA bundles, replicas of scaled workloads. */
 const CARETAKERS = ['cainjector', 'cert-manager', 'keda', 'horizontal-pod-autoscaler', 'vpa-', 'velero']
 
 export function isOurManager(manager: string): boolean {
   return [...OURS, ...KUBERNETES, ...CARETAKERS].some((name) => manager.startsWith(name))
 }
 
-/** What no chart renders, whoever writes it. */
+/** Fields that no chart renders, whoever writes them. */
 const LEFT_OUT = [
   'metadata.annotations.[kubectl.kubernetes.io/last-applied-configuration]',
   'metadata.finalizers',
@@ -58,7 +58,7 @@ const LEFT_OUT = [
 const isLeftOut = (field: string) =>
   LEFT_OUT.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`))
 
-/** Fields of an object that a manager wrote who is not of the platform, once each, in the order of their paths. */
+/** Returns the fields that managers outside the platform wrote, once each, in the order of paths. */
 export function fieldsOfOthers(entries: readonly ManagedFields[] | undefined): { field: string; manager: string }[] {
   const found = new Map<string, string>()
   for (const { manager = '', subresource = '', fieldsV1 = {} } of entries ?? []) {
@@ -70,7 +70,7 @@ export function fieldsOfOthers(entries: readonly ManagedFields[] | undefined): {
     .sort((one, other) => (one.field < other.field ? -1 : 1))
 }
 
-/** The paths that end in FieldsV1: keys `f:<name>` are fields, `k:<key>`, `v:<value>` and `i:<index>` items of lists. */
+/** Returns the leaf paths of FieldsV1: `f:<name>` are fields; `k:<key>`, `v:<value>` and `i:<index>` are list items. */
 export function leavesOf(fields: object, path = ''): string[] {
   const parts = Object.entries(fields).filter(([key]) => key !== '.')
   return parts.flatMap(([key, value]) => {
@@ -87,7 +87,7 @@ function joined(path: string, key: string): string {
   return path === '' ? part : `${path}.${part}`
 }
 
-/** The parts of a path as `joined` writes it; undefined where it is not one. */
+/** Returns the parts of a path that `joined` wrote; undefined for any other text. */
 export function partsOf(field: string): string[] | undefined {
   const parts = [...field.matchAll(/\.?\[((?:\{.*?\}|"(?:[^"\\]|\\.)*"|[^\]])*)\]|\.?([^.[\]]+)/g)]
   if (parts.map(([whole]) => whole).join('') !== field) return undefined
@@ -96,7 +96,7 @@ export function partsOf(field: string): string[] | undefined {
   )
 }
 
-/** What stands at a path of an object; undefined if nothing does. */
+/** Returns the value at a path of an object; undefined if there is none. */
 export function valueAt(object: KubeObject, field: string): unknown {
   let value: unknown = object
   for (const part of partsOf(field) ?? ['\0']) {
@@ -127,7 +127,7 @@ export function digestOf(value: string): string {
   return `sha256:${sha256(value)}`
 }
 
-/** A value as a record shows it: JSON, shortened, and of a Secret only its digest. */
+/** Returns a value as a record shows it: shortened JSON; for a Secret only its digest. */
 export function shownValue(value: unknown, isSecret: boolean): string | undefined {
   if (value === undefined) return undefined
   const text = JSON.stringify(value)
@@ -140,16 +140,16 @@ export function driftKey({ component, kind, namespace, name, field }: Named): st
   return [component, kind, namespace, name, field].join(' ')
 }
 
-/** Whether two looks saw the same fields, whatever their order. */
+/** Whether two scans saw the same fields, in any order. */
 export function isSameDrift(one: readonly Named[], other: readonly Named[]): boolean {
   const [first, second] = [new Set(one.map(driftKey)), new Set(other.map(driftKey))]
   return first.size === second.size && [...first].every((key) => second.has(key))
 }
 
-/** On an object of a component: which of its values fields come from, as JSON of path to key, so that they can be adopted. */
+/** Annotation on a component's object: JSON of field path to key of a chart value, so that fields can be adopted. */
 export const CONFIG_KEYS_ANNOTATION = 'lifecycle.freehold.dev/config-keys'
 
-/** The keys of values that fields of an object come from; empty where it does not say. */
+/** Returns the keys of chart values by field path; empty if the object does not state them. */
 export function configKeysOf({ metadata }: Pick<KubeObject, 'metadata'>): Readonly<Record<string, string>> {
   const told = parsed(metadata.annotations?.[CONFIG_KEYS_ANNOTATION] ?? '{}')
   if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}

@@ -1,23 +1,23 @@
 import type { PlanRelease } from './plan.ts'
 import type { Planned } from './states.ts'
 
-/** What could be learnt of something, or why it could not. */
+/** A fact, or why it could not be learnt. */
 export type Known<Value> = { readonly value: Value } | { readonly unknown: string }
 
 export type NodeFacts = {
   readonly name: string
   readonly isReady: boolean
   readonly isShortOfDisk: boolean
-  /** Cores, and bytes, that pods may have together. */
+  /** Cores and bytes that all pods together may have. */
   readonly cpu: number
   readonly memory: number
 }
-/** What pods of all nodes ask for together. */
+/** Resource requests of the pods of all nodes. */
 export type Asked = { readonly cpu: number; readonly memory: number }
 export type DatabaseFacts = {
   readonly name: string
   readonly hasPrimary: boolean
-  /** Undefined where it archives nowhere. */
+  /** Undefined if it has no archive. */
   readonly isArchiving: boolean | undefined
 }
 export type CertificateFacts = { readonly name: string; readonly isReady: boolean; readonly endsAt: string | undefined }
@@ -25,11 +25,11 @@ export type QuotaFacts = { readonly name: string; readonly share: number }
 export type WorkloadFacts = { readonly name: string; readonly isPending: boolean }
 export type BackupFacts = {
   readonly target: 'Available' | 'Unavailable' | 'Missing'
-  /** When the newest complete one of the platform was completed. */
+  /** When the newest complete backup of the platform was completed. */
   readonly lastAt: string | undefined
 }
 
-/** What is asked of the cluster for the checks. */
+/** What the checks need to know about the cluster. */
 export type ClusterFacts = {
   readonly nodes: Known<readonly NodeFacts[]>
   readonly asked: Known<Asked>
@@ -38,7 +38,7 @@ export type ClusterFacts = {
   readonly quotas: Known<readonly QuotaFacts[]>
   readonly workloads: Known<readonly WorkloadFacts[]>
   readonly backups: Known<BackupFacts>
-  /** Definitions that components bring and that are not served. */
+  /** CRDs that components bring and that are not served. */
   readonly missingDefinitions: Known<readonly string[]>
   /** Rules that the ceiling of projected roles lacks, as sentences. */
   readonly ceiling: Known<readonly string[]>
@@ -52,19 +52,19 @@ export type ReleaseFacts = PlanRelease & {
 }
 export type AgentFacts = { readonly name: string; readonly version: string | undefined }
 
-/** All that the checks decide by. */
+/** Everything that the checks decide by. */
 export type Facts = {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly operatorVersion: string
-  /** Another rollout or install that has not ended, by its id. */
+  /** Id of another rollout or install that has not ended. */
   readonly busyWith: string | undefined
-  /** Undefined where only the platform is looked at. */
+  /** Undefined if only the platform is checked. */
   readonly plan: Planned | undefined
   readonly components: readonly ComponentFacts[]
-  /** Those that the plan moves to. */
+  /** The releases that the plan moves to. */
   readonly releases: readonly ReleaseFacts[]
-  /** Entries of the install-configuration that items of the plan need and that nobody has given. */
+  /** Entries of the install-configuration that items of the plan need and that are not set. */
   readonly missingValues: Known<readonly string[]>
   readonly lastScan: { readonly finishedAt: string; readonly found: number } | undefined
   readonly agents: readonly AgentFacts[]

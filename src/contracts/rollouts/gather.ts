@@ -3,7 +3,7 @@ import type { AgentFacts, ClusterFacts, Facts, Known, ReleaseFacts } from './fac
 import { type PlanComponent, type PlanInput, planOf } from './plan.ts'
 import { isRolloutActive, type PlanKind, type Planned } from './states.ts'
 
-/** What plans and checks are made from, out of the records of the platform. */
+/** The records of the platform from which plans and checks are made. */
 
 export type ComponentRecord = {
   readonly metadata: { readonly name: string }
@@ -73,7 +73,7 @@ export type ClusterRecord = {
   readonly status?: { readonly agent?: { readonly version?: string | undefined } | undefined } | undefined
 }
 
-/** The scan that finished last. */
+/** Returns the scan that finished last. */
 export function latestScan<S extends ScanRecord>(scans: readonly S[]): S | undefined {
   const finished = scans.filter(({ status }) => status?.state === 'Finished')
   return finished.sort((one, other) => ((one.status?.finishedAt ?? '') < (other.status?.finishedAt ?? '') ? 1 : -1))[0]
@@ -82,14 +82,14 @@ export function latestScan<S extends ScanRecord>(scans: readonly S[]): S | undef
 export type Gathered = Stock & {
   readonly now: number
   readonly operatorVersion: string
-  /** The plan that is looked at; undefined for the platform alone. */
+  /** The plan to check; undefined for the platform alone. */
   readonly plan?: Planned | undefined
-  /** Rollouts and installs other than the one that is looked at. */
+  /** Rollouts and installs other than the one that is checked. */
   readonly rollouts: readonly RolloutRecord[]
   readonly installs: readonly RolloutRecord[]
   readonly scans: readonly ScanRecord[]
   readonly clusters: readonly ClusterRecord[]
-  /** Entries that the install-configuration has. */
+  /** Existing entries of the install-configuration. */
   readonly configured: Known<ReadonlySet<string>>
   readonly cluster: ClusterFacts
 }
@@ -112,14 +112,14 @@ export function factsOf(gathered: Gathered): Facts {
   }
 }
 
-/** What has the turn: installs and rollouts share it. */
+/** Returns the rollout or install that holds the turn, which they share. */
 export function busyWith<R extends RolloutRecord>(rollouts: readonly R[], installs: readonly R[]): R | undefined {
   return (
     rollouts.find(({ status }) => isRolloutActive(status?.state)) ?? installs.find(({ status }) => holdsTurn(status))
   )
 }
 
-/** Of all clusters but the platform's own. */
+/** Returns the agents of all clusters but the platform's own. */
 function agentsOf(clusters: readonly ClusterRecord[]): AgentFacts[] {
   const others = clusters.filter(({ spec }) => !spec.isPlatform)
   return others.map(({ spec, status }) => ({ name: spec.name ?? spec.displayName, version: status?.agent?.version }))
@@ -140,9 +140,9 @@ function missingValues({ components, plan, configured }: Gathered, releases: rea
   return { value: missing.sort() }
 }
 
-/** What is looked at of a component in the cluster. */
+/** Returns what is read of a component in the cluster. */
 export function lookedComponent({ metadata, spec, status }: ComponentRecord, release = '') {
-  // What is not installed has brought none yet.
+  // A component that is not installed has brought no CRDs yet.
   const definitions = status?.installedVersion === undefined ? [] : spec.crds
   return {
     ...{ name: metadata.name, release, namespace: spec.namespace, definitions },

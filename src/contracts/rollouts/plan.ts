@@ -2,7 +2,7 @@ import { type ComponentKind, compareVersions, isNewer, meets, minorOf } from '..
 import { batchesOf, type Ordered } from './batches.ts'
 import type { PlanItem, PlanKind, Planned, PlanProblem, ProblemCode } from './states.ts'
 
-/** Of a component what plans are made from. */
+/** The fields of a component from which plans are made. */
 export type PlanComponent = Ordered & {
   readonly kind: ComponentKind
   readonly installedVersion?: string | undefined
@@ -10,7 +10,7 @@ export type PlanComponent = Ordered & {
   readonly migratesDatabase: boolean
 }
 
-/** Of a release what plans are made from. */
+/** The fields of a release from which plans are made. */
 export type PlanRelease = {
   readonly component: string
   readonly version: string
@@ -25,16 +25,16 @@ export type PlanRelease = {
 export type PlanInput = {
   readonly components: readonly PlanComponent[]
   readonly releases: readonly PlanRelease[]
-  /** What is asked for, by component. */
+  /** The requested versions, by component. */
   readonly targetVersions: Readonly<Record<string, string>>
-  /** Pinned charts that are not to roll along. */
+  /** Pinned charts that shall not be upgraded along. */
   readonly unselected: readonly string[]
   readonly kind: PlanKind
 }
 
 /**
- * What a rollout to these versions would do: items, the batches in the order of rule 3 of interface section 4.21, and every
- * reason that it may not begin (rule 4). A plan of kind Target rolls components again whose version stays.
+ * Plans a rollout to these versions: items, the batches in the order of rule 3 of interface section 4.21, and every
+ * reason why it may not begin (rule 4). A plan of kind Target also rolls components whose version stays.
  */
 export function planOf(input: PlanInput): Planned {
   const plan = new Planning(input)
@@ -66,7 +66,7 @@ class Planning {
     }
   }
 
-  /** Charts that an item was made for come along, and so does what they are made for in turn: items that come are seen too. */
+  /** Adds the charts that items pin. The loop also sees the added items, and so the charts that they pin in turn. */
   followAlong(): void {
     for (const item of this.items.values()) {
       for (const { pinned, version } of this.#pinsOf(item)) {
@@ -77,7 +77,7 @@ class Planning {
     }
   }
 
-  /** What is not there does not roll: where it is needed, dependsOn says so. */
+  /** Omits charts that are not installed: if one is needed, dependsOn says so. */
   #pinsOf(item: PlanItem): { pinned: PlanComponent; version: string }[] {
     return Object.entries(this.#releaseOf(item)?.pins ?? {}).flatMap(([name, version]) => {
       const pinned = this.#components.get(name)
@@ -86,7 +86,7 @@ class Planning {
     })
   }
 
-  /** What installs a release of the platform moves with its definitions. */
+  /** Moves the step that installs a release of the platform together with its CRDs. */
   #addPlatformStep(bundle: PlanItem): void {
     const step = this.#input.components.find(({ kind }) => kind === 'PlatformStep')
     if (step === undefined || this.items.has(step.name)) return
@@ -141,7 +141,7 @@ class Planning {
     const { component: name, fromVersion, toVersion } = item
     const release = this.#releaseOf(item)
     if (release === undefined) {
-      // What runs may be older than what the feed still has.
+      // The running version may be older than all that the feed still has.
       if (fromVersion === toVersion) return
       this.#refuse('ReleaseMissing', name, `${name} has no release ${toVersion}.`, { version: toVersion })
       return
@@ -162,7 +162,7 @@ class Planning {
     if (crdBundleVersion !== undefined && item.kind !== 'CrdBundle') this.#judgeBundle(item, crdBundleVersion)
   }
 
-  /** Only in the end it shows which version each chart will have, whoever pinned it first. */
+  /** Runs last, because only then the planned version of each chart is known, whoever pinned it first. */
   #judgePins(item: PlanItem): void {
     for (const { pinned, version } of this.#pinsOf(item)) {
       const planned = this.items.get(pinned.name)?.toVersion ?? pinned.installedVersion
@@ -181,7 +181,7 @@ class Planning {
     this.#refuse('CrdBundleMissing', name, message, { needed, planned: planned ?? '' })
   }
 
-  /** Of what rolls, and of what depends on it: in the end each must have what it needs. */
+  /** Checks what rolls and what depends on it: in the end each must find what it needs. */
   #judgeDependencies({ name, dependsOn, installedVersion }: PlanComponent): void {
     if (installedVersion === undefined && !this.items.has(name)) return
     for (const { name: needed, constraint } of dependsOn) {
@@ -199,7 +199,7 @@ class Planning {
   }
 }
 
-/** What a plan of components is that rolls the platform step: a release of the platform. */
+/** Returns the kind of a plan: one of components that rolls the platform step is a Release. */
 export function kindOfPlan(kind: PlanKind, items: readonly Pick<PlanItem, 'kind'>[]): PlanKind {
   return kind === 'Components' && items.some((item) => item.kind === 'PlatformStep') ? 'Release' : kind
 }

@@ -61,7 +61,7 @@ export const CHECKS: readonly Check[] = [
       const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
       const words = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
       const isOthers = unsigned.every(({ component }) => kinds.get(component) === 'ThirdPartyChart')
-      // Makers of charts do not all sign them; the platform does.
+      // Not all makers of charts sign them; the platform does.
       return isOthers
         ? warns(`The registry has no signature for third-party charts: ${words}.`)
         : failed(`The registry has no signature for ${words}.`)
@@ -156,7 +156,7 @@ function planned(decide: (facts: Facts) => Verdict): Check['decide'] {
   return (facts) => {
     if (facts.plan === undefined) return NO_PLAN
     const verdict = decide(facts)
-    // Of a release that is not there nothing is known, least of all that it is in order.
+    // Nothing is known of a missing release, so its checks must not pass.
     const missing = facts.plan.problems.find(({ code }) => code === 'ReleaseMissing')
     return verdict.result === 'Passed' && missing !== undefined ? skipped(missing.message) : verdict
   }
@@ -178,7 +178,7 @@ export function checkOf(id: string): Check | undefined {
   return CHECKS.find((check) => check.id === id)
 }
 
-/** Every check with what comes of it. */
+/** Runs every check. */
 export function runChecks(facts: Facts): Checked[] {
   return CHECKS.map(({ id, decide }) => {
     const { result, message, details = {} } = decide(facts)
@@ -186,13 +186,13 @@ export function runChecks(facts: Facts): Checked[] {
   })
 }
 
-/** A warning never stops a rollout; what failed needs to be acknowledged, if it may be. */
+/** Warnings never stop a rollout; failed checks must be acknowledged, if they can be. */
 export function resultOf(checks: readonly Pick<Checked, 'result'>[]): 'Passed' | 'Warnings' | 'Failed' {
   if (checks.some(({ result }) => result === 'Failed')) return 'Failed'
   return checks.some(({ result }) => result === 'Warnings') ? 'Warnings' : 'Passed'
 }
 
-/** Those that keep a rollout back. */
+/** Returns the checks that block a rollout. */
 export function blockingChecks<C extends Pick<Checked, 'id' | 'result'>>(
   checks: readonly C[],
   acknowledged: readonly string[],
@@ -203,7 +203,7 @@ export function blockingChecks<C extends Pick<Checked, 'id' | 'result'>>(
 }
 
 const rank = (result: Result) => RESULTS.indexOf(result)
-/** What a chart can hurt; all else was decided before the rollout. */
+/** Checks that a chart can affect; all others are decided before the rollout. */
 const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
   'cluster-reachable',
   'nodes-ready',
@@ -215,7 +215,7 @@ const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
   'components-healthy',
 ])
 
-/** The checks that are worse than they were before, by their ids. */
+/** Returns the ids of the checks that are worse than before. */
 export function worsenedChecks(before: readonly Checked[], now: readonly Checked[]): string[] {
   const known = new Map(before.map(({ id, result }) => [id, result]))
   const isWorse = ({ id, result }: Checked) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { COMPONENT_KINDS } from '../lifecycle.ts'
 
-/** What the facade and the controllers both say of plans, rollouts and scans (interface sections 3 and 4.21). */
+/** What the facade and the controllers share about plans, rollouts and scans (interface sections 3 and 4.21). */
 
 export const PLAN_KINDS = ['Components', 'Release', 'Target', 'Rollback'] as const
 export type PlanKind = (typeof PLAN_KINDS)[number]
@@ -26,7 +26,7 @@ export const ADDED_BY = ['Caller', 'Pin', 'CrdBundle'] as const
 export const BATCH_KINDS = ['ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule', 'Components'] as const
 export type BatchKind = (typeof BATCH_KINDS)[number]
 
-/** Most components of one plan. */
+/** Maximum components of one plan. */
 export const ITEMS_MAX = 100
 
 export const text = (words: string, most = 1024) => z.string().max(most).describe(words)
@@ -99,7 +99,7 @@ export const PAUSE_CODES = [
 ] as const
 export type PauseCode = (typeof PAUSE_CODES)[number]
 
-/** `Refused` is ours: what REST refuses with a code before there is a rollout, kubectl finds so. */
+/** `Refused` is ours: REST refuses such a rollout with a code before it exists; one from kubectl fails with this. */
 export const FAILURE_CODES = ['BatchTimeout', 'OperatorTooOld', 'Internal', 'Refused'] as const
 
 export const OVERRIDE_KINDS = ['SkipSnapshot', 'AcknowledgedFailure', 'DriftReverted'] as const
@@ -107,7 +107,7 @@ export const OVERRIDE_KINDS = ['SkipSnapshot', 'AcknowledgedFailure', 'DriftReve
 export const SCAN_STATES = ['Running', 'Finished', 'Failed'] as const
 export const SCAN_TRIGGERS = ['Manual', 'Scheduled', 'Rollout'] as const
 
-/** One that has begun and is not over; a paused one counts as running. */
+/** Whether a rollout has begun and not ended; a paused one counts. */
 export function isRolloutActive(state: string | undefined): boolean {
   return state === 'Executing' || state === 'Paused'
 }
@@ -116,22 +116,22 @@ export function isRolloutOver(state: string | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed' || state === 'Cancelled'
 }
 
-/** Minutes that a batch may take (interface section 8). */
+/** Returns the minutes that a batch may take (interface section 8). */
 export function timeLimitOf(kind: BatchKind): number {
   return kind === 'ThirdPartyChart' ? 30 : 10
 }
 
-/** Milliseconds from the last component of a chart's batch being ready until the checks are looked at again. */
+/** Milliseconds from the last component of a chart's batch being ready until the checks run again. */
 export const BATCH_CHECK_AFTER = 60_000
 /** Milliseconds that the snapshot before a rollout may take. */
 export const SNAPSHOT_LIMIT = 1_800_000
-/** Milliseconds between two scans for changes by hand. */
+/** Milliseconds between two scans for manual changes. */
 export const SCAN_INTERVAL = 21_600_000
 
 export const PLANS_KEPT = 50
 export const ROLLOUTS_KEPT = 50
 export const SCANS_KEPT = 20
 
-/** Most items that a scan keeps, and characters of one value of them. */
+/** Maximum items that a scan keeps, and characters of one value of them. */
 export const DRIFT_MAX = 200
 export const DRIFT_VALUE_MAX = 1024

@@ -12,7 +12,7 @@ export type Check = {
   readonly id: string
   readonly title: string
   readonly category: (typeof CATEGORIES)[number]
-  /** Whether a rollout may begin although it failed, if somebody says so. */
+  /** Whether a rollout may begin although the check failed, if somebody acknowledges that. */
   readonly isOverridable: boolean
   readonly remedy: string
   readonly decide: (facts: Facts) => Verdict
@@ -25,10 +25,10 @@ const verdict =
 export const passed = verdict('Passed')
 export const warns = verdict('Warnings')
 export const failed = verdict('Failed')
-/** Nothing is known of it: never Passed. */
+/** For what is unknown, which never counts as Passed. */
 export const skipped = verdict('Skipped')
 
-/** A check over one fact of the cluster, skipped where that could not be learnt. */
+/** Makes a check of one fact of the cluster; it is skipped if the fact is unknown. */
 export function over<Value>(
   fact: (facts: Facts) => Known<Value>,
   decide: (value: Value, facts: Facts) => Verdict,
@@ -39,7 +39,7 @@ export function over<Value>(
   }
 }
 
-/** The same over what is known of the cluster under one name. */
+/** Like `over`, for a fact of the cluster by its name. */
 export const ofCluster = <Name extends keyof Facts['cluster']>(
   name: Name,
   decide: (value: Extract<Facts['cluster'][Name], { value: unknown }>['value'], facts: Facts) => Verdict,

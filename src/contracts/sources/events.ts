@@ -3,7 +3,7 @@ import { readAt } from '../../core/readAt.ts'
 import type { Provider } from './providers.ts'
 import { BRANCH, isPossible, type NameRule, REF, REPOSITORY } from './refs.ts'
 
-/** Where a branch, a tag or a pull request of a repository now stands. */
+/** Where a branch, a tag or a pull request of a repository points now. */
 export const Head = z.object({
   kind: z
     .enum(['Push', 'Tag', 'PullRequest'])
@@ -19,15 +19,15 @@ export type Head = z.output<typeof Head>
 /** A branch or tag that was deleted. */
 export type GoneRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
 
-/** What a delivery says, as far as the platform acts on it. */
+/** The content of a delivery, as far as the platform acts on it. */
 export type SourceEvent =
   | { kind: 'Heads'; heads: Head[]; gone?: GoneRef[] }
   | { kind: 'Ping' }
-  /** The installation that deliveries came from is gone. */
+  /** The installation that deliveries came from was removed. */
   | { kind: 'Removed'; installationId: string }
-  /** What the installation may do is another than before: the provider says what. */
+  /** The rights of the installation changed; the provider must be asked for them. */
   | { kind: 'Changed'; installationId: string }
-  /** Well understood and of no consequence, as a pull request of a fork. */
+  /** Understood, but without consequence, such as a pull request of a fork. */
   | { kind: 'Ignored' }
 
 const HEADS_IN_A_PUSH = 50
@@ -43,7 +43,7 @@ const heads = (all: Head[], gone: GoneRef[] = []): SourceEvent =>
 
 type Reader = z.ZodType<SourceEvent>
 
-/** Where a provider names the repository. */
+/** Where the bodies of a provider name the repository. */
 const GITHUB = { repositoryId: 'repository.id', repositoryName: 'repository.full_name' }
 const GITLAB = { repositoryId: 'project.id', repositoryName: 'project.path_with_namespace' }
 const BITBUCKET = { repositoryId: 'repository.uuid', repositoryName: 'repository.full_name' }
@@ -64,7 +64,7 @@ const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after', befo
 
 const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
-/** A fork is somebody else's code: nothing of it is ever built. */
+/** Ignores forks: their code is somebody else's, and is never built. */
 const requested = (head: z.output<typeof Requested>, isOwn: boolean) =>
   isOwn ? heads([{ kind: 'PullRequest', ...head }]) : ignored
 
@@ -77,7 +77,7 @@ const gitHubPullRequest: Reader = readAt(
     commit: 'pull_request.head.sha',
     from: 'pull_request.head.repo',
   },
-  // A fork may be gone.
+  // The fork may have been deleted.
   Requested.extend({ action: Action, from: z.object({ id: Id }).nullish() }).transform(({ action, from, ...head }) => {
     const isNews = ['opened', 'reopened', 'synchronize', 'synchronized'].includes(action)
     return requested(head, isNews && from?.id === head.repositoryId)
@@ -88,7 +88,7 @@ const gitHubInstallation: Reader = z
   .object({ action: Action, installation: z.object({ id: Id }) })
   .transform(({ action, installation: { id: installationId } }) => {
     if (action === 'deleted') return { kind: 'Removed' as const, installationId }
-    // Whoever suspends it may end that again.
+    // A suspended installation may be resumed.
     const isNews = ['suspend', 'unsuspend', 'new_permissions_accepted'].includes(action)
     return isNews ? { kind: 'Changed' as const, installationId } : ignored
   })
@@ -150,7 +150,7 @@ const bitbucketPullRequest: Reader = readAt(
   ),
 )
 
-/** Of a branch that is deleted it sends no push, as GitHub does. */
+/** Unlike GitHub, Gitea sends no push for a deleted branch. */
 const giteaDeletion: Reader = readAt(
   { ...GITHUB, type: 'ref_type', name: 'ref' },
   OfRepository.and(TypedRef).transform(({ repositoryId, kind, ref }) => heads([], [{ kind, repositoryId, ref }])),
@@ -178,7 +178,7 @@ const READERS: Readonly<Record<Provider, Readonly<Record<string, Reader>>>> = {
   Registry: {},
 }
 
-/** Undefined if the event is of a kind, or has a form, that cannot be read. */
+/** Reads an event; undefined if its kind or its form is unknown. */
 export function readEvent(provider: Provider, event: string, body: unknown): SourceEvent | undefined {
   const readers = READERS[provider]
   const reader = Object.hasOwn(readers, event) ? readers[event] : undefined

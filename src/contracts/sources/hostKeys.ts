@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { CREDENTIAL_KEYS, type Credentials } from './providers.ts'
 
-/** A connection over ssh, as far as it is about the key that its host shows. */
+/** A connection over ssh, as far as its host key is concerned. */
 export type OverSsh = {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -10,9 +10,9 @@ export type OverSsh = {
 }
 
 /**
- * Lines of known_hosts that a connection believes: those of its Secret, else the key that the host showed first.
+ * Returns the lines of known_hosts that a connection trusts: those of its Secret, otherwise the host's first key.
  *
- * @returns undefined before the first connection, which believes any key
+ * @returns undefined before the first connection, which accepts any key
  */
 export function knownHostsOf({ baseUrl, credentials, hostKey }: OverSsh): string | undefined {
   const given = credentials[CREDENTIAL_KEYS.knownHosts]
@@ -20,7 +20,7 @@ export function knownHostsOf({ baseUrl, credentials, hostKey }: OverSsh): string
   return hostKey === undefined ? undefined : `${knownName(baseUrl)} ${hostKey}\n`
 }
 
-/** The keys that lines of known_hosts name for the host of an ssh address, as `ssh-ed25519 AAAA...`. */
+/** Returns the keys in lines of known_hosts for the host of an ssh address, as `ssh-ed25519 AAAA...`. */
 export function hostKeysIn(knownHosts: string, baseUrl: string): string[] {
   const name = knownName(baseUrl)
   return knownHosts.split('\n').flatMap((line) => {
@@ -29,14 +29,14 @@ export function hostKeysIn(knownHosts: string, baseUrl: string): string[] {
   })
 }
 
-/** As known_hosts names a host: with its port if that is not 22. */
+/** Returns the name of a host in known_hosts: with its port if that is not 22. */
 function knownName(baseUrl: string): string {
   const { hostname, port } = new URL(baseUrl)
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   return port === '' || port === '22' ? host : `[${host}]:${port}`
 }
 
-/** Names are separated by commas, or hashed with a salt (sshd(8)). Wildcards, and marks such as @revoked, name no host here. */
+/** Names are separated by commas, or hashed with a salt (sshd(8)). Wildcards and marks such as @revoked never match. */
 function isNamed(names: string, name: string): boolean {
   const [, salt, hash] = /^\|1\|([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]+)$/.exec(names) ?? []
   if (salt === undefined) return names.toLowerCase().split(',').includes(name)

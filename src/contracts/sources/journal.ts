@@ -1,29 +1,29 @@
 import type { GoneRef, Head, SourceEvent } from './events.ts'
 
-/** What a source remembers of deliveries: where refs stand, and which deliveries it had. */
+/** What a source remembers of deliveries: where refs point, and which deliveries it has received. */
 export type Journal = {
   heads?: RecordedHead[] | undefined
   deliveries?: string[] | undefined
   lastEventAt?: string | undefined
-  /** Null takes it away. */
+  /** Null removes it. */
   removedAt?: string | null | undefined
-  /** Null: the provider is to be asked anew. */
+  /** Null: ask the provider again. */
   lastCheckedAt?: string | null | undefined
 }
 export type RecordedHead = Omit<Head, 'before'> & { deliveryId: string; receivedAt: string; missing?: Gap | undefined }
-/** Pushes of a ref that were not told yet, though a later one was: from where they begin, if that is known, to where they end. */
+/** Pushes of a ref that have not arrived although a later one has: where they begin, if that is known, and end. */
 export type Gap = { from?: string | undefined; to: string }
 
-/** Refs that are remembered; the one that was quiet for longest goes first. */
+/** Maximum refs; the ref without a push for the longest time is dropped first. */
 export const HEADS_KEPT = 100
-/** Keys of deliveries that are remembered: two for each. */
+/** Maximum keys of deliveries: two for each. */
 export const DELIVERY_KEYS_KEPT = 600
 
 export type Delivery = { id: string; keys: readonly string[]; event: SourceEvent; at: string }
 
 /**
- * The journal with the delivery in it; undefined if it had it already. A ref has one entry, its newest: whoever follows
- * needs to know where it stands, not how it came there.
+ * Adds a delivery to the journal; returns undefined for a repeat. A ref has one entry, its newest: readers need to know
+ * where it points, not how it got there.
  */
 export function withDelivery(journal: Journal, delivery: Delivery, installationId?: string): Journal | undefined {
   const { id: deliveryId, keys, event, at } = delivery
@@ -46,8 +46,8 @@ export function withDelivery(journal: Journal, delivery: Delivery, installationI
 }
 
 /**
- * Where a ref stands after a delivery. Providers may send two pushes in the wrong order: the one that fills a gap before
- * where the ref stands is older, and moves nothing.
+ * Returns where a ref points after a delivery. Providers may send two pushes in the wrong order: one that fills a gap
+ * before the current commit is older, and does not move the ref.
  */
 function headAfter(known: RecordedHead | undefined, { before, ...told }: Head & RecordedHead): RecordedHead {
   if (before === undefined || before === told.commit) return told

@@ -1,8 +1,8 @@
-/** Where code and images come from. Circuit is the Git host that the platform itself runs. */
+/** Sources of code and images. Circuit is the Git host that the platform itself runs. */
 export const PROVIDERS = ['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git', 'Registry', 'Circuit'] as const
 export type Provider = (typeof PROVIDERS)[number]
 
-/** As paths of REST name a provider. */
+/** Returns the name of a provider in paths of REST. */
 export function sourceNameOf(provider: Provider): string {
   return provider.toLowerCase()
 }
@@ -13,7 +13,7 @@ export function providerNamed(sourceName: string): Provider | undefined {
   return PROVIDERS.find((provider) => sourceNameOf(provider) === sourceName)
 }
 
-/** The public host of a provider; a repository of plain Git has none, and Circuit is where the platform runs it. */
+/** The public hosts of providers; plain Git has none, and Circuit is where the platform runs it. */
 export const PUBLIC_HOSTS: Readonly<Partial<Record<Provider, string>>> = {
   GitHub: 'https://github.com',
   GitLab: 'https://gitlab.com',
@@ -24,22 +24,22 @@ export const PUBLIC_HOSTS: Readonly<Partial<Record<Provider, string>>> = {
 
 /** Entries of the Secret of a source. */
 export const CREDENTIAL_KEYS = {
-  /** Of the provider's interface, or for Git over https. */
+  /** For the provider's API, or for Git over https. */
   token: 'token',
-  /** Of a registry. */
+  /** For a registry. */
   password: 'password',
-  /** PEM: of a GitHub App, or of Git over ssh. */
+  /** PEM, for a GitHub App or for Git over ssh. */
   privateKey: 'private-key',
   appId: 'app-id',
   appSlug: 'app-slug',
-  /** Of Git over ssh: lines of known_hosts, for whoever knows the key of the host. */
+  /** For Git over ssh: lines of known_hosts, if the key of the host is known. */
   knownHosts: 'known-hosts',
   webhookSecret: 'webhook-secret',
 } as const
 
 export type Credentials = Readonly<Record<string, string>>
 
-/** What must be in the Secret, any one of them; nothing for what the platform makes itself. */
+/** Entries of which the Secret must have at least one. */
 export const NEEDED_CREDENTIALS: Readonly<Record<Provider, readonly string[]>> = {
   GitHub: [CREDENTIAL_KEYS.privateKey],
   GitLab: [CREDENTIAL_KEYS.token],
@@ -50,12 +50,12 @@ export const NEEDED_CREDENTIALS: Readonly<Record<Provider, readonly string[]>> =
   Circuit: [CREDENTIAL_KEYS.token],
 }
 
-/** The Secret that REST writes for a source, in the same namespace. */
+/** Name of the Secret that REST writes for a source, in the same namespace. */
 export function sourceSecretName(sourceId: string): string {
   return `dsrc-${sourceId}`
 }
 
-/** The Secret with the credentials of a source: one that somebody named, or the platform's own. */
+/** Returns the Secret with the credentials of a source: one that somebody named, or the one that REST writes. */
 export function secretNameOf(source: {
   readonly metadata: { readonly name: string }
   readonly spec: { readonly credentials?: { readonly secretName: string } | undefined }
@@ -72,7 +72,7 @@ type MayBeDisabled = {
   readonly status?: { readonly removedAt?: string | undefined } | undefined
 }
 
-/** Whether nothing is fetched from the source: its settings say so, or its installation is gone. */
+/** Whether nothing is fetched from the source: its settings say so, or its installation was removed. */
 export function isDisabled({ spec, status }: MayBeDisabled): boolean {
   return spec.circuit?.enabled === false || status?.removedAt !== undefined
 }

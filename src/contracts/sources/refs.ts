@@ -1,28 +1,29 @@
 import { HIDDEN } from '../../core/shownText.ts'
 
 /**
- * What names of Git hosts may be, wherever one comes in: a field of a kind, a body of REST, a delivery of a provider.
- * `impossible` finds what no such name has, in JavaScript with the flag u and in RE2, because the API server asks the same.
+ * Rules for names at Git hosts, wherever one comes in: a field of a kind, a body of REST, a delivery of a provider.
+ * `impossible` matches invalid names, in JavaScript with the flag u and in RE2, because the API server checks the same.
  */
 export type NameRule = {
   readonly impossible: string
   readonly most: number
-  /** After the name of a field. */
+  /** Follows the name of a field. */
   readonly message: string
 }
 
 /**
- * git-check-ref-format(1), and of branches and tags what `git branch` and `git tag` refuse: a name that commands would read
- * as an option, or as HEAD. What cannot be seen is no part of a name either, because people are shown it. `*` and `?` come
- * on top, where they are no wildcards.
+ * git-check-ref-format(1), and for branches and tags what `git branch` and `git tag` refuse: names that commands would
+ * read as an option, or as HEAD. Invisible characters are refused as well, because people are shown these names. `*`
+ * and
+ * `?` are added where they are not wildcards.
  */
 const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${HIDDEN}]`
 const AS_GIT = 'as git check-ref-format allows'
-/** Longer ones nobody has, and fields need a bound. */
+/** No real name is longer, and fields need a limit. */
 const REF_MOST = 255
 const BRANCH_MOST = REF_MOST - 'refs/heads/'.length
 
-/** As deliveries have it: `refs/heads/main`, `refs/tags/v1`. */
+/** As in deliveries: `refs/heads/main`, `refs/tags/v1`. */
 export const REF: NameRule = {
   impossible: `${MISSHAPEN}|[*?]`,
   most: REF_MOST,
@@ -36,7 +37,7 @@ export const BRANCH_PATTERN: NameRule = {
   message: `${BRANCH.message}, with * and ? for any characters`,
 }
 
-/** A path below the address of a host, with nothing that would lead elsewhere: a dot may be written as %2e there. */
+/** A path below the address of a host that cannot lead elsewhere; `%2e` counts as a dot. */
 export const REPOSITORY: NameRule = {
   impossible: String.raw`(^|/)(\.|%2[Ee]){1,2}(/|$)|^/|/$|[ ?#\\${HIDDEN}]`,
   most: 255,

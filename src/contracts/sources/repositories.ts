@@ -2,13 +2,13 @@ import type { Head } from './events.ts'
 import type { Provider } from './providers.ts'
 import { isPossible, REPOSITORY } from './refs.ts'
 
-/** Whether two addresses are of one repository: as Git hosts take them, with or without `.git`. */
+/** Whether two addresses are of one repository for Git hosts, with or without `.git`. */
 export function isSameRepository(one: string, other: string): boolean {
   const [first, second] = [plain(one), plain(other)]
   return first !== undefined && first === second
 }
 
-/** Undefined for what is no address. Hosts are names, and so in one case; paths are as they are. */
+/** Normalizes an address; undefined for an invalid one. Case matters in paths, not in hosts. */
 function plain(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null) return undefined
@@ -17,8 +17,8 @@ function plain(text: string): string | undefined {
 }
 
 /**
- * Whether a delivery of a source is of the repository: by the name that the provider gave it there. A source of plain Git
- * is one repository, whatever its deliveries call it.
+ * Whether a delivery of a source is about the repository, by its name at the provider. A source of plain Git is one
+ * repository, whatever its deliveries call it.
  */
 export function isOfRepository(
   { provider, baseUrl }: { provider: Provider; baseUrl: string },
@@ -29,11 +29,11 @@ export function isOfRepository(
   return isSameRepository(address, repositoryUrl)
 }
 
-/** As deployments name it: Circuit is a Gitea, and what no Git host is asked about is plain Git. */
+/** The provider as deployments name it: Circuit is a Gitea, and anything but a known Git host is plain Git. */
 const codeProviderOf = (provider: Provider) =>
   provider === 'Circuit' ? 'Gitea' : provider === 'Registry' ? 'Git' : provider
 
-/** What a deployment says of where its code is from, whoever asked for it. */
+/** Returns what a deployment states about the origin of its code. */
 export function originOf(repositoryUrl: string, source: { provider: Provider; displayName: string } | undefined) {
   return {
     provider: codeProviderOf(source?.provider ?? 'Git'),
@@ -42,7 +42,7 @@ export function originOf(repositoryUrl: string, source: { provider: Provider; di
   }
 }
 
-/** The path of a repository at its host, as records name it; undefined where an address has none that is a name. */
+/** Returns the path of a repository at its host, as records name it; undefined if that is not a valid name. */
 export function repositoryNameOf(url: string): string | undefined {
   const name = (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '')
   return isPossible(REPOSITORY, name) ? name : undefined

@@ -3,14 +3,14 @@ import { sha256 } from '../../core/names.ts'
 import { isSameText } from '../../core/sameText.ts'
 import type { Provider } from './providers.ts'
 
-/** What of a delivery is looked at before its body is. */
+/** Returns a header of a delivery. Headers are checked before the body is read. */
 export type DeliveryHeaders = (name: string) => string | undefined
 
 type Form = {
   /** How the sender proves that it knows the secret: an HMAC of the raw bytes, or, with GitLab, the secret itself. */
   readonly proof: { readonly header: string; readonly pattern: RegExp; readonly isSecretItself?: true }
   readonly event: string
-  /** Headers that may name the delivery, the first that is there. */
+  /** Headers that may name the delivery; the first one present counts. */
   readonly delivery: readonly string[]
 }
 
@@ -43,7 +43,7 @@ const FORMS: Readonly<Record<Provider, Form | undefined>> = {
     event: 'x-event-key',
     delivery: ['x-request-uuid'],
   },
-  // Of a hook that somebody wrote: it signs as GitHub does.
+  // For a hook that somebody wrote: it signs as GitHub does.
   Git: {
     proof: { header: 'x-hub-signature-256', pattern: PREFIXED_HEX },
     event: 'x-freehold-event',
@@ -58,7 +58,7 @@ export function sendsWebhooks(provider: Provider): boolean {
 
 const SHORT_TEXT = /^[!-~][ -~]{0,127}$/
 
-/** What a sender claims. Undefined if a header is missing or not of the form that the provider documents. */
+/** What a sender claims. `claimOf` returns undefined if a header is missing or malformed. */
 export type Claim = { readonly proof: string; readonly event: string; readonly deliveryId: string | undefined }
 
 export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | undefined {
@@ -71,7 +71,7 @@ export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | un
   return { proof, event, deliveryId }
 }
 
-/** Whether whoever sent these very bytes knows the secret, in a time that does not depend on where the two differ. */
+/** Whether the sender of exactly these bytes knows the secret; compares in constant time. */
 export function isProved(provider: Provider, claim: Claim, secret: string, body: Uint8Array): boolean {
   if (secret.length < 16) return false
   const expected = FORMS[provider]?.proof.isSecretItself
@@ -82,8 +82,8 @@ export function isProved(provider: Provider, claim: Claim, secret: string, body:
 }
 
 /**
- * What tells a repeat: the id of the delivery, and its content. No provider signs the id, so that whoever overheard a
- * delivery could send it again under another one.
+ * Returns the keys by which a repeat is recognised: the id of the delivery, and its content. Providers do not sign the
+ * id, so an eavesdropper could replay a delivery under another one.
  */
 export function deliveryKeys(claim: Claim, body: Uint8Array): string[] {
   const content = `c${sha256(body).slice(0, 20)}`

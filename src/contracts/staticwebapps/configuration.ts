@@ -1,11 +1,11 @@
 import type { SiteOptions } from '../builds/request.ts'
 
-/** Where an image of a site has its files, where its start prepares what it needs, and the port that it listens on. */
+/** Where an image of a site has its files and prepares its configuration, and the port that it listens on. */
 export const SITE_FILES = '/site'
 export const SITE_WORK = '/tmp/site'
 export const SITE_PORT = 8080
 
-/** The variable in which an image of a site finds the configuration of its web server. */
+/** The environment variable of a site's image with the configuration of its web server. */
 export const SITE_VARIABLE = 'FREEHOLD_SITE'
 
 export const DEFAULT_SITE: SiteOptions = {
@@ -43,8 +43,8 @@ const COMPRESSED = [
 ]
 
 /**
- * Files whose name changes with their content: eight characters or more with a digit among them, as bundlers write hashes. Of
- * scripts and styles everywhere, of others where bundlers put theirs.
+ * Files whose name changes with their content: with a hash as bundlers write it, eight characters or more and a digit
+ * among them. Scripts and styles everywhere, other files where bundlers put them.
  */
 const HASH = '[.-](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{8,}'
 const HASHED = [
@@ -53,17 +53,17 @@ const HASHED = [
 ]
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
-/** The variable of nginx that `geo` makes. */
+/** The nginx variable that `geo` defines. */
 const DOLLAR = '$' + '{dollar}'
 
-/** In quotes of nginx. A dollar would begin a variable: one that holds a dollar stands for it. */
+/** Quotes a text for nginx. A dollar would begin a variable, so a variable that holds a dollar replaces it. */
 function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&').replaceAll('$', () => DOLLAR)}"`
 }
 
 /**
- * What the web server of a site does, in the words of nginx. It writes to one folder, and needs no user of its own.
- * `redirects.conf` and `proxy.conf` are written by `SITE_START`, which knows what is known only where it runs.
+ * Returns the nginx configuration of a site. nginx writes to one folder only, and needs no user of its own.
+ * `SITE_START` writes `redirects.conf` and `proxy.conf`, which depend on where it runs.
  */
 export function siteConfiguration(site: SiteOptions, places: Partial<SitePlaces> = {}): string {
   const { port, files, work, types } = { ...PLACES, ...places }
@@ -86,7 +86,7 @@ export function siteConfiguration(site: SiteOptions, places: Partial<SitePlaces>
     `gzip_types ${COMPRESSED.join(' ')};`,
     ...temporary,
     'geo $dollar { default "$"; }',
-    // What /api answers is not of the site, and says itself how long it is kept.
+    // Answers of /api do not belong to the site, and state their own caching.
     'map "$upstream_status:$status:$uri" $site_cache {',
     `default ${quoted(site.cacheControl)};`,
     '"~^[0-9]" "";',
@@ -117,7 +117,7 @@ function found({ isSinglePage, notFoundPage }: SiteOptions): string[] {
   return [`error_page 403 404 =404 ${page};`, 'location / { try_files $uri $uri/ $uri.html =404; }']
 }
 
-/** The name is resolved for each request, not at the start, so that the site is served while it leads nowhere. */
+/** Resolves the name for each request, not at the start, so that the site is served while the name is unknown. */
 function proxied(proxyUrl: string | undefined, work: string): string[] {
   if (proxyUrl === undefined) return []
   const { host, hostname, pathname } = new URL(proxyUrl)

@@ -1,10 +1,11 @@
-/** What an image of a site starts, beside the configuration that it has without the platform's. */
+/** The start script of a site's image, and the configuration that it uses without the platform's. */
 export const START_FILE = 'site.sh'
 export const SITE_CONFIGURATION = 'site.conf'
 
 /**
- * Makes locations of nginx of the lines of a file `_redirects`: `<from> <to> [status]`, where a from may end with `*` and a to
- * may hold `:splat`. A file that is there comes before a redirect. What is not understood is left out and said.
+ * awk program that makes nginx locations from the lines of a file `_redirects`: `<from> <to> [status]`, where `from`
+ * may end with `*` and `to` may contain `:splat`. Existing files precede redirects. Invalid lines are skipped and
+ * reported.
  */
 const REDIRECTS = String.raw`
 { sub(/\r$/, "") }
@@ -27,7 +28,7 @@ const REDIRECTS = String.raw`
   print "location @redirect" count " { return " code " \"" to rest "\"; }"
 }`
 
-/** A shell reads it: the images of web servers have one, and awk. */
+/** A shell script, because the images of web servers have a shell, and awk. */
 export const SITE_START = `#!/bin/sh
 # Prepares what only the place of running knows, and becomes the web server.
 set -eu

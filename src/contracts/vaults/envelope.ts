@@ -6,22 +6,22 @@ export type PlatformKey = { readonly id: string; readonly bytes: Uint8Array }
 
 /** The platform keys in force. */
 export type KeyRing = {
-  /** The one that wraps; undefined if none is configured. */
+  /** The key that wraps; undefined if none is configured. */
   newest(): PlatformKey | undefined
   find(id: string): PlatformKey | undefined
 }
 
 /**
- * - `NoPlatformKey`: none is configured;
- * - `UnknownPlatformKey`: the key was wrapped by one that is not configured any more;
- * - `Broken`: altered, or of another place than the one it was found in.
+ * - `NoPlatformKey`: no platform key is configured;
+ * - `UnknownPlatformKey`: the data key was wrapped by a key that is no longer configured;
+ * - `Broken`: the envelope was altered, or belongs to another place than the one it was found in.
  */
 export type EnvelopeFault = 'NoPlatformKey' | 'UnknownPlatformKey' | 'Broken'
 
-/** Something of an envelope did not open. Says nothing of its content. */
+/** An envelope could not be opened. Reveals nothing of its content. */
 export class EnvelopeError extends Error {
   readonly fault: EnvelopeFault
-  /** Of the platform key that is missing. */
+  /** Id of the missing platform key. */
   readonly keyId: string | undefined
 
   constructor(fault: EnvelopeFault, keyId?: string, cause?: unknown) {
@@ -42,8 +42,8 @@ export function newDataKey(): Uint8Array {
 }
 
 /**
- * A data key as a compact JWE (RFC 7516): a key of its own encrypts it and is wrapped by the newest platform key, whose
- * id the header names. `context` says where it belongs and is authenticated with it.
+ * Wraps a data key as a compact JWE (RFC 7516): a fresh key encrypts it, and is wrapped by the newest platform key,
+ * whose id is in the header. `context` says where the data key belongs, and is authenticated with it.
  *
  * @throws EnvelopeError NoPlatformKey
  */
@@ -55,7 +55,7 @@ export async function wrapDataKey(dataKey: Uint8Array, ring: KeyRing, context: s
     .encrypt(key.bytes)
 }
 
-/** Where an envelope says that it belongs, before that is verified; undefined for none. */
+/** Returns the context that an envelope claims, before it is verified; undefined if it has none. */
 export function contextOf(text: string): string | undefined {
   try {
     const { ctx } = decodeProtectedHeader(text)
@@ -65,7 +65,7 @@ export function contextOf(text: string): string | undefined {
   }
 }
 
-/** The platform key that a wrapped data key needs. @throws EnvelopeError Broken */
+/** Returns the id of the platform key that a wrapped data key needs. @throws EnvelopeError Broken */
 export function wrappingKeyId(wrapped: string): string {
   try {
     return decodeProtectedHeader(wrapped).kid ?? ''
@@ -82,7 +82,7 @@ export async function unwrapDataKey(wrapped: string, ring: KeyRing, context: str
   return decrypt(wrapped, key.bytes, KEY_WRAP, context)
 }
 
-/** A value under a data key, as a compact JWE. */
+/** Encrypts a value with a data key, as a compact JWE. */
 export async function sealValue(value: string, dataKey: Uint8Array, context: string): Promise<string> {
   return new CompactEncrypt(Buffer.from(value, 'utf8'))
     .setProtectedHeader({ alg: 'dir', enc: ENCRYPTION, ctx: context })

@@ -23,13 +23,13 @@ export type VersionRecord = Attributes & { version: number; createdAt: string; c
 
 /** What the platform itself keeps about a secret; nobody else may write it. */
 export type History = {
-  /** Grows with each purge. Names of keys and values hold it. */
+  /** Grows with each purge, and is part of the names of keys and values. */
   life: number
-  /** The highest version that was ever given: numbers are not given twice, not even after a purge. */
+  /** The highest version ever given: numbers are never reused, not even after a purge. */
   lastVersion: number
   /** Ascending. */
   versions: VersionRecord[]
-  /** Of the vault, so that rules over the secret alone can speak of them. */
+  /** Copied from the vault, so that rules over the secret alone can use them. */
   softDelete: boolean
   purgeProtection: boolean
   /** Written by the platform, not by people. */
@@ -39,7 +39,7 @@ export type History = {
   updatedBy?: string | undefined
   deletedAt?: string | undefined
   purgedAt?: string | undefined
-  /** The Secret of valueFrom, as it was when its value was last looked at, and the version that has this value. */
+  /** The Secret of valueFrom when its value was last read, and the version that has this value. */
   source?: Source | undefined
 }
 
@@ -59,7 +59,7 @@ export type VaultRules = {
   enablePurgeProtection: boolean
 }
 
-/** Who does something, and when (RFC 3339). */
+/** Who acts, and when (RFC 3339). */
 export type Deed = { at: string; by?: string | undefined }
 
 export function newHistory(rules: VaultRules): History {
@@ -75,7 +75,7 @@ export function newHistory(rules: VaultRules): History {
 
 type Dated = { metadata: { deletionTimestamp?: string | undefined }; spec: EntrySpec }
 
-/** Whether anybody may know of it: it has a version, and is neither purged nor about to be removed. */
+/** Whether the secret is visible: it has a version, and is neither purged nor about to be removed. */
 export function isKnown({ metadata, spec }: Dated): boolean {
   return metadata.deletionTimestamp === undefined && spec.state !== 'Purged' && (spec.history?.versions.length ?? 0) > 0
 }
@@ -88,7 +88,7 @@ export function currentVersion(spec: EntrySpec): number {
   return spec.history?.versions.at(-1)?.version ?? 0
 }
 
-/** Ascending. The newest has the attributes of the secret itself, which may have been changed since it was written. */
+/** Ascending. The newest has the secret's own attributes, which may have changed since it was written. */
 export function versionsOf(spec: EntrySpec): VersionRecord[] {
   const versions = spec.history?.versions ?? []
   return versions.map((record, index) =>
@@ -100,17 +100,17 @@ export function attributesOf({ contentType, enabled, notBefore, expiresOn }: Att
   return { contentType, enabled, notBefore, expiresOn }
 }
 
-/** Never had a value: people see it with kubectl only, and there is nothing in it to recover or to purge. */
+/** Whether the secret never had a value: only kubectl shows it, and there is nothing to recover or to purge. */
 export function isUnfilled({ history }: EntrySpec): boolean {
   return (history?.lastVersion ?? 0) === 0
 }
 
-/** Purged, and without a value since: also where somebody has called it active again already. */
+/** Whether the secret was purged and has no value since, even if somebody has set it to active again. */
 export function isEmptied({ history }: EntrySpec): boolean {
   return history?.purgedAt !== undefined
 }
 
-/** The life that the next value is written in: a new one after a purge. */
+/** Returns the life that the next value belongs to: a new one after a purge. */
 export function lifeOfNextValue(spec: EntrySpec): number {
   return (spec.history?.life ?? 1) + (isEmptied(spec) ? 1 : 0)
 }
@@ -118,8 +118,8 @@ export function lifeOfNextValue(spec: EntrySpec): number {
 export type NewVersion = Deed & Attributes & { version: number; tags?: Record<string, string> | undefined }
 
 /**
- * The spec with one version more. Of two writers at once the slower one may have the smaller number: its version is put
- * in its place, and the attributes of the secret stay those of the newest.
+ * Adds a version. Of two concurrent writers the slower one may have the smaller number: its version is inserted in
+ * order, and the attributes of the secret stay those of the newest.
  */
 export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersion, rules: VaultRules): Spec {
   const begins = isEmptied(spec)
@@ -164,7 +164,7 @@ export function withRecovery<Spec extends EntrySpec>(spec: Spec, { at, by }: Dee
   return { ...spec, state: 'Active', history: { ...history, deletedAt: undefined, updatedAt: at, updatedBy: by } }
 }
 
-/** Nothing but the numbers is left; the data key goes with the Secrets of this life. */
+/** Keeps nothing but the numbers; the data key is deleted with the Secrets of this life. */
 export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed): Spec {
   const { contentType: _type, notBefore: _from, expiresOn: _until, history, ...rest } = spec
   const emptied = { ...rest, enabled: true, tags: {}, state: 'Purged' as const }
@@ -176,10 +176,10 @@ export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed):
       lastVersion: history.lastVersion,
       versions: [],
       softDelete: history.softDelete,
-      // The time of protection is over, or there was none: else nobody comes here.
+      // A purge is permitted only once the protection has ended, or if there was none.
       purgeProtection: false,
       isManaged: false,
-      // A value set later stands, although the source is still there.
+      // Remembered, so that an unchanged source does not replace a value that is set later.
       source: history.source,
       updatedAt: at,
       updatedBy: by,
@@ -190,7 +190,7 @@ export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed):
 
 const later = (time: string, days: number) => new Date(Date.parse(time) + days * DAY).toISOString().replace('.000', '')
 
-/** When a deleted secret is purged by itself, and may be purged under protection; undefined for one that is not deleted. */
+/** Returns when a deleted secret is purged, and may be purged despite protection; undefined if it is not deleted. */
 export function purgeTime(spec: EntrySpec, rules: VaultRules): string | undefined {
   const deletedAt = spec.history?.deletedAt
   return spec.state === 'Deleted' && deletedAt !== undefined
@@ -198,7 +198,7 @@ export function purgeTime(spec: EntrySpec, rules: VaultRules): string | undefine
     : undefined
 }
 
-/** Until when the numbers of a purged secret are remembered. */
+/** Returns until when the numbers of a purged secret are remembered. */
 export function forgetTime(spec: EntrySpec, rules: VaultRules): string | undefined {
   const purgedAt = spec.history?.purgedAt
   return spec.state === 'Purged' && purgedAt !== undefined ? later(purgedAt, rules.softDeleteRetentionDays) : undefined
@@ -206,7 +206,7 @@ export function forgetTime(spec: EntrySpec, rules: VaultRules): string | undefin
 
 export type ReadRefusal = 'Missing' | 'Disabled' | 'NotYetValid' | 'Expired'
 
-/** Why the value of a version may not be read now; the secret's own attributes hold for all of its versions. */
+/** Returns why the value of a version cannot be read now. The secret's own attributes apply to all of its versions. */
 export function readRefusal(entry: Dated, version: number, now: number): ReadRefusal | undefined {
   const record = versionsOf(entry.spec).find((each) => each.version === version)
   if (record === undefined || !isLive(entry)) return 'Missing'
@@ -218,14 +218,14 @@ export function readRefusal(entry: Dated, version: number, now: number): ReadRef
   return undefined
 }
 
-/** The last time at which whether a value may be read changed by itself; undefined before the first. */
+/** Returns when the readability of a value last changed by itself; undefined before the first change. */
 export function lastValidityChange({ spec }: Dated, now: number): string | undefined {
   const times = [spec, ...versionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
   const past = times.filter((time): time is string => time !== undefined && Date.parse(time) <= now)
   return past.sort((one, other) => Date.parse(other) - Date.parse(one))[0]
 }
 
-/** The next time, in milliseconds since the epoch, at which whether the value may be read changes by itself. */
+/** Returns when the readability of the value next changes by itself, in milliseconds since the epoch. */
 export function nextValidityChange({ notBefore, expiresOn }: Attributes, now: number): number | undefined {
   const times = [notBefore, expiresOn].flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))
   return times.filter((time) => time > now).sort((one, other) => one - other)[0]

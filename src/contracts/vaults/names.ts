@@ -1,11 +1,11 @@
 import { childName, sha256 } from '../../core/names.ts'
 
 /**
- * How the parts of a secret vault are called. The facade writes values, the controller re-wraps and removes them: both
- * find them by these names, and nobody else may guess them.
+ * Names of the parts of a secret vault. The facade writes values, the controller re-wraps and removes them. Both find
+ * them by these names, and no other code may guess them.
  */
 
-/** RE2, for the schema too (records: secret vaults). Names differ without regard to case. */
+/** In RE2, for the schema too (records: secret vaults). Names must differ in more than case. */
 export const SECRET_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9-]{0,126}$'
 export const SECRET_NAMING = 'must have 1 to 127 letters, digits and hyphens and begin with a letter or digit'
 const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
@@ -16,25 +16,25 @@ export function isSecretName(text: string): boolean {
 
 const HASH_LENGTH = 20
 
-/** The name of the object of a secret: one for all spellings of its name. */
+/** Name of the object of a secret; the same for all spellings of the secret's name. */
 export function entryName(vault: string, secret: string): string {
   return `${vault}-${sha256(secret.toLowerCase()).slice(0, HASH_LENGTH)}`
 }
 
-/** The vault of an object of that form; undefined for any other name. */
+/** Returns the vault of an object with such a name; undefined for any other name. */
 export function vaultOfEntry(name: string): string | undefined {
   return /^(.+)-[0-9a-f]{20}$/.exec(name)?.[1]
 }
 
-/** Words before the names of Secrets that hold wrapped keys and values: no other Secret of ours begins so. */
+/** Prefix of the names of Secrets with wrapped keys and values; no other Secret of ours has it. */
 export const VALUE_PREFIX = 'vent-'
 
-/** On Secrets of an entry: which of its lives they belong to. */
+/** Label on Secrets of an entry: the life that they belong to. */
 export const LIFE_LABEL = 'freehold.dev/life'
 
-/** The Secrets of one life of an entry. A life ends with a purge, so that what comes later shares no name with it. */
+/** Names of the Secrets of one life of an entry. A life ends with a purge, so that later Secrets never share a name. */
 export type ValueNames = {
-  /** Value of the owner's label: the same for all lives. */
+  /** Value of the owner's label; the same for all lives. */
   owner: string
   /** The wrapped data key. */
   key: string
@@ -46,7 +46,7 @@ export function valueNames(entry: string, life: number): ValueNames {
   return { owner, key: `${owner}-${life}-key`, version: (number) => `${owner}-${life}-v${number}` }
 }
 
-/** What a wrapped key or an encrypted value is bound to: it opens in its own place only. */
+/** Returns what a wrapped key or an encrypted value is bound to: it opens only in its own place. */
 export function keyContext(namespace: string, entry: string, life: number): string {
   return `${namespace}/${entry}/${life}`
 }
@@ -55,7 +55,7 @@ export function valueContext(namespace: string, entry: string, life: number, ver
   return `${keyContext(namespace, entry, life)}/${version}`
 }
 
-/** Where a vault and a secret are found by the vault's name alone. */
+/** Addresses of a vault and of a secret, which contain no more of their place than the vault's name. */
 export function vaultUri(baseUrl: string, vault: string): string {
   return `${baseUrl}/vaults/${vault}`
 }

@@ -12,10 +12,10 @@ import { LIFE_LABEL, valueNames } from './names.ts'
 type Entry = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
 const ENTRY = 'jwe'
-/** In the Secret of a key: the newest value once more, so that reading it is one call. It may lag behind. */
+/** Entry in the Secret of a key: a copy of the newest value, so that reading it is one call. It may be stale. */
 const NEWEST = 'newest'
 
-/** The selector of the Secrets of an entry, of one life or of all. */
+/** Returns the selector of the Secrets of an entry, of one life or of all. */
 export function valueSelector(entry: string, life?: number): string {
   const { owner } = valueNames(entry, life ?? 0)
   const all = `${OWNER_KIND_LABEL}=VaultEntry,${OWNER_NAME_LABEL}=${owner}`
@@ -23,8 +23,8 @@ export function valueSelector(entry: string, life?: number): string {
 }
 
 /**
- * A Secret that holds one JWE. It does not carry the label by which the controllers watch Secrets: ten thousand values
- * in their memory would serve nobody.
+ * Builds a Secret with one JWE. It lacks the label by which the controllers watch Secrets: they have no use for ten
+ * thousand values in their memory.
  */
 export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', name: string, jwe: string): KubeObject {
   const { namespace, name: entryName, uid = '', annotations } = entry.metadata
@@ -32,7 +32,7 @@ export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', nam
     apiVersion: 'v1',
     kind: 'Secret',
     type: `freehold.dev/vault-${kind}`,
-    // A version never changes; a key is wrapped anew when the platform key is replaced.
+    // A version never changes; a key is re-wrapped when the platform key is replaced.
     ...(kind === 'value' && { immutable: true }),
     metadata: {
       name,
@@ -63,7 +63,7 @@ export function jweData(jwe: string): Record<string, string> {
   return secretData({ [ENTRY]: jwe })
 }
 
-/** The inverse; undefined if the content was removed. */
+/** Returns undefined if the content was removed. */
 export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
   return secretText(data, ENTRY)
 }

@@ -2,7 +2,7 @@ import { projectOf } from '../detect.ts'
 import { firstOf, foundIn, nothingToBuild, type SourceFiles } from '../files.ts'
 import { installed, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
 
-/** Languages whose compiler leaves one thing to run. */
+/** Recipes of languages whose compiler produces one program or archive. */
 
 const there = (files: SourceFiles, ...paths: readonly string[]) => paths.filter((path) => files.paths.has(path))
 
@@ -27,7 +27,7 @@ const hasModuleBeside = (files: SourceFiles) => /=>\s*\.{0,2}\//.test(files.text
 
 function mainPackage(files: SourceFiles): string {
   const inRoot = [...files.paths].some((path) => /^[^/]+\.go$/.test(path) && !path.endsWith('_test.go'))
-  // Their name becomes a part of a command.
+  // The name becomes part of a command, so it must be plain.
   const commands = [...files.paths].filter((path) => /^cmd\/\w[\w.-]*\/$/.test(path))
   if (inRoot || commands.length === 0) return '.'
   if (commands.length === 1) return `./${commands[0]?.slice(0, -1)}`
@@ -48,7 +48,7 @@ export const javaRecipe: Recipe = (input) => {
   return {
     build: [
       ...mirror,
-      // What modules need of each other is nowhere to be fetched.
+      // Modules depend on each other, and no registry has them, so dependencies cannot be fetched ahead.
       ...installed(hasModules(files) ? [] : there(files, 'pom.xml'), ['mvn -B dependency:go-offline']),
       ...runWithVariables(command, input),
       run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
@@ -66,7 +66,7 @@ function settingsFor(url: string): string[] {
   return [written, ...variables({ MAVEN_ARGS: '-s /tmp/settings.xml' })]
 }
 
-/** What a project of .NET is restored by, beside itself. */
+/** Files that affect the restore of a .NET project, beside the project itself. */
 const RESTORED_BY = [
   'packages.lock.json',
   'nuget.config',

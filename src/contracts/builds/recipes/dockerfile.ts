@@ -2,7 +2,7 @@ import type { SourceFiles } from '../files.ts'
 import type { PackageMirrors } from '../request.ts'
 import type { Runtime, RuntimeVersion } from '../runtimes.ts'
 
-/** What a recipe makes a Dockerfile of. */
+/** The input of a recipe. */
 export type RecipeInput = {
   readonly files: SourceFiles
   readonly runtime: Runtime
@@ -10,26 +10,26 @@ export type RecipeInput = {
   readonly buildCommand: string | undefined
   readonly startCommand: string | undefined
   readonly port: number
-  /** Changes with the variables of the build; empty without any. */
+  /** Changes with the variables of the build; empty if there are none. */
   readonly environmentVersion: string
   readonly mirrors: PackageMirrors
 }
 
-/** Lines of the stage that builds, without FROM, and what the last stage takes of it. */
+/** Returns the lines of the build stage, without FROM, and what the last stage takes from it. */
 export type Recipe = (input: RecipeInput) => {
   readonly build: readonly string[]
   readonly last: readonly string[]
-  /** A program with its arguments, or a line for a shell. */
+  /** A program with its arguments, or a shell command line. */
   readonly start: string | readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** The id of the secret in which a build finds its variables. */
+/** Id of the BuildKit secret with the variables of a build. */
 export const ENVIRONMENT_SECRET = 'environment'
-/** No user of any image: owns nothing. */
+/** A user that no image has, and that owns nothing. */
 const NOBODY = '65532:65532'
 
-/** A Dockerfile that a person can read, and keep. */
+/** Writes a Dockerfile that a person can read and keep. */
 export function dockerfileOf(recipe: Recipe, input: RecipeInput, by: string | undefined): string {
   const { runtime, version, port, startCommand } = input
   const { build, last, start, environment = {} } = recipe(input)
@@ -61,14 +61,14 @@ export function variables(entries: Readonly<Record<string, string | undefined>>)
 
 const quoted = (value: string) => (/^[\w./:@%+,-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$]/g, '\\$&')}"`)
 
-/** Copies what stands there. @param paths relative, none with a blank */
+/** Copies from the build context. @param paths relative, none with a blank */
 export const copy = (paths: readonly string[], to = './') => `COPY ${paths.join(' ')} ${to}`
 
 /**
- * Installs before everything is copied, so that it is done again only when a description changes.
+ * Installs dependencies before everything is copied, so that the layer is reused until a manifest changes.
  *
- * @param described the files that say what is installed; without any, nothing is
- * @param needsOthers whether they name files beside them: then everything is copied first
+ * @param described the manifests that say what to install; nothing is installed without any
+ * @param needsOthers whether they refer to other files: then everything is copied first
  */
 export function installed(described: readonly string[], commands: readonly string[], needsOthers = false): string[] {
   if (described.length === 0) return ['COPY . .']
@@ -77,10 +77,10 @@ export function installed(described: readonly string[], commands: readonly strin
   return ['# Installed again only when one of these changes.', copy(described), ...lines, 'COPY . .']
 }
 
-/** A command of ours. */
+/** Runs a command of ours. */
 export const run = (command: string) => `RUN ${command}`
 
-/** A command of the tenant's, which sees the variables of the build; whatever is in it, it is one instruction. */
+/** Runs a tenant's command with the variables of the build. Whatever it contains, it stays one instruction. */
 export function runWithVariables(
   command: string,
   { environmentVersion }: Pick<RecipeInput, 'environmentVersion'>,

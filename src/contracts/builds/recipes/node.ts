@@ -3,11 +3,11 @@ import { installed, type Recipe, type RecipeInput, run, runWithVariables, variab
 
 type Manager = {
   readonly lock: string | undefined
-  /** Brings it where the image has none, as those of Node.js 26 do not. */
+  /** Installs the package manager where the image has none, as those of Node.js 26. */
   readonly bring?: string
   readonly install: string
   readonly script: (name: string) => string
-  /** Leaves what runs, without what only builds. */
+  /** Removes what is only needed to build. */
   readonly prune: string | undefined
 }
 
@@ -15,7 +15,7 @@ const NPM: Omit<Manager, 'lock' | 'install'> = { script: (name) => `npm run ${na
 
 const bringing = (program: string) => `command -v ${program} || npm install --global ${program}`
 
-/** The one that wrote the lock file. A lock is obeyed to the letter: a build fails rather than taking other versions. */
+/** Returns the manager that wrote the lock file. A lock is binding: a build fails rather than take other versions. */
 export function managerOf(files: SourceFiles): Manager {
   const lock = firstOf(files, 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock')
   if (lock === undefined) return { ...NPM, lock, install: 'npm install --no-audit --no-fund' }
@@ -39,19 +39,19 @@ export function managerOf(files: SourceFiles): Manager {
   }
 }
 
-/** What npm runs by itself when it installs. */
+/** Scripts that npm runs by itself on installation. */
 const OF_INSTALLATIONS = ['preinstall', 'install', 'postinstall', 'prepare']
-/** Nothing, or hooks of Git, of which an image has none. */
+/** No script, or one that installs Git hooks, which an image does not need. */
 const HARMLESS = /^(husky( install)?)?$/
 
-/** Whether an installation needs more than descriptions: packages and patches stand in folders that only their owner knows. */
+/** Whether an installation needs more than manifests: workspaces and patches are in folders that we cannot know. */
 function isOfSeveral(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
   if (manifest.workspaces !== undefined || firstOf(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined) return true
   if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(textAt(manifest, 'scripts', name) ?? ''))) return true
   return /"(file|link|portal|patch):|"patchedDependencies"/.test(files.text('package.json') ?? '')
 }
 
-/** Installs and builds; what both a service and a site begin with. */
+/** Installs and builds: the common beginning of services and sites. */
 export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolean }): string[] {
   const { files, buildCommand, mirrors } = input
   const manifest = jsonOf(files, 'package.json')
@@ -63,7 +63,7 @@ export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolea
   const mirror = mirrors.npm?.replace(/\/+$/, '')
   const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
   return [
-    // Corepack and newer versions of yarn have settings of their own.
+    // Corepack and newer versions of yarn ignore npm's settings.
     ...(bring === undefined ? [] : variables({ COREPACK_NPM_REGISTRY: mirror, YARN_NPM_REGISTRY_SERVER: mirror })),
     ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
     ...(lock === undefined && isDescribed
@@ -86,7 +86,7 @@ export const nodeRecipe: Recipe = (input) => ({
 function startOf({ files, startCommand }: RecipeInput): string | string[] {
   const manifest = jsonOf(files, 'package.json')
   const start = textAt(manifest, 'scripts', 'start')
-  // Node itself hears the signal that ends it, where a script's shell would not pass it on.
+  // Node itself receives the stop signal; the shell of a script would not pass it on.
   const [, file] = /^node ([\w./-]+)$/.exec(start ?? '') ?? []
   if (file !== undefined) return ['node', file]
   const found = webProcess(files) ?? (start === undefined ? undefined : 'npm start')

@@ -3,7 +3,7 @@ import { installed, type Recipe, type RecipeInput, run, runWithVariables, variab
 
 type Install = { readonly described: readonly string[]; readonly commands: readonly string[] }
 
-/** By the most exact description that is there. */
+/** Chooses the most exact manifest that exists. */
 function installOf(files: SourceFiles): Install {
   const described = (...paths: string[]) => paths.filter((path) => files.paths.has(path))
   if (files.paths.has('uv.lock')) {
@@ -20,21 +20,21 @@ function installOf(files: SourceFiles): Install {
   if (files.paths.has('requirements.txt')) {
     return { described: ['requirements.txt'], commands: ['pip install -r requirements.txt'] }
   }
-  // Only what it needs: a project that is an app need not be a package that can be built.
+  // Installs only the dependencies, because an app need not be a package that can be built.
   if (/^\[project\]/m.test(files.text('pyproject.toml') ?? '')) {
     return { described: ['pyproject.toml'], commands: ['pip install uv', 'uv pip install -r pyproject.toml'] }
   }
   return { described: [], commands: [] }
 }
 
-/** Whether descriptions name other files, or packages beside them. */
+/** Whether manifests refer to other files or to packages beside them. */
 function isOfSeveral(files: SourceFiles, described: readonly string[]): boolean {
   const names =
     /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*\[?["']|^\[tool\.uv\.workspace\]/m
   return described.some((path) => !path.endsWith('lock') && names.test(files.text(path) ?? ''))
 }
 
-/** Packages are installed into an environment in a folder of its own, which the last stage takes over. */
+/** Installs packages into a virtual environment, which the last stage copies. */
 export const pythonRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
   const { described, commands } = installOf(files)

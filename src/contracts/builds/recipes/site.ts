@@ -6,7 +6,7 @@ import { type RecipeInput, runWithVariables } from './dockerfile.ts'
 import { buildOfNode } from './node.ts'
 
 /**
- * A site: what a build leaves in a folder, or the files as they are, behind nginx.
+ * Writes the Dockerfile of a site behind nginx: a folder that the build leaves, or the files as they are.
  *
  * @param outputPath relative to the root of the source
  */
