@@ -1,6 +1,6 @@
 import type { PlatformApp } from './apps.ts'
 
-/** What a revision of an app is about beside its image, and what a rollback brings back. */
+/** The fields, beside the image, that a revision of an app records and a rollback restores. */
 export const REVISED = [
   'computePlan',
   'port',

@@ -12,7 +12,7 @@ import { allowedCidrsRule } from './workloadRules.ts'
 type Code = z.output<z.ZodObject<typeof codeFields>>
 type Volume = z.output<typeof VolumeField> & { mountPath: string }
 
-/** The fields of an app that rules are about. */
+/** The fields of an app that its rules check. */
 type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
   sourceKind: string
   image?: string | undefined
@@ -31,7 +31,7 @@ type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
   tags: Record<string, string>
 }
 
-/** An app as what runs one component, for rules that speak of such. */
+/** An app in the form of a kind with one component, for rules over components. */
 const asContainers = (app: App) => ({
   components: [{ name: 'app', image: 'image', env: app.env }],
   volumes: app.volumes.map(({ mountPath: _, ...volume }) => volume),
@@ -63,7 +63,7 @@ export const appRules: readonly Rule<App>[] = [
     'image is required for sourceKind Image, and not allowed for others',
     ({ sourceKind, image }) => (sourceKind === 'Image') === (image !== undefined),
   ),
-  // Else the image of the spec would be deployed again over the earlier one.
+  // Otherwise the image of the spec would be deployed again over the earlier one.
   refuse(
     'rollback',
     "!has(self.rollback) || self.sourceKind != 'Image'",
@@ -109,7 +109,7 @@ export const appRules: readonly Rule<App>[] = [
   ),
 ]
 
-/** Fields that decide who gets to see the values that an app refers to. */
+/** Fields that decide who may see the values that an app refers to. */
 export const APP_CONTENT = [
   'image',
   'repositoryUrl',

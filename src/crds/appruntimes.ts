@@ -17,7 +17,7 @@ const version = z.strictObject({
   builderImage: ImageReference.describe('Image that code of this version is built in'),
 })
 
-/** A language that apps can be built of. Administrators change the offer with kubectl. */
+/** A language that apps can be built with. Administrators change the offer with kubectl. */
 export const AppRuntime = defineKind({
   group: 'compute',
   kind: 'AppRuntime',

@@ -15,7 +15,7 @@ import { deployedStatus } from './deployments.ts'
 import { listBy, MountPath, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
-/** The one component of an app. */
+/** Name of the only component of an app. */
 export const APP_COMPONENT = 'app'
 
 export const AppVolumeField = VolumeField.extend({
@@ -101,7 +101,7 @@ export const PlatformApp = defineKind({
   runsAnywhere: true,
   actions: 'apps',
   sized: 'App',
-  // Before the API server has put in what is absent.
+  // Called before the API server has applied defaults.
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'A process in as many copies as it needs, of an image or of code that the platform builds.',
   spec,

@@ -12,21 +12,21 @@ import { AccountBucket, ObjectAccessKey } from './objectstorage.ts'
 import { RoleAssignment } from './rbac.ts'
 import { VaultEntry } from './vaults.ts'
 
-/** What a component of a blueprint may make. */
+/** What a component of a blueprint may create. */
 export type BlueprintCollection = {
   readonly collection: string
   readonly kind: AnyKind
-  /** What its maker must hold in the group. */
+  /** The action that the creator needs in the group. */
   readonly action: ActionName
-  /** What another resource of the group holds: the field of its spec that names that one, and the one with its own name. */
+  /** For a part of another resource: the field of its spec that names that resource, and the one with its own name. */
   readonly part?: {
     readonly parentField: string
     readonly parentCollection: string
     readonly nameField?: string
-    /** Fields of the spec that no template sets. */
+    /** Fields of the spec that templates cannot set. */
     readonly hidden: readonly string[]
   }
-  /** The object's name. @param parent of a part */
+  /** Returns the object's name. @param parent of a part */
   readonly objectName: (name: string, parent: string) => string
   /** Plain fields that expressions may name. */
   readonly fields: ReadonlySet<string>
@@ -100,7 +100,7 @@ const GRANTS: BlueprintCollection = {
   collection: 'roleassignments',
   kind: RoleAssignment,
   action: 'rbac/members/write',
-  // One for each name of a deployment's resource: the name means nothing else.
+  // One per name of a resource in a deployment: the name has no other meaning.
   objectName: (name, group) => uuidV5(`blueprint/${group}/${name}`),
   fields: new Set(['id', 'name']),
 }
@@ -110,7 +110,7 @@ export const BLUEPRINT_COLLECTIONS: ReadonlyMap<string, BlueprintCollection> = n
   [...RESOURCES, ...PARTS, GRANTS].map((each) => [each.collection, each]),
 )
 
-/** Texts, numbers and truth values of spec and status, and the outputs that are no secrets. */
+/** Returns the text, number and boolean fields of spec and status, and the plain outputs. */
 function plainFields({ spec, status }: AnyKind, segment: string): ReadonlySet<string> {
   const outputs = Object.hasOwn(OUTPUTS, segment) ? OUTPUTS[segment as OutputCollection].plain : []
   const scalars = [...Object.entries(spec.shape), ...Object.entries(status.shape)].flatMap(([name, schema]) =>

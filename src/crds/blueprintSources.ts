@@ -7,19 +7,19 @@ import { DateTime, matching, On } from './fields.ts'
 import { BranchOrTag } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 
-/** https alone: what may be called is judged when it is called. */
+/** Only https. Whether an address may be called is checked at each call. */
 export const RepositoryUrl = z
   .string()
   .min(9)
   .max(2048)
   .regex(CALLED_URL.repository, 'must be an https address without a user, a query or a fragment')
 
-/** A name in a tree of Git that is neither `.` nor `..`, without control characters (C0, C1). */
+/** Control and bidirectional characters, which names in a Git tree must not contain; nor may a name be `.` or `..`. */
 const ODD = String.raw`\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069`
 const [START, PART] = [`[^./${ODD}]`, `[^/${ODD}]`]
 const NAME = String.raw`(${START}${PART}*|\.${START}${PART}*|\.\.${PART}+)`
 
-/** A folder from the root of the repository on. `folderOf` gives the one spelling of all that are taken. */
+/** A folder below the root of the repository. `folderOf` normalizes its spellings. */
 export const FolderPath = z
   .string()
   .min(1)

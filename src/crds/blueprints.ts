@@ -138,7 +138,7 @@ const executionSpec = z.strictObject({
     .describe('The outputs to show at the end; immutable'),
 })
 
-/** One deployment of a blueprint. The platform writes it; everybody asks for one through REST. */
+/** One deployment of a blueprint. Only the platform writes it; callers request one through REST. */
 export const BlueprintExecution = defineKind({
   group: 'delivery',
   kind: 'BlueprintExecution',

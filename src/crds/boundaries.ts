@@ -15,7 +15,7 @@ export const Boundary = defineKind({
   actions: 'boundaries',
   forms: { 'boundaries/manage': ['update', 'patch'], 'boundaries/delete': [] },
   restOnly: [
-    // By REST who creates a boundary becomes its Owner, and only an empty one is deleted.
+    // Through REST the creator of a boundary becomes its Owner, and only an empty boundary is deleted.
     'boundaries/create',
     'boundaries/delete',
     'boundaries/invitations/create',

@@ -16,7 +16,7 @@ const Attachment = z.strictObject({
   secretName: PlainText.max(253).describe('Secret beside the report that holds the content, in the entry blob'),
 })
 
-/** What somebody found wrong with the platform. */
+/** A problem with the platform that somebody reported. */
 export const BugReport = defineKind({
   group: 'core',
   kind: 'BugReport',
@@ -39,7 +39,7 @@ export const BugReport = defineKind({
     state: z.enum(BUG_STATES).default('Open').describe('Open until an administrator sets it to Closed'),
     attachments: z.array(Attachment).max(3).default([]).describe('Attachments of the report'),
   }),
-  // No controller looks at reports: people do.
+  // No controller handles reports: people do.
   status: z.object({}),
   immutable: ['reportedBy', 'reportedAt'],
   columns: [

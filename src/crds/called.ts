@@ -9,8 +9,8 @@ type Named = {
 }
 
 /**
- * What paths of REST call an object, and where: `"photos"` in `buckets of "media"`, whatever its name at the API server.
- * Undefined if only its spec, which is not there, has the name.
+ * Returns what paths of REST call an object, and where: `"photos"` in `buckets of "media"`, whatever its name at the
+ * API server. Undefined if the name is in the spec, and the spec is missing.
  */
 export function calledOf(kind: AnyKind, { metadata, spec }: Named): { name: string; place: string } | undefined {
   const { collection = kind.segment, by = kind.name === 'free' ? 'id' : 'name' } = kind.called ?? {}
@@ -21,7 +21,7 @@ export function calledOf(kind: AnyKind, { metadata, spec }: Named): { name: stri
   return { name, place: holder === undefined ? collection : `${collection} of "${holder}"` }
 }
 
-/** The same as the subject of a sentence. @param kind by its name: none of ours is named as one of Kubernetes */
+/** Returns the same as the subject of a sentence. @param kind by its name, which no kind of Kubernetes has */
 export function subjectOf(kind: string | undefined, object: Named): string {
   const known = kind === undefined ? undefined : BY_NAME.get(kind)
   const called = known && calledOf(known, object)

@@ -22,7 +22,7 @@ const Gateway = z.strictObject({
 })
 export type Gateway = z.output<typeof Gateway>
 
-/** What lets an agent join once, or several while it is good. */
+/** A token with which an agent may join once, or repeatedly until it expires. */
 const JoinToken = z.strictObject({
   hash: z
     .string()
@@ -37,7 +37,7 @@ const labels = mapOf(PlainText.max(256), 50)
   .prefault({})
   .describe('Labels of its record, for people and their filters; at most 50')
 
-/** What is known of the agent in the cluster. */
+/** Observed state of the agent in the cluster. */
 const Agent = z.object({
   joinedAt: z.string().optional().describe('When an agent last joined with a token'),
   connectedAt: z.string().optional().describe('When its connection was last opened'),
@@ -65,7 +65,7 @@ export const PlatformCluster = defineKind({
     'kernel/clusters/read': READ,
     'kernel/clusters/write': ['create', 'update', 'patch', 'delete'],
   },
-  // Where the platform itself runs is not for its users to say.
+  // Users of the platform cannot decide where the platform itself runs.
   protectedFields: { isPlatform: 'administrators' },
   called: { collection: 'clusters' },
   shortNames: ['pcl'],
@@ -141,7 +141,7 @@ export const PlatformCluster = defineKind({
   immutable: ['isPlatform', 'name'],
   rules: [
     {
-      // Without it the certificates that were revoked would be good again.
+      // Otherwise certificates that were revoked would be valid again.
       cel: '!has(oldSelf.revokedAt) || has(self.revokedAt)',
       message: 'revokedAt cannot be removed: let the agent join again with a new token',
       field: 'revokedAt',

@@ -44,7 +44,7 @@ export const codeFields = {
 
 const requestedAt = DateTime.describe('Time of the request; a later time is a new request')
 
-/** What is asked of the deployments of such kinds: over REST a route of its own. */
+/** Requests to the deployments of such kinds; REST has a route for each. */
 export const deploymentRequests = {
   deploy: z
     .strictObject({
@@ -68,7 +68,7 @@ export const deployRule: Rule<{ repositoryUrl?: string | undefined; deploy?: obj
   test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
 }
 
-/** One of source and credentials without the other leads nowhere. */
+/** Credentials are useless without the repository that they open. */
 export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSourceId?: string | undefined }> = {
   cel: '!has(self.deploymentSourceId) || has(self.repositoryUrl)',
   message: 'deploymentSourceId needs repositoryUrl',
@@ -76,13 +76,13 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
 }
 
-/** Whether the caller may use the credentials of deployment sources there, as CEL; of all of them without a name. */
+/** Returns CEL for whether the caller may use the credentials of a deployment source; of all sources without a name. */
 export const mayUseSource = (namespace: string, name?: string) =>
   `authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(${namespace})${name === undefined ? '' : `.name(${name})`}.check('use').allowed()`
 export const notYourSource = (field: string) =>
   `${field} names a deployment source whose credentials you may not use: that needs kernel/deployments/token at the boundary`
 
-/** Who builds with the credentials of a source gets to see what they open. */
+/** Whoever builds with the credentials of a source can see what they give access to. */
 export const sourceAdmission: AdmissionRule = {
   on: 'WRITE',
   cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${unchanged('deploymentSourceId', 'repositoryUrl')} || ${mayUseSource("'boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']", 'object.spec.deploymentSourceId')}`,

@@ -21,7 +21,7 @@ import { planOverrides, StorageClassName } from './workloadFields.ts'
 
 /** Fields of kinds that run containers of tenants: components, volumes, variables (records: container instances). */
 
-/** A word that becomes a part of names of Kubernetes. No two hyphens in a row: they separate such words. */
+/** A word that becomes part of names of objects, where double hyphens separate such words. */
 const word = (most: number) =>
   matching(most, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
 export const ComponentName = word(40)
@@ -168,7 +168,7 @@ export const BackupPolicyField = z.strictObject({
   hooks: z.array(BackupHookField).max(10).default([]).describe('Commands around each backup'),
 })
 
-/** The policy as it stands in a kind: the items of its list have no defaults there. */
+/** The policy as a kind declares it: the items of its list have no defaults there. */
 export const BackupPolicyInSpec = standsFor(
   BackupPolicyField.extend({
     hooks: z.array(sparse(BackupHookField)).max(10).default([]).describe('Commands around each backup'),

@@ -2,7 +2,7 @@ import { withParameters } from '../contracts/containerinstances.ts'
 import type { ComponentSpec } from './containerFields.ts'
 import type { SpecOfContainerInstance } from './containerinstances.ts'
 
-/** What a revision of a container instance is about, and what a rollback brings back. */
+/** The fields that a revision of a container instance records and a rollback restores. */
 export const CONTENT_FIELDS = [
   'computePlan',
   'components',
@@ -22,14 +22,14 @@ export function contentOf(spec: SpecOfContainerInstance): InstanceContent {
   return Object.fromEntries(present) as InstanceContent
 }
 
-/** What of the content makes the copies of each component anew. How many they are does not. */
+/** Returns, by component, the content whose change recreates the copies. Their number is not part of it. */
 export function partsOf({
   components,
   volumes,
   parameters,
   managedIdentity,
 }: InstanceContent): Record<string, unknown> {
-  // Absent where it is false: parts of before there were identities stay as they are.
+  // Absent if false, so that parts from before identities existed stay equal.
   const identity = managedIdentity ? { managedIdentity } : {}
   return Object.fromEntries(
     components.map((component) => [component.name, { ...partOf(component, { volumes, parameters }), ...identity }]),

@@ -36,7 +36,7 @@ const refuse = (words: Words, test: (next: Containers, previous: Containers) => 
   test: (next, previous) => test(complete(next), complete(previous)),
 })
 
-/** Over each component; `list` is CEL for what holds them. */
+/** Makes a rule over each component; `list` is CEL for the list of components. */
 const ofEachIn = (list: string) => (words: Words, test: (component: ComponentSpec, next: Containers) => boolean) =>
   refuse({ ...words, cel: `${list}.all(c, ${words.cel})` }, (next) =>
     next.components.every((component) => test(component, next)),
@@ -53,10 +53,10 @@ const outputsInCel = `{${Object.keys(OUTPUTS)
   .join(', ')}}`
 
 /**
- * Rules over components for a kind whose spec is not made of them.
+ * Applies rules over components to a kind whose spec has another form.
  *
- * @param view the spec as components and volumes
- * @param field in the place of that of the rules
+ * @param view returns the spec as components and volumes
+ * @param field replaces the field of the rules
  */
 export const rulesOver = <Spec>(view: (spec: Spec) => Sparse, rules: readonly Rule<never>[], field?: string) =>
   rules.map(
@@ -68,8 +68,8 @@ export const rulesOver = <Spec>(view: (spec: Spec) => Sparse, rules: readonly Ru
   )
 
 /**
- * @param list CEL for what holds the components that have variables
- * @param volumes whether the kind has volumes, which refer to secrets too
+ * @param list CEL for the list of components with variables
+ * @param volumes whether the kind has volumes, which refer to secrets as well
  */
 export const variableRules = (list: string, { volumes: hasVolumes } = { volumes: true }): readonly Rule<Sparse>[] => [
   ofEachIn(list)(
@@ -122,7 +122,7 @@ const noGreater = (lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'm
     ({ [lower]: low, [upper]: high }) => low === undefined || high === undefined || compareQuantities(high, low) >= 0,
   )
 
-/** Components whose predecessors are all in `names`, as CEL and as a function: `rounds` times, it is a topological sort. */
+/** CEL for the components whose dependencies are all in `names`. Repeated, it sorts topologically, like `inOrder`. */
 const readyInCel = (names: string) =>
   `self.components.filter(c, !has(c.dependsOn) || c.dependsOn.all(d, d in ${names})).map(c, c.name)`
 const acyclicInCel = (round: number): string =>
@@ -130,7 +130,7 @@ const acyclicInCel = (round: number): string =>
     ? `r${round}.size() == self.components.size()`
     : `[${readyInCel(`r${round}`)}].all(r${round + 1}, ${acyclicInCel(round + 1)})`
 
-/** The components in an order in which each follows what it depends on; shorter than the list if there is a cycle. */
+/** Sorts components after their dependencies; the result is shorter than the list if there is a cycle. */
 export function inOrder(components: readonly ComponentSpec[]): ComponentSpec[] {
   const ordered: ComponentSpec[] = []
   const names = new Set<string>()
@@ -272,7 +272,7 @@ type Public = Containers & {
   publicPort?: number | undefined
 }
 
-/** The component and port that a public host leads to; undefined if no component has a fitting one. */
+/** Returns the component and port that a public host leads to; undefined if none fits. */
 export function publicTarget({
   components,
   publicComponent,
@@ -297,7 +297,7 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
 }
 
-/** Also while nothing is public: a name that nothing has is a mistake, and would be found only once it is to be public. */
+/** Checked even if nothing is public: otherwise a wrong name would be found only when the resource becomes public. */
 export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>> = {
   cel: '!has(self.publicComponent) || self.components.exists(c, c.name == self.publicComponent)',
   message: 'publicComponent must name one of the components',

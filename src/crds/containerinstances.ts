@@ -38,7 +38,7 @@ import {
 } from './workloadFields.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
-/** The last label begins with a letter, as that of no address does. */
+/** The last label begins with a letter, so that no IP address matches. */
 export const HostName = matching(
   253,
   /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/,
@@ -89,7 +89,7 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-/** The spec with what absent fields of its components, volumes and hooks mean. */
+/** The spec with defaults for the absent fields of its components, volumes and hooks. */
 export type SpecOfContainerInstance = Omit<Spec, 'components' | 'volumes' | 'backupPolicy'> & {
   components: ComponentSpec[]
   volumes: VolumeSpec[]
@@ -124,7 +124,7 @@ const admission = referenceAdmission({
   },
 })
 
-/** What is observed of what runs components. */
+/** Observed state of kinds that run components. */
 export const containerStatus = {
   computePlan: AcceptedPlan,
   readyReplicas: ReadyReplicas,
@@ -203,7 +203,7 @@ export type ContainerInstance = Omit<Sparse, 'spec'> & { spec: SpecOfContainerIn
 
 const completed = new WeakMap<object, ContainerInstance>()
 
-/** An object as it is stored with what its absent fields mean; worked out once for each version of it. */
+/** Fills in the defaults of a stored object; computed once for each version of it. */
 export function completeInstance(stored: Sparse): ContainerInstance {
   const known = completed.get(stored)
   if (known !== undefined) return known

@@ -15,7 +15,7 @@ import type { AnyKind } from './define.ts'
 import { COUNTED_KINDS, RESOURCE_KINDS } from './index.ts'
 import { holderOf } from './parts.ts'
 
-/** What quotas count, for whoever asks: a facade before it writes, or a controller before anything runs. */
+/** What quotas count, for the facade before it writes and for controllers before anything runs. */
 
 const COUNTED_PARTS = COUNTED_KINDS.filter(({ isPart }) => isPart === true)
 const HOLDERS = new Map(
@@ -26,7 +26,7 @@ const HOLDERS = new Map(
 )
 const PLURALS_OF_PARTS = new Set(COUNTED_PARTS.map(({ plural }) => plural))
 
-/** Of a part that quotas count: the kind and the name of what it takes its plan from. */
+/** Returns, for a part that quotas count, kind and name of the resource that it takes its plan from. */
 export function holderOfCounted(
   kind: AnyKind,
   { name }: { name: string },
@@ -40,7 +40,7 @@ export function holderOfCounted(
 type Counted = Pick<KubeObject, 'metadata'> & Pick<Sizable, 'spec'> & { readonly status?: unknown }
 
 /**
- * An object as a user of quotas, whoever made it.
+ * Returns an object as a user of quotas, whoever created it.
  *
  * @param holder of a part
  */
@@ -63,13 +63,13 @@ export function quotaUserOf(
   }
 }
 
-/** Grants of what is not visible yet, as users of the quota; those of groups count for no amounts. */
+/** Returns the grants of objects that are not visible yet as users of the quota; groups use no amounts. */
 export function unseenCounted(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
   const unseen = unseenUsers(grants, (key) => isSeen(key) || isGroupGrant(key), now)
   return unseen.map((user) => ({ ...user, isPart: PLURALS_OF_PARTS.has(pluralOfGrant(user.key)) }))
 }
 
-/** Of what is not there, once its time is over; those of groups are not looked at. */
+/** Returns the expired grants of objects that do not exist; those of groups are ignored. */
 export function lapsedCounted(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
   return lapsedGrants(grants, (key) => isSeen(key) || isGroupGrant(key), now)
 }

@@ -23,7 +23,7 @@ const Exposure = z.object({
   statusReason: z.string().optional().describe('Why it is not served'),
 })
 
-/** Links between the clusters of a boundary, so that what runs in one reaches what another exposes. */
+/** Links between the clusters of a boundary, so that workloads in one reach what another exposes. */
 export const BoundaryCrosslink = defineKind({
   group: 'core',
   kind: 'BoundaryCrosslink',

@@ -7,16 +7,16 @@ const AS_IT_IS: InUtc = (value) => value
 const KNOWN = new WeakMap<z.ZodType, InUtc>()
 
 /**
- * Dates are read with any offset and told in UTC with `Z`: those of a body before they are stored, and those of an answer,
- * since kubectl stores them as they were written. A date that says the same time as the one before stays as it is written,
- * so that what was read can be sent back.
+ * Dates are accepted with any offset and shown in UTC with `Z`: those of a body are converted before they are stored,
+ * those of an answer because kubectl stores them as written. A date that equals the previous one stays as it is
+ * written, so that what was read can be sent back.
  *
- * @param schema which fields are dates
+ * @param schema determines which fields are dates
  */
 export function datesInUtc(schema: z.ZodType): InUtc {
   const known = KNOWN.get(schema)
   if (known !== undefined) return known
-  // A schema that holds itself ends there.
+  // Ends the recursion for a schema that contains itself.
   KNOWN.set(schema, (value, previous) => made(value, previous))
   const made = converterOf(schema)
   KNOWN.set(schema, made)
@@ -78,8 +78,8 @@ function inUtc(value: unknown, previous: unknown): unknown {
   const time = Date.parse(value)
   if (typeof previous === 'string' && Date.parse(previous) === time) return previous
   const parts = WITH_OFFSET.exec(value)
-  // The years before 0000 and after 9999 have no such form.
+  // Years before 0000 and after 9999 cannot be written in this form.
   if (parts === null || Number.isNaN(time) || !/^\d/.test(new Date(time).toISOString())) return value
-  // Offsets are whole minutes: what is below a second stays as exact as it was given.
+  // Offsets are whole minutes, so the fraction of a second stays as exact as it was given.
   return `${new Date(time).toISOString().slice(0, 19)}${parts[2] ?? ''}Z`
 }

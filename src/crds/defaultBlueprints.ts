@@ -1,5 +1,5 @@
 /**
- * The blueprints that every platform offers, as it keeps them in freehold-system. Each stands as people would write it, with
+ * The blueprints that every platform offers, stored in freehold-system. Each is written as people would write it, with
  * a backslash before each `$` that begins an expression.
  */
 export const DEFAULT_BLUEPRINTS: readonly string[] = [

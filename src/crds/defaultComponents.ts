@@ -7,7 +7,7 @@ type Declared = Omit<z.input<typeof PlatformComponent.spec>, 'version' | 'reques
 const deployments = (...names: string[]) => names.map((name) => ({ kind: 'Deployment' as const, name }))
 const needed = (key: string, title: string, description: string) => ({ key, title, description })
 
-/** What every part of Freehold has to know of the place that it runs in. */
+/** Values that every part of Freehold needs from its environment. */
 const PLACE = [
   needed('configuration.issuer', 'Issuer', 'The iss claim of accepted tokens, such as the realm of a Keycloak'),
   needed('configuration.publicUrl', 'Public URL', 'Where callers reach the REST interface'),
@@ -15,8 +15,8 @@ const PLACE = [
 ]
 
 /**
- * The parts that Freehold runs with, by name. Only what is declared here is kept as this release has it; what administrators
- * add, such as values of a chart, stays.
+ * The components that Freehold runs with, by name. Only what is declared here is reset to this release; what
+ * administrators add, such as values of a chart, stays.
  */
 export const DEFAULT_COMPONENTS: Readonly<Record<string, Declared>> = {
   [OWN_COMPONENT]: {
@@ -31,7 +31,7 @@ export const DEFAULT_COMPONENTS: Readonly<Record<string, Declared>> = {
     kind: 'ThirdPartyChart',
     namespace: 'flux-system',
     chart: { name: 'flux2', url: 'oci://ghcr.io/fluxcd-community/charts/flux2' },
-    // It would carry out its own upgrade.
+    // Flux would carry out its own upgrade.
     isManualUpgrade: true,
     crds: ['helmreleases.helm.toolkit.fluxcd.io', 'ocirepositories.source.toolkit.fluxcd.io'],
     workloads: deployments('helm-controller', 'source-controller'),

@@ -4,7 +4,7 @@ import type { ComputePlan } from './plans.ts'
 type PlanSpec = SpecOf<typeof ComputePlan>
 type Plans = Readonly<Record<string, PlanSpec>>
 
-/** @param cpu and `memory`: what a replica is guaranteed and the most that it gets, as `1-2`; one size where both are the same */
+/** @param cpu and `memory`: request and limit of a replica, as `1-2`; a single size if both are the same */
 function plan(name: string, cpu: string, memory: string, description: string, isDefault = false): PlanSpec {
   const [[cpuRequest = '', cpuLimit = cpuRequest], [memoryRequest = '', memoryLimit = memoryRequest]] = [
     cpu.split('-'),
@@ -21,7 +21,7 @@ function plan(name: string, cpu: string, memory: string, description: string, is
   }
 }
 
-/** Of what stores something. */
+/** A plan with storage. */
 function storing(
   storageSize: string,
   replicas: number,
@@ -42,7 +42,7 @@ const family = (prefix: string, name: PlanSpec['family'], plans: Plans, extras: 
     ]),
   )
 
-/** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
+/** The plans that a new platform offers; administrators change them with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Plans = {
   ...family('vector', 'Vector', {
     dev: storing('5Gi', 1, 'Development', '250m-500m', '512Mi-1Gi', 'One small peer, to try things out.', true),

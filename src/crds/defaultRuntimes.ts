@@ -1,7 +1,7 @@
 import { RUNTIMES } from '../contracts/builds/runtimes.ts'
 import type { AppRuntime } from './appruntimes.ts'
 
-/** The runtimes that a new platform starts with: those that it knows how to build. Keys are their names. */
+/** The runtimes that a new platform offers: those that it can build. Keys are their names. */
 export const DEFAULT_RUNTIMES: Readonly<Record<string, AppRuntime['spec']>> = Object.fromEntries(
   RUNTIMES.map(({ name, title, description, detects, defaultStartCommand, defaultPort, versions }) => [
     name,

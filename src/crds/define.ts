@@ -12,13 +12,13 @@ export type ApiGroup = (typeof API_GROUPS)[number]
 
 export const API_VERSION = 'v1alpha1'
 
-/** Most bytes of the metadata and the spec of an object together, as JSON, where its kind says nothing else. */
+/** Maximum bytes of metadata and spec of an object together, as JSON, unless its kind states another. */
 export const BYTES_MAX = 131_072
-/** The same of what holds documents, or variables with whole files: about as much as REST takes, and etcd. */
+/** The maximum for kinds with documents or with whole files in variables: about as much as REST and etcd accept. */
 export const LARGE_BYTES_MAX = 1_048_576
 
 /**
- * Where objects of a kind may stand. One generated admission policy holds kubectl and Git to it:
+ * Where objects of a kind may be. One generated admission policy enforces it for kubectl and Git:
  * - `cluster`: no namespace;
  * - `platform`: only in freehold-system;
  * - `boundary`: only in a boundary's own namespace;
@@ -28,34 +28,35 @@ export const LARGE_BYTES_MAX = 1_048_576
 export type Placement = 'cluster' | 'platform' | 'boundary' | 'boundaryOrPlatform' | 'group'
 
 /**
- * A rule over a spec, declared once: the API server runs `cel`, the facade runs `test` before any API call and answers
- * with `code`. A rule that names `oldSelf` speaks of updates only. One table test runs both on the same cases.
+ * A rule over a spec, declared once: the API server evaluates `cel`, the facade runs `test` before any API call and
+ * answers with `code`. A rule that uses `oldSelf` applies to updates only. A table test runs both on the same cases.
  */
 export type Rule<Spec> = {
   cel: string
   message: string
-  /** The message with what it refuses named in it, where the API server cannot name it. */
+  /** Returns the message with the refused part in it, which the API server cannot do. */
   explain?: (next: Spec) => string
   /** BAD_REQUEST if absent. */
   code?: ErrorCode | undefined
-  /** The field that the message is about, in dots below `spec`. */
+  /** The field that the message is about, as a dotted path below `spec`. */
   field: string
-  /** It asks about that one field of the spec, which `cel` calls `self`; a value that was stored before is forgiven. */
+  /** The rule checks only this field of the spec, which `cel` calls `self`; a value stored before is accepted. */
   isOfField?: true
   test: (next: Spec, previous: Spec) => boolean
 }
 
 /**
- * A rule of a kind with the fields of the spec that it asks about. Where a write leaves them as they are, nothing is asked anew, as
- * the API server has it of a single field (KEP-4008): a rule that a later version brings must not keep an older object from
- * being stopped, scaled or tagged. A transition has none: it is asked on each update.
+ * A rule of a kind with the fields of the spec that it checks. A write that leaves them unchanged is not checked again,
+ * like validation ratcheting of the API server for a single field (KEP-4008): a rule of a later version must not keep
+ * an older object from being stopped, scaled or tagged. A transition rule has no such fields, and is checked on each
+ * update.
  */
 export type DeclaredRule<Spec> = Rule<Spec> & { code: ErrorCode; asksAbout: readonly string[] }
 
 export type Column = {
   name: string
   path: string
-  /** `date` is shown as an age: only for moments that have passed, others are `<invalid>`. */
+  /** `date` is shown as an age; only for past times, because others show as `<invalid>`. */
   type?: 'string' | 'integer' | 'date' | 'boolean'
   description?: string
   /** 0 is always shown, 1 with `-o wide`. */
@@ -68,13 +69,14 @@ type AnyStatus = z.ZodObject
 export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   group: ApiGroup
   kind: string
-  /** Lower-case plural, where it is another than `pluralOf`; also the URL segment of REST, unless `segment` says otherwise. */
+  /** Lower-case plural if it differs from `pluralOf`; also the URL segment of REST, unless `segment` is set. */
   plural?: string
-  /** How REST and scopes call the collection, where that is not the plural. */
+  /** Name of the collection in REST and in scopes, if that is not the plural. */
   segment?: string
   /**
-   * What paths of REST call an object, where that is not its name under the segment: the collection, and the field of the spec, or
-   * `id`, that it is known by there. Objects whose names are free are known by their ids.
+   * How paths of REST name an object, if not by its name below the segment: the collection, and the field of the spec,
+   * or
+   * `id`, that identifies it there. Objects with free names are identified by their ids.
    */
   called?: { readonly collection?: string; readonly by?: (keyof z.output<S> & string) | 'id' }
   shortNames: readonly string[]
@@ -84,75 +86,75 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   area: string
   spec: S
   status: T
-  /** What a person sees with `kubectl get`; the age is added at the end. */
+  /** Columns of `kubectl get`; the age is added at the end. */
   columns: readonly Column[]
   scale?: { replicas: string; ready: string; selector: string }
-  /** Most bytes of metadata and spec together, for who writes it beside the controllers and administrators; `BYTES_MAX`. */
+  /** Maximum bytes of metadata and spec, except for controllers and administrators; default `BYTES_MAX`. */
   bytesMax?: number
   /** Fields that never change after creation, not even from absent to present. */
   immutable?: readonly (keyof z.output<S> & string)[]
   rules?: readonly Rule<z.output<S>>[]
   /** Paths that field selectors may name. */
   selectable?: readonly string[]
-  /** How `metadata.name` is checked: a resource name (the default) or a uuid. */
+  /** How `metadata.name` is validated: as a resource name (the default), as a uuid, or not by the kind. */
   name?: 'resource' | 'uuid' | 'free'
-  /** Fewest characters of a resource name, where one is too few. */
+  /** Minimum length of a resource name, if it is more than one. */
   nameMin?: number
-  /** Names that are unique on the whole platform: the type under which one is claimed before the object counts. */
+  /** For names that are unique on the whole platform: the type of the claim that precedes the object. */
   uniqueName?: ClaimType
-  /** Public hosts that a spec names, of which each is served by one resource of the platform. */
+  /** Returns the public hosts that a spec names; each is served by only one resource of the platform. */
   hostsOf?(spec: z.output<S>): readonly string[]
-  /** Paths that a spec names, each of which one object serves among those that share the name `within`. */
+  /** Returns the paths that a spec names; each is served by only one object among those with the same `within`. */
   pathsOf?(spec: z.output<S>): readonly { within: string; path: string }[]
-  /** Whether the roles view, edit and admin of Kubernetes get it by aggregation; if absent, those of a group alone. */
+  /** Whether Kubernetes' roles view, edit and admin aggregate the kind; default: if its placement is `group`. */
   aggregate?: boolean
-  /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */
+  /** Prefix of the kind's actions (`vectorcluster`): read, write, delete, scale and data actions are standard. */
   actions?: string
-  /** Which verbs of the API server need which action, where that is not standard or the kind has no prefix. */
+  /** Verbs of the API server by the action that they need, where that is not standard or the kind has no prefix. */
   forms?: Readonly<Record<string, readonly string[]>>
-  /** The same for objects in freehold-system, which speak of the platform: they are asked for at the root. */
+  /** The same for objects in freehold-system, which concern the platform: the actions are needed at the root. */
   platformForms?: Readonly<Record<string, readonly string[]>>
-  /** Actions below the prefix that have no form in Kubernetes. */
+  /** Actions with the prefix that have no form in Kubernetes. */
   restOnly?: readonly string[]
-  /** Verbs that every principal may use, because REST asks for nothing but a token either. */
+  /** Verbs that every principal may use, because REST needs nothing but a token for them either. */
   open?: readonly string[]
   /**
-   * Fields of the spec for which the right to write is not enough: the virtual verb that is needed, or nobody
-   * but administrators of the cluster where it is `administrators`.
+   * Fields of the spec for which the right to write is not enough: the virtual verb that is needed, or `administrators`
+   * for fields that only administrators of the cluster may write.
    */
   protectedFields?: Readonly<Record<string, string>>
-  /** Rules that need more than the object: who writes, what else that caller may, or the moment of deletion. */
+  /** Rules that need more than the object: the caller, other rights of the caller, or the deletion. */
   admission?: readonly AdmissionRule[]
   /**
-   * Rules over another kind, by its name: CEL sees each object of it, in the same namespace where it has one, as `params`. One that is not
-   * there refuses nothing.
+   * Rules over another kind, by its name: CEL sees each object of it, in the same namespace if it is namespaced, as
+   * `params`. If there is no such object, nothing is refused.
    */
   beside?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
-  /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
+  /** For parts of a resource of another kind, at whose scope permissions are checked. */
   partOf?: PartOf
   /**
-   * Its objects are parts of another resource: no list of resources shows them, and quotas do not count them as resources. What those
-   * ask for that run (`sized`) is counted.
+   * Whether objects are parts of another resource: no list of resources shows them, and quotas do not count them as
+   * resources. Quotas do count what running parts request (`sized`).
    */
   isPart?: boolean
-  /** Nobody but the platform writes its objects, so nobody keeps them in Git: why it does, in words for the reference. */
+  /** If only the platform writes the objects, so that nobody keeps them in Git: why, in words for the reference. */
   writtenByPlatform?: string
   /**
-   * Its objects stand in a boundary's namespace and are about resources of different groups: whoever reads one needs the right
-   * everywhere in the boundary, as for all of them.
+   * Whether objects are in a boundary's namespace and concern resources of different groups: reading one needs the
+   * right in the whole boundary, like reading all of them.
    */
   spansGroups?: true
-  /** Its objects may run on clusters with an agent; all others run on the platform's own. */
+  /** Whether objects may run on clusters with an agent; all others run on the platform's own. */
   runsAnywhere?: true
-  /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
+  /** The family of compute plans that objects take their sizes from; an object without one counts as one resource. */
   sized?: PlanFamily
-  /** It runs nothing itself: its plan, and whether it runs, count for its parts, where these say nothing themselves. */
+  /** Whether the kind runs nothing itself: its plan and running state apply to parts without their own. */
   sizesParts?: true
 }
 
 /**
- * How an object says of which resource it is a part: its own name tells, or a field of its spec. In the latter case the name
- * of a new object tells nothing, so whoever makes one needs the virtual verb at the owner as well.
+ * How an object names the resource that it is a part of: by its own name, or by a field of its spec. With a field, the
+ * name of a new object says nothing, so its creator also needs the virtual verb on the owner.
  */
 export type PartOf = { readonly collection: string } & (
   | { readonly nameOf: (objectName: string) => string | undefined }
@@ -161,14 +163,14 @@ export type PartOf = { readonly collection: string } & (
 
 /**
  * CEL of an admission policy, with `object`, `oldObject`, `request`, `authorizer` and `variables.isExempt` (a platform
- * account, an administrator, Kubernetes itself). Rules over deletions hold for everybody but Kubernetes' own collectors,
- * or a namespace would stay in Terminating. REST checks the same in its handlers.
+ * account, an administrator, Kubernetes itself). Rules over deletions apply to everybody but Kubernetes' own
+ * collectors, or a namespace would stay in Terminating. REST checks the same in its handlers.
  */
 export type AdmissionRule = {
   on: 'CREATE' | 'WRITE' | 'DELETE'
   cel: string
   message: string
-  /** CEL of a message that names what is in the object; `message` stands in where it cannot be evaluated. */
+  /** CEL of a message that names parts of the object; `message` is used if it cannot be evaluated. */
   messageCel?: string
 }
 
@@ -193,7 +195,7 @@ export type ObjectOf<K> = K extends { spec: infer S extends AnySpec; status: inf
 export type SpecOf<K> = K extends { spec: infer S extends AnySpec } ? z.output<S> : never
 export type StatusOf<K> = K extends { status: infer T extends AnyStatus } ? z.output<T> : never
 
-/** Any kind, for code that walks over all of them and does not care for the fields. */
+/** Any kind, for code that handles all of them and does not need their fields. */
 export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
   rules: readonly DeclaredRule<never>[]
   spec: AnySpec
@@ -217,7 +219,7 @@ type Observed<Fields extends Record<string, z.ZodType>> = {
   [Name in keyof Fields]: Fields[Name] extends z.ZodDefault ? Fields[Name] : z.ZodOptional<Fields[Name]>
 }
 
-/** Fields of a status: each is absent until a controller has observed it, unless it has a default. */
+/** Makes fields of a status: each is absent until a controller has observed it, unless it has a default. */
 function observed<const Fields extends Record<string, z.ZodType>>(fields: Fields): Observed<Fields> {
   const asObserved = (field: z.ZodType) => field.optional().meta({ description: field.description })
   const entries = Object.entries(fields).map(([name, field]) => [
@@ -227,7 +229,7 @@ function observed<const Fields extends Record<string, z.ZodType>>(fields: Fields
   return Object.fromEntries(entries) as Observed<Fields>
 }
 
-/** What the engine writes for every kind. */
+/** The status that the engine writes for every kind. */
 export const resourceStatus = z.object(
   observed({
     observedGeneration: z
@@ -253,7 +255,7 @@ export const resourceStatus = z.object(
   }),
 )
 
-/** The same, and what the controller of a kind observes. */
+/** The same with what the controller of a kind observes. */
 export const statusWith = <const Fields extends Record<string, z.ZodType>>(fields: Fields) =>
   resourceStatus.extend(observed(fields))
 
@@ -263,22 +265,22 @@ export const statusColumns: readonly Column[] = [
   { name: 'Status', path: '.status.status' },
 ]
 
-/** Shown last, and only to who asks for all of them. */
+/** Shown last, and only with `-o wide`. */
 export const messageColumn: Column = { name: 'Message', path: '.status.statusMessage', priority: 1 }
 const phaseColumn: Column = { name: 'Phase', path: '.status.phase', priority: 1 }
 
-/** Of a kind that REST shows with a phase: how it is, its own columns, and why. */
+/** Columns of a kind that REST shows with a phase: its state, its own columns, and why. */
 export const resourceColumns = (...own: Column[]) => [...statusColumns, ...own, phaseColumn, messageColumn]
-/** Of any other. */
+/** Columns of any other kind. */
 export const partColumns = (...own: Column[]) => [...statusColumns, ...own, messageColumn]
 
-/** Verbs of a right to read, and of one to write whatever there is. */
+/** Verbs of a right to read, and of a right to write everything. */
 export const READ = ['get', 'list', 'watch']
 export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /**
- * Declares a kind. From the declaration come the CRD, the rights of the operator, the roles of tenants, the placement
- * policy, the OpenAPI components, the reference page and the types.
+ * Declares a kind. The CRD, the rights of the operator, the roles of tenants, the placement policy, the OpenAPI
+ * components, the reference page and the types are derived from it.
  */
 export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
   definition: KindDefinition<S, T>,
@@ -332,14 +334,14 @@ export function isTransition(rule: { cel: string }): boolean {
 
 export type BrokenRule = FieldError & { code: ErrorCode }
 
-/** Those that the CEL of a rule names: it calls the spec `self`, or `c` where a list of containers stands for it. */
+/** Returns the fields that a rule's CEL names: the spec is `self`, or `c` where a list of containers stands for it. */
 function fieldsOf<Spec>(rule: Rule<Spec>, fields: readonly string[]): string[] {
   if (isTransition(rule)) return []
   if (rule.isOfField) return [rule.field]
   return fields.filter((field) => new RegExp(`\\b(self|c)\\.\\??${field}\\b`).test(rule.cel))
 }
 
-/** The rules of a kind that `next` breaks, in the order of their declaration; empty when it may be written. */
+/** Returns the rules of a kind that `next` breaks, in the order of declaration; empty if it may be written. */
 export function brokenRules<Spec>(
   kind: { rules: readonly DeclaredRule<Spec>[] },
   next: Spec,
@@ -358,10 +360,10 @@ function isForgiven<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec |
 }
 
 /**
- * A rule over creation: whoever makes the object needs the verb at another resource, which a field of the spec names. The
- * API server asks for rights at the new name, which says nothing about that other one.
+ * A rule over creation: the creator needs the verb on another resource, which a field of the spec names. The API server
+ * checks rights on the new name, which says nothing about that resource.
  *
- * @param field path below the spec, whose last part is the name, such as `restoreFrom.clusterName`; absent: no question
+ * @param field path below the spec whose last part is the name, such as `restoreFrom.clusterName`; absent: not checked
  */
 export function atOwner(
   { group, plural }: Pick<Resource, 'group' | 'plural'>,

@@ -53,7 +53,7 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-/** The place of each phase, as CEL; the ends come last. */
+/** The position of each phase, as CEL; final phases come last. */
 const ORDER = `{${DEPLOYMENT_PHASES.map((phase, at) => `'${phase}': ${at}`).join(', ')}}`
 
 const rules: Rule<Spec>[] = [
@@ -100,7 +100,7 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-/** One build or release of an app, a site or a function. The platform writes it; everybody else asks for one at its owner. */
+/** One build or release of an app, site or function. Only the platform writes it; callers request one at its owner. */
 export const DeploymentRecord = defineKind({
   group: 'delivery',
   kind: 'DeploymentRecord',
@@ -141,26 +141,26 @@ export const DeploymentRecord = defineKind({
 })
 export type DeploymentRecord = ObjectOf<typeof DeploymentRecord>
 
-/** How far it has come: what people and whoever builds it elsewhere say counts from the moment that it is said. */
+/** Returns the phase of a deployment. What people and external builders state counts at once. */
 export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'status'>): DeploymentPhase {
   const seen = status?.stage ?? 'Queued'
   if (spec.cancelledAt !== undefined && !isEnd(seen)) return 'Cancelled'
   if (spec.strategy !== 'Reported' || spec.phase === undefined) return seen
-  // Whether it succeeded is seen when it is served.
+  // It has succeeded only once it is served.
   return furthestPhase(seen, spec.phase === 'Succeeded' ? 'Deploying' : spec.phase)
 }
 
-/** What its log belongs to, and goes with. */
+/** Returns the object that the log belongs to, and is deleted with. */
 export function loggedOf({ metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>) {
   return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
 }
 
-/** Of the spec of each kind that is deployed: the request of kubectl, which cannot write deployments. */
+/** In the spec of each kind that is deployed: the request of kubectl, which cannot write deployments. */
 export const CancelledDeployment = Uuid.optional().describe(
   'Id of a deployment that is cancelled if it waits or is being built; what serves goes on',
 )
 
-/** Of the status of each kind that is deployed. */
+/** In the status of each kind that is deployed. */
 export const deployedStatus = {
   release: z
     .object({

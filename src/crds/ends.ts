@@ -4,15 +4,15 @@ import { KINDS } from './index.ts'
 
 const FIELD = 'expiresAt'
 
-/** Kinds whose objects hold until a time. */
+/** Kinds whose objects are valid until a time. */
 export const ENDING_KINDS: readonly AnyKind[] = KINDS.filter(({ spec }) => FIELD in spec.shape)
 
 export const END_OVER = refusalSentence({ field: FIELD, message: 'must be in the future' })
 
 /**
- * What is asked for until a time must still have some of it before it (REST: src/api/rules/expiry.ts). CEL has no clock: an
- * object is made at its creation time, and whoever changes a field is put down for it with the time. What has ended stays
- * changeable, and administrators restore it from backups.
+ * An end must be in the future when it is set (REST: src/api/rules/expiry.ts). CEL has no clock, so the rule compares a
+ * new object with its creation time, and a changed one with the times in its managedFields. An object that has ended
+ * can still be changed, and administrators can restore it from a backup.
  */
 export const END_RULE: AdmissionRule = {
   on: 'WRITE',

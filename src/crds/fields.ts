@@ -7,7 +7,7 @@ import { re2, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText } from '../cor
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
-/** A rule over one field beyond its pattern: the API server runs `cel` over `self`, the facade runs `test`. */
+/** Adds rules to a field beyond its pattern: the API server evaluates `cel` over `self`, the facade runs `test`. */
 export function ruled<Schema extends z.ZodString>(
   schema: Schema,
   ...rules: readonly { cel: string; message: string; test: (text: string) => boolean }[]
@@ -17,18 +17,18 @@ export function ruled<Schema extends z.ZodString>(
   return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations })
 }
 
-/** A switch, and what it is while nobody has set it. */
+/** A boolean with its default. */
 export const Off = z.boolean().default(false)
 export const On = z.boolean().default(true)
 
 /** A whole number between two bounds. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most)
 
-/** A text of at most so many characters, all of it as the pattern says. */
+/** A text of at most `most` characters that matches the pattern. */
 export const matching = (most: number, pattern: RegExp, message?: Parameters<z.ZodString['regex']>[1]) =>
   z.string().max(most).regex(pattern, message)
 
-/** RFC 9562 in either case; kept in lower case, because two spellings of one id would be two keys. */
+/** RFC 9562 in either case; stored in lower case, because two spellings of one id would be two keys. */
 export const Uuid = z.string().max(36).toLowerCase().guid()
 
 export const ResourceName = matching(
@@ -37,7 +37,7 @@ export const ResourceName = matching(
   `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
 )
 
-/** Quantities between two bounds, which are quantities themselves; without a lower one, all that are more than zero. */
+/** A quantity between two bounds, which are quantities themselves; without a lower one, more than zero. */
 function quantity(least: string | undefined, most: string, message: string): z.ZodString {
   return ruled(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
     cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
@@ -49,7 +49,7 @@ function quantity(least: string | undefined, most: string, message: string): z.Z
   })
 }
 
-/** Of a container: zero would mean that there is no limit at all. */
+/** Cores of a container; zero would mean that there is no limit at all. */
 export const Cores = quantity(
   undefined,
   '100k',
@@ -61,8 +61,8 @@ const QuotaCores = quantity('0', '1G', 'must be a quantity of cores from 0 to 1G
 const QuotaBytes = quantity('0', '1Ei', 'must be a quantity of bytes from 0 to 1Ei, such as 64Gi')
 
 /**
- * Text without the control characters of C0 and C1 (Unicode, 23.1), and without those that turn the direction of what
- * follows (UAX #9: embeddings, overrides and isolates), by which a text shows something else than it says.
+ * Refuses the control characters C0 and C1 (Unicode, 23.1), and those that change the direction of the following text
+ * (UAX #9: embeddings, overrides and isolates), with which a text can look different from what it says.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
 const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
@@ -70,12 +70,12 @@ const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
 const TRIMMED = /^[^ \x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^ \x00-\x1f\x7f-\x9f])?$/
 const TRIMMED_MESSAGE = 'must have no space at either end and no control characters'
 
-/** Text for programs, or that people choose for themselves: `Line` is what others are shown. */
+/** Text for programs, or that people choose for themselves; text that others are shown is a `Line`. */
 export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control characters')
 
 /**
- * What is asked of texts that people are shown. The API server asks it in each write, and forgives what an object has had
- * already; so does the facade, once it knows the object. A body is read before that.
+ * Requirements for texts that people are shown. The API server checks them on each write, but accepts a value that the
+ * object already has. So does the facade, but only once it has read the object, which is after it has parsed the body.
  */
 export const SHOWN_TEXTS = z.registry<{ readonly shown: ShownText }>()
 
@@ -85,16 +85,16 @@ function shownAs(shown: ShownText, schema: z.ZodString): z.ZodString {
   return schema.meta({ ...schema.meta(), 'x-kubernetes-validations': validations }).register(SHOWN_TEXTS, { shown })
 }
 
-/** Without spaces at the ends, of any width; what is only such spaces is refused, as by the API server. */
+/** Trims spaces of any width at the ends. A text of wide spaces only is kept, and refused as by the API server. */
 const trimmed = (text: string) => text.trim() || text.replaceAll(/^ +| +$/g, '')
 const Named = z.string().overwrite(trimmed).min(1).max(128).regex(TRIMMED, TRIMMED_MESSAGE)
 
-/** Display names, 1 to 128 characters. REST takes spaces at the ends away, kubectl is refused. */
+/** Display names, 1 to 128 characters. REST trims spaces at the ends, the API server refuses them. */
 export const DisplayName = shownAs(SHOWN_NAME, Named).describe(
   'A name for people, 1 to 128 characters without spaces at either end',
 )
 
-/** The display name of something else, as that has it. */
+/** The display name of another object, as it is stored there. */
 export const DisplayNameOf = Named
 
 /** A part of a person's name. */
@@ -110,12 +110,12 @@ export const Prose = z
   .string()
   .regex(NO_CONTROLS_BUT_LINES, 'must have no control characters other than tabs and line breaks')
 
-/** Words for people, of several lines. */
+/** Text of several lines that people are shown. */
 export const Explanation = shownAs(SHOWN_PROSE, Prose)
 
 export const Description = Explanation.max(512).describe('What it is for, as a text for people')
 
-/** A map of at most so many names. REST takes none of these in a body: what has one could not be changed there any more. */
+/** A map of at most `most` names. REST accepts none of the refused names, so they must not be stored either. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
   const isSmall = (map: object) => Object.keys(map).length <= most
   const isPlain = (map: object) => Object.keys(map).every((name) => NO_CONTROLS.test(name))
@@ -134,13 +134,13 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
     .meta({ maxProperties: most, 'x-kubernetes-validations': validations })
 }
 
-/** Of a list of records: the API server merges it by that field, and forgives an item what it held before. */
+/** For a list of records: the API server merges items by this field, and accepts unchanged values of an item. */
 export const mergedBy = (key: string) => ({
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': [key],
 })
 
-/** A list of at most so many records, which the API server merges by the field that tells them apart. */
+/** A list of at most `most` records, which the API server merges by the field that identifies them. */
 export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
@@ -157,7 +157,7 @@ export function setOf<Value extends z.ZodString>(value: Value, most: number): z.
     .meta({ 'x-kubernetes-list-type': 'set' })
 }
 
-/** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
+/** At most 50 pairs that people choose; kept in the spec and not as labels, which have stricter rules. */
 export const Tags = mapOf(PlainText.max(256), 50).describe(
   'Pairs for people, at most 50, to find resources by; nothing else depends on them',
 )
@@ -176,7 +176,7 @@ export const Quota = z.strictObject({
   pods: whole(0, 1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
 })
 
-/** A scope as IAM writes it: what `core/scope` reads, so that nothing is stored that it does not. */
+/** A scope as IAM writes it, limited to what `core/scope` can read. */
 export const Scope = matching(
   SCOPE_MAX_LENGTH,
   new RegExp(SCOPE_PATTERN),
@@ -192,14 +192,14 @@ export const PrincipalType = z
 /** RFC 3339 date and time. */
 export const DateTime = z.iso.datetime({ offset: true }).max(40)
 
-/** Of kinds whose secrets lie in the platform's own namespace, which the controllers may not read. */
+/** For kinds whose secrets are in the platform's own namespace, which the controllers may not read. */
 export const MissingSecrets = z
   .array(z.string())
   .max(20)
   .optional()
   .describe('Secrets named by the spec that are missing or have no client-secret; absent if there are none')
 
-/** Certificates as text; what they say is read where they are used. */
+/** PEM certificates; their content is parsed where they are used. */
 export const CertificatesPem = z
   .string()
   .regex(/^(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/, 'must be certificates in PEM')

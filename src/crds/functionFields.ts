@@ -42,7 +42,7 @@ export type FunctionTrigger = z.output<typeof TriggerField>
 
 export const TriggerInSpec = sparse(TriggerField)
 
-/** What was uploaded. The files themselves are kept beside the object. */
+/** What was uploaded. The files themselves are stored beside the object. */
 export const SourceField = z.strictObject({
   hash: z
     .string()

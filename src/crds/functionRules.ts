@@ -8,7 +8,7 @@ import { withDefaults } from './sparse.ts'
 type Variables = { env: z.output<typeof EnvironmentVariableField>[] }
 type Triggers = { triggers?: z.output<typeof TriggerInSpec>[] | undefined }
 
-/** What `env` of a namespace and of a function may hold. */
+/** Rules over `env` of function namespaces and of functions. */
 export const variableRules: readonly Rule<Variables>[] = rulesOver(
   ({ env }) => ({ components: [{ name: 'function', image: 'image', env }], volumes: [] }),
   containerVariableRules('[self]', { volumes: false }),

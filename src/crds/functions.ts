@@ -36,7 +36,7 @@ import { allowedCidrsRule, celList } from './workloadRules.ts'
 
 const Environment = listBy('name', EnvironmentVariableField, MOST_VARIABLES).default([])
 
-/** Code is given the variables and the identity of its namespace: who brings code may read all of it. */
+/** Code of functions gets the variables and the identity of its namespace, so whoever provides code can read them. */
 const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${unchanged('env', 'handler')}`
 const codeAdmission: readonly AdmissionRule[] = [
   identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
@@ -46,7 +46,7 @@ const codeAdmission: readonly AdmissionRule[] = [
 const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
 
-/** What functions have in common: a runtime, a host, and how many requests they may serve at once. */
+/** What functions share: a runtime, a host, and a limit of concurrent requests. */
 export const FunctionNamespace = defineKind({
   group: 'compute',
   kind: 'FunctionNamespace',
@@ -125,10 +125,10 @@ export const FunctionNamespace = defineKind({
 })
 export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
 
-/** How far the build of the last source has come. */
+/** State of the build of the last source. */
 export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
 
-/** Pods label what is theirs with the name of the object, and a label has 63 characters. */
+/** Labels of pods contain the object's name, both names with a dot between, and a label has 63 characters. */
 export const MOST_OF_BOTH_NAMES = 62
 
 const spec = z.strictObject({
@@ -179,7 +179,7 @@ export const ServerlessFunction = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   name: 'free',
   area: 'functions',
-  // Where its namespace says.
+  // Its namespace decides.
   runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
@@ -281,7 +281,7 @@ export type ServerlessFunction = ObjectOf<typeof ServerlessFunction>
 
 type Triggered = { functionName: string; triggers?: Spec['triggers'] }
 
-/** The triggers with what their absent fields mean; without any, requests to a path of the function's name. */
+/** Returns the triggers with their defaults; without any, requests to a path of the function's name. */
 export function triggersOf({ functionName, triggers }: Triggered): FunctionTrigger[] {
   const given = triggers ?? [{ name: 'http', kind: 'Http' as const, path: `/${functionName}` }]
   return given.map((trigger) => withDefaults(TriggerField, trigger))

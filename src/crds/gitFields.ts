@@ -9,11 +9,11 @@ import {
 } from '../contracts/sources/refs.ts'
 import { matching, ruled } from './fields.ts'
 
-/** Names of Git hosts: what a field takes is what deliveries may say, so that whoever is pushed to can be deployed. */
+/** Names at Git hosts: a field accepts what deliveries may contain, so that every pushed branch can be deployed. */
 
 function named(rule: NameRule): z.ZodString {
   return ruled(z.string().min(1).max(rule.most), {
-    // An empty one is told of by its bounds.
+    // An empty text is refused by its minimum length.
     cel: `self == '' || !self.matches(r'${rule.impossible}')`,
     message: rule.message,
     test: (name) => name === '' || !isMisshapen(rule, name),

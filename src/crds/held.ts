@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { AdmissionRule } from './define.ts'
 
-/** How many of the things that hold an object its status names. */
+/** Maximum holders of an object that its status names. */
 export const HELD_SHOWN = 50
 
 export const HeldBy = z.array(z.string().max(320)).max(HELD_SHOWN).optional()
 
 /**
- * For kubectl, Git and whoever else does not ask REST. The controllers keep the list, and look once more before they
- * delete anything: what came to be kept a moment ago holds as well.
+ * Refuses deletion through kubectl, Git and all else that bypasses REST. The controllers maintain the list, and check
+ * once more before they delete anything, so that a holder that was just added counts as well.
  *
- * @param because goes on after the name: `still has buckets`
- * @param remedy begins small
+ * @param because continues after the name: `still has buckets`
+ * @param remedy begins in lower case
  */
 export function notWhileHeld(because: string, remedy: string): AdmissionRule {
   const said = `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}`

@@ -6,10 +6,10 @@ import { SHOWN_TEXTS } from './fields.ts'
 
 type Hidden = { readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** The texts in a value that people are shown and that hold what cannot be seen. */
+/** Returns the texts in a value that people are shown and that contain invisible characters. */
 export function hiddenTexts(given: z.ZodType, value: unknown, path: Hidden['path'] = []): Hidden[] {
   const schema = unwrapped(given)
-  // The text may be known with its default or without.
+  // The text may be registered with its default or without.
   const shown = (SHOWN_TEXTS.get(given) ?? SHOWN_TEXTS.get(schema))?.shown
   if (shown !== undefined)
     return typeof value !== 'string' || isShown(shown, value) ? [] : [{ path, message: shown.message }]

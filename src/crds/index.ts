@@ -43,7 +43,7 @@ import { StaticWebApp } from './staticwebapps.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
 
-/** Every kind of the platform. What walks over kinds (CRDs, rights, policies, docs, tests) walks over this list. */
+/** Every kind of the platform. Code over all kinds (CRDs, rights, policies, docs, tests) iterates over this list. */
 export const KINDS: readonly AnyKind[] = [
   Boundary,
   ResourceGroup,
@@ -73,7 +73,7 @@ export const KINDS: readonly AnyKind[] = [
   BlueprintTemplate,
   BlueprintExecution,
   VectorCluster,
-  // Vaults before entries: a vault that may not be deleted keeps its entries.
+  // Vaults before entries: a vault that must not be deleted keeps its entries.
   SecretVault,
   VaultEntry,
   RelationalCluster,
@@ -104,8 +104,8 @@ export const KINDS: readonly AnyKind[] = [
 ]
 
 /**
- * Kinds of whose objects a boundary holds only so many: all that stand in its namespaces, but for what the platform itself
- * keeps there, and is told of it.
+ * Kinds of which a boundary may hold a limited number of objects: all in its namespaces, except the platform's own
+ * ledger and the alerts that are reported to it.
  */
 export const LIMITED_KINDS: readonly AnyKind[] = KINDS.filter(
   (kind) =>
@@ -115,8 +115,8 @@ export const LIMITED_KINDS: readonly AnyKind[] = KINDS.filter(
 )
 
 /**
- * Kinds whose objects are resources of a group, each a collection of the interface: what lists of resources hold. Those that
- * belong to a resource (a bucket to its account) are not among them.
+ * Kinds whose objects are resources of a group, each a collection of the interface; lists of resources show these.
+ * Parts of a resource (the buckets of an account) are not among them.
  */
 export const RESOURCE_KINDS: readonly AnyKind[] = KINDS.filter(
   ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,

@@ -14,12 +14,12 @@ import {
   whole,
 } from './fields.ts'
 
-/** Where an invitation is in its life (interface section 3). */
+/** States of an invitation (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
 
 const Sha256 = matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
 
-/** Asks a person by mail to take a role. */
+/** Asks a person by mail to accept a role. */
 export const MemberInvitation = defineKind({
   group: 'iam',
   kind: 'MemberInvitation',

@@ -22,7 +22,7 @@ import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 import { celList } from './workloadRules.ts'
 
-/** What takes every text that does not begin with the prefix; RE2, which the API server has, knows no look-ahead. */
+/** Returns a pattern for texts that do not begin with the prefix: RE2, as in the API server, has no look-ahead. */
 function notBeginningWith(prefix: string, character: string): string {
   const [first = ''] = prefix
   const others = `|${character.slice(0, -1)}${first}]${character}*`
@@ -146,7 +146,7 @@ export const PlatformJob = defineKind({
   immutable: (Object.keys(spec.shape) as (keyof Spec & string)[]).filter((field) => field !== 'cancelled'),
   rules,
   admission: [
-    // Said at once rather than left unheard.
+    // Refused, because it would have no effect.
     {
       on: 'WRITE',
       cel: `request.operation == 'CREATE' || !object.spec.?cancelled.orValue(false) || oldObject.spec.?cancelled.orValue(false) || !(oldObject.?status.?state.orValue('') in ${celList(JOB_STATES.filter(isFinished))})`,

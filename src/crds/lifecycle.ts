@@ -15,12 +15,12 @@ import { DateTime, DisplayName, Line, listBy, mapOf, matching, Off, PlainText, R
 import { HttpsUrl } from './sso.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
-/** As tags of charts have it: OCI has no `+` in them. */
+/** A version as tags of charts have it: OCI tags contain no `+`. */
 export const Version = matching(64, new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
 
 const Constraint = PlainText.min(1).max(128)
 
-/** A DNS label, as namespaces and releases of Helm are named. */
+/** A DNS label, as namespaces and Helm releases are named. */
 const Label = matching(
   53,
   /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
@@ -33,7 +33,7 @@ const ObjectName = matching(
   'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
 )
 
-/** Where a value stands among those of a chart. Each becomes the key of a Secret, so it has no other characters. */
+/** Path of a value in those of a chart. It becomes part of a key in a Secret, which limits its characters. */
 const ValueKey = matching(
   128,
   /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/,
@@ -75,7 +75,7 @@ const ObservedWorkload = z.object({
   image: z.string().optional().describe('Image of its first container'),
 })
 
-/** A part that the platform runs with. */
+/** A component that the platform runs with. */
 export const PlatformComponent = defineKind({
   group: 'lifecycle',
   kind: 'PlatformComponent',
@@ -114,7 +114,7 @@ export const PlatformComponent = defineKind({
     isManualUpgrade: Off.describe('True: no rollout upgrades it, only people'),
     migratesDatabase: Off.describe('True: its upgrades change a database in a way that no older version reads'),
     crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
-    // Without a rule: CEL has no type for what may hold anything.
+    // Without a CEL rule, because CEL has no type for arbitrary values.
     values: z
       .record(z.string(), z.unknown())
       .refine((values) => Object.keys(values).length <= 50, 'must have at most 50 names')
@@ -195,7 +195,7 @@ export const PlatformComponent = defineKind({
 })
 export type PlatformComponent = ObjectOf<typeof PlatformComponent>
 
-/** A version of a component that the release feed has. */
+/** A version of a component in the release feed. */
 export const ComponentRelease = defineKind({
   group: 'lifecycle',
   kind: 'ComponentRelease',

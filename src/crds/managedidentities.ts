@@ -10,7 +10,7 @@ export const CODE_COLLECTIONS = ['apps', 'containerinstances', 'staticwebapps', 
 export const CodeCollection = z.enum(CODE_COLLECTIONS)
 export const ResourceUid = PlainText.min(1).max(128)
 
-/** An identity that code of one resource signs in with; it lives and dies with the resource. */
+/** An identity that the code of one resource signs in with; it is deleted with the resource. */
 export const ManagedIdentity = defineKind({
   group: 'iam',
   kind: 'ManagedIdentity',
@@ -65,7 +65,7 @@ export type ManagedIdentity = ObjectOf<typeof ManagedIdentity>
 
 type Identified = { metadata: ObjectMeta; spec: { resourceName: string; resourceUid: string } }
 
-/** The kind whose resources a collection holds; undefined if it runs no code, or this platform does not serve it. */
+/** Returns the kind of a collection; undefined if its resources run no code, or this platform does not serve it. */
 export function workloadKind(kinds: readonly AnyKind[], resourceType: string): AnyKind | undefined {
   if (!CODE_COLLECTIONS.some((name) => name === resourceType)) return undefined
   return kinds.find((kind) => kind.segment === resourceType && kind.placement === 'group')
@@ -80,14 +80,14 @@ export function isWorkload(
   return object.metadata.name === resourceName && object.metadata.uid === resourceUid
 }
 
-/** Whether the identity was bound to its resource before, and so must go when that is gone. */
+/** Whether the identity was bound to its resource before, so that it must be deleted once the resource is gone. */
 export function wasBound({ metadata }: Identified): boolean {
   return (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? '') !== ''
 }
 
 /**
- * Whether the object is the resource of the identity: by uid, or, after a restore from backup when every uid is new, by
- * the incarnation that the identity was bound to.
+ * Whether the object is the resource of the identity: by uid, or, after a restore from backup, which changes every uid,
+ * by the incarnation that the identity was bound to.
  */
 export function isWorkloadOf(object: { metadata: ObjectMeta } | undefined, identity: Identified): boolean {
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false

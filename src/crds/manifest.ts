@@ -42,7 +42,7 @@ export function crdManifest(kind: AnyKind): KubeObject {
   }
 }
 
-/** What readers of a namespace of tenants list there, `kubectl get freehold`; and what administrators of the cluster list. */
+/** `freehold` is what readers of a tenant's namespace list, `kubectl get freehold`; the other is for administrators. */
 function categoryOf({ placement, actions, forms = {} }: AnyKind): string {
   const isOfTenants = placement === 'group' || placement === 'boundary' || placement === 'boundaryOrPlatform'
   const isListed = actions !== undefined || Object.values(forms).some((verbs) => verbs.includes('list'))
@@ -66,11 +66,11 @@ function printerColumn(column: Column, schema: StructuralSchema): object {
   }
 }
 
-/** What the field says that a path leads to, or the nearest one around it that says anything. */
+/** Returns the description of the field at a path, or of the nearest parent that has one. */
 function meaningAt(root: StructuralSchema, path: string): string | undefined {
   let at: StructuralSchema | undefined = root
   let meaning: string | undefined
-  // What chooses an entry of a list has dots too.
+  // The filter that selects an entry of a list contains dots as well.
   for (const [, name = '', entry] of path.matchAll(/([^.[\]]+)(\[[^\]]*\])?/g)) {
     at = (at.properties as Record<string, StructuralSchema> | undefined)?.[name]
     if (entry !== undefined) at = at?.items as StructuralSchema | undefined
@@ -92,12 +92,12 @@ function subresources(kind: AnyKind): object {
   }
 }
 
-/** The schema of its objects. */
+/** Returns the schema of the kind's objects. */
 export function rootSchema(kind: AnyKind): StructuralSchema {
   const spec = structuralSchema(kind.spec, `${kind.kind}.spec`)
-  // Where every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
+  // If every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
   const defaults = kind.spec.safeParse({})
-  // Unless a rule refuses them: then something has to be said.
+  // Unless a rule refuses the defaults: then a spec is required.
   const isEnough = defaults.success && brokenRules(kind as never, defaults.data as never).length === 0
   if (isEnough) spec.default = defaults.data
   const rules = kind.rules as readonly DeclaredRule<unknown>[]
@@ -113,7 +113,7 @@ export function rootSchema(kind: AnyKind): StructuralSchema {
     properties: {
       apiVersion: { type: 'string', description: `Group and version of the schema: ${kind.apiVersion}` },
       kind: { type: 'string', description: `What the object is: ${kind.kind}` },
-      // Declared, so that a rule at the root may speak of the name. A description of its own the API server would refuse.
+      // Declared, so that a rule at the root can use the name. The API server refuses a description of metadata itself.
       metadata: {
         type: 'object',
         properties: { name: { type: 'string', maxLength: 253, description: NAME_MEANING[kind.name] } },
@@ -129,7 +129,7 @@ export function rootSchema(kind: AnyKind): StructuralSchema {
   }
 }
 
-/** Until the first pass kstatus, and what builds on it, must not take a new object for a finished one. */
+/** Until the first pass, kstatus and its users must not take a new object for a reconciled one. */
 const NOT_OBSERVED = { observedGeneration: -1 }
 
 /** Whether a controller writes the status of the kind. */
@@ -145,12 +145,12 @@ const NAME_MEANING = {
 
 function validation(rule: DeclaredRule<unknown>): object {
   const { message } = rule
-  // The API server forgives a field by itself.
+  // For a single field, the API server itself accepts unchanged values.
   if (rule.isOfField) return { rule: rule.cel, message, reason: 'FieldValueInvalid' }
   return { ...asked(rule), message, fieldPath: `.${rule.field}`, reason: 'FieldValueInvalid' }
 }
 
-/** On creation, and on an update that changes what the rule asks about. */
+/** Applies on creation, and on an update that changes a field that the rule checks. */
 function asked(rule: DeclaredRule<unknown>): object {
   if (isTransition(rule)) return { rule: rule.cel }
   const isKept = rule.asksAbout.map(

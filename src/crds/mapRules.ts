@@ -2,10 +2,10 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { Rule } from './define.ts'
 
 /**
- * A rule over each name in a map. The facade says which name it refuses: a map may have a hundred. The API server cannot,
- * as names in maps have no bound and its budget for messages does not allow for that.
+ * A rule over each name in a map. The facade says which name it refuses, because a map may have a hundred. The API
+ * server cannot: names in maps have no maximum length, and its cost budget for messages does not allow for that.
  *
- * @param rule.cel over `k`, the name; `test` decides the same of the name and its value
+ * @param rule.cel over `k`, the name; `test` decides the same for the name and its value
  */
 export function namesRule<Field extends string>(
   field: Field,

@@ -9,7 +9,7 @@ const Told = z.strictObject({
   resolvedAt: DateTime.optional().describe('When it was first reported as Resolved; absent while it is Firing'),
 })
 
-/** Something that a person should know of, as whatever watches the platform told of it. */
+/** Something that people should know about, as reported by whatever monitors the platform. */
 export const PlatformAlert = defineKind({
   group: 'monitoring',
   kind: 'PlatformAlert',

@@ -3,7 +3,7 @@ import { defineKind, type ObjectOf } from './define.ts'
 import { PlainText } from './fields.ts'
 
 /**
- * Holds a name that must be unique on the platform. The object's own name is a hash of type and value, so that etcd
+ * Reserves a name that must be unique on the platform. The object's own name is a hash of type and value, so that etcd
  * decides who was first.
  */
 export const NameClaim = defineKind({

@@ -3,7 +3,7 @@ import type { AdmissionRule } from './define.ts'
 import { matching, setOf } from './fields.ts'
 import { mayReadAll, unchanged } from './referenceAdmission.ts'
 
-/** In `env` of a function or of its namespace. Each may refer to another resource, and who may not read all of these lists each. */
+/** Variables in `env` of a function or its namespace. Callers who cannot read all resources must list each. */
 export const MOST_VARIABLES = 200
 
 const COLLECTIONS = [...ACTIONS_OF_SECRETS.keys()]
@@ -30,17 +30,17 @@ export const FunctionSecrets = secretsOfGroup(NAMED, '').describe(
 type Listing = {
   readonly field: string
   readonly collections: readonly string[]
-  /** Fields that are code, or lead to it. */
+  /** Fields that are code, or determine it. */
   readonly code: readonly string[]
-  /** CEL: when the list may get longer, as all code is of whoever writes. */
+  /** CEL for when the list may grow: all code was written by the caller. */
   readonly grows: string
   readonly what: string
   readonly again: string
 }
 
 /**
- * Whoever decides what code runs may read what that may be given. The object alone is asked about, in the write that
- * stores it: no other object that is written in the same moment, or that the API server has not heard of yet, decides.
+ * Whoever decides which code runs can read what that code may be given. Only this object is checked, in the write that
+ * stores it: no other object that is written concurrently, or that the API server has not seen yet, matters.
  */
 function secretsAdmission({ field, collections, code, grows, what, again }: Listing): AdmissionRule[] {
   const [taken, before] = [`object.spec.?${field}.orValue([])`, `oldObject.spec.?${field}.orValue([])`]

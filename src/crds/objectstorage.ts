@@ -12,7 +12,7 @@ export type KeyPermission = (typeof KEY_PERMISSIONS)[number]
 
 /** 1 GiB: less could not even hold the parts of one large upload. */
 export const QUOTA_MIN_BYTES = 1_073_741_824
-/** 8 PiB, far below what a JSON number holds exactly. */
+/** 8 PiB, the largest integer that a JSON number holds exactly. */
 const QUOTA_MAX_BYTES = 9_007_199_254_740_991
 
 const QuotaBytes = whole(QUOTA_MIN_BYTES, QUOTA_MAX_BYTES)
@@ -106,7 +106,7 @@ export const LifecycleRule = z.strictObject({
   enabled: z.boolean().optional().describe('Whether the store follows the rule; true when absent'),
 })
 
-/** With what absent fields mean: the schema of a list's items has no defaults, see `completeProvider`. */
+/** Fills in the defaults of absent fields: the schema of a list's items has none, see `completeProvider`. */
 export function completeLifecycleRule<Rule extends z.output<typeof LifecycleRule>>(rule: Rule) {
   return { ...rule, prefix: rule.prefix ?? '', enabled: rule.enabled ?? true }
 }
@@ -198,7 +198,7 @@ export const AccountBucket = defineKind({
   called: { collection: 'buckets', by: 'bucketName' },
   shortNames: ['abkt'],
   placement: 'group',
-  // What REST makes is named like the bucket at the endpoint, which may be longer than the name of a resource.
+  // Objects from REST are named like the bucket at the endpoint, which may be longer than the name of a resource.
   name: 'free',
   area: 'objectstorage',
   actions: 'objectbuckets',
@@ -262,14 +262,14 @@ const keyRules: Rule<KeySpec>[] = [
     test: (next) => next.prefix === undefined || next.buckets?.length === 1,
   },
   {
-    // It would go into patterns of the store's policies, where these stand for other characters.
+    // The prefix becomes part of patterns in the store's policies, where these characters are wildcards.
     cel: "!has(self.prefix) || !self.prefix.matches('[*?$]')",
     message: 'prefix must not contain *, ? or $',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/[*?$]/.test(next.prefix),
   },
   {
-    // Stores read it as a path, and a way up leads out of what the key is limited to.
+    // Stores treat the prefix as a path, and `..` would lead out of what the key is limited to.
     cel: "!has(self.prefix) || !self.prefix.matches('(^|/)[.][.]?(/|$)|^/|//')",
     message: 'prefix must not begin with / or contain //, and none of its parts may be . or .. alone',
     field: 'prefix',
@@ -283,7 +283,7 @@ const keyRules: Rule<KeySpec>[] = [
   },
 ]
 
-/** An access key of an account or of a managed identity. Its secret half is in a Secret only. */
+/** An access key of an account or of a managed identity. Its secret half is only in a Secret. */
 export const ObjectAccessKey = defineKind({
   group: 'data',
   kind: 'ObjectAccessKey',

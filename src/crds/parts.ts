@@ -1,12 +1,12 @@
 import type { AnyKind } from './define.ts'
 import { KINDS } from './index.ts'
 
-/** The kinds whose objects are parts of such a resource: buckets and access keys of an account. */
+/** Returns the kinds whose objects are parts of this kind's resources: buckets and access keys of an account. */
 export function partKindsOf({ segment }: AnyKind): AnyKind[] {
   return KINDS.filter(({ partOf }) => partOf !== undefined && partOf.collection === segment)
 }
 
-/** Of which resource, by its name, an object of a part kind is a part; undefined if it does not say. */
+/** Returns the name of the resource that an object is a part of; undefined if it does not say. */
 export function holderOf({ partOf }: AnyKind, name: string, spec: unknown): string | undefined {
   if (partOf === undefined) return undefined
   const holder =

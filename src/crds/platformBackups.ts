@@ -6,7 +6,7 @@ import { CertificatesPem, DateTime, matching, Off, On, PlainText, whole } from '
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
 
-/** The name of a namespace, or of an object that a label may have to hold. */
+/** Name of a namespace, or of an object whose name must fit into a label. */
 const label = z
   .string()
   .min(1)
@@ -16,14 +16,14 @@ const label = z
     'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
   )
 
-/** Names that S3 ever gave to buckets. */
+/** Names that S3 has ever allowed for buckets. */
 const bucket = matching(
   63,
   /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/,
   'must be the name of a bucket, 3 to 63 characters',
 )
 
-/** Where backups go. Its key lies in a Secret. */
+/** Where backups go. The key is in a Secret. */
 export const BackupTarget = z.strictObject({
   provider: z.literal('aws').default('aws').describe('The plugin of Velero that writes there; aws speaks S3'),
   bucket: bucket.describe('The bucket, which must exist'),
@@ -113,7 +113,7 @@ export const PlatformBackupSettings = defineKind({
       cel: "variables.isExempt || object.spec.?suspendedArchives.orValue([]).all(one, !has(one.suspendedBy) || request.userInfo.username == 'p:' + one.suspendedBy || (request.operation == 'UPDATE' && one in oldObject.spec.?suspendedArchives.orValue([])))",
       message: 'suspendedBy must be your own id, or absent',
     },
-    // REST asks for the key each time.
+    // REST requires the key itself each time.
     secretAdmission('target'),
   ],
   columns: partColumns(

@@ -9,9 +9,9 @@ import { MemberInvitation } from './invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rbac.ts'
 
 /**
- * Which life of a principal a record means. An id can come again: a person whom a tenant's identity provider describes
- * has one that follows from there, and kubectl may choose any. What was given to the one who was deleted is not meant
- * for the one who comes after, so records carry the incarnation of each principal that they name.
+ * Principals and their incarnations. An id can recur: a person from a tenant's identity provider has one that is
+ * derived from there, and kubectl may choose any. What was given to a deleted principal must not pass to its successor,
+ * so records carry the incarnation of each principal that they name.
  */
 
 /** Kinds whose records name principals. */
@@ -21,7 +21,7 @@ const NAMING: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Where principals have a record of ours; with Keycloak people have none, and their ids never come again. */
+/** Where principals have a record of ours; with Keycloak people have none, and their ids never recur. */
 export const PRINCIPAL_RESOURCES: readonly Resource[] = [
   PlatformUser.resource,
   PlatformClient.resource,
@@ -37,7 +37,7 @@ type Naming = {
   memberIds?: readonly string[]
 }
 
-/** The principals that a record of the kind names; none for kinds that name nobody. */
+/** Returns the principals that a record of the kind names; empty for kinds that name nobody. */
 export function principalsNamedBy({ kind }: Pick<AnyKind, 'kind'>, spec: object): string[] {
   if (!NAMING.has(kind)) return []
   const { principalId, startedBy, invitedBy, initialOwner, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
@@ -47,7 +47,7 @@ export function principalsNamedBy({ kind }: Pick<AnyKind, 'kind'>, spec: object)
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations' | 'namespace'> }
 
-/** The incarnations that a record was written for, by the principal's id; one without any counts for whoever has the id. */
+/** Returns the incarnations that a record names, by principal id; without one, the record means whoever has the id. */
 export function incarnationsNamedBy({ metadata }: Annotated): Readonly<Record<string, string>> {
   const text = metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]
   if (text === undefined) return {}
@@ -58,10 +58,10 @@ export function incarnationsNamedBy({ metadata }: Annotated): Readonly<Record<st
   }
 }
 
-/** How a present principal is found. */
+/** Looks up an existing principal. */
 export type PrincipalLookup = (resource: Resource, namespace: string, name: string) => KubeObject | undefined
 
-/** The principal of the id as a record in the namespace sees it: a person, a service account, or a group that counts there. */
+/** Returns the principal of an id as seen from a namespace: a person, a service account, or a group valid there. */
 export function principalAt(find: PrincipalLookup, id: string, namespace = SYSTEM_NAMESPACE) {
   const places: [Resource, string][] = [
     [PlatformUser.resource, SYSTEM_NAMESPACE],
@@ -80,19 +80,19 @@ export function incarnationOf(find: PrincipalLookup, id: string, namespace?: str
   return principalAt(find, id, namespace)?.object.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
-/** Whether the record means the principal of that id who is there now. */
+/** Whether the record means the principal that has the id now. */
 export function meansPresent(find: PrincipalLookup, record: Annotated, id: string): boolean {
   const named = incarnationsNamedBy(record)[id]
   return named === undefined || named === incarnationOf(find, id, record.metadata.namespace)
 }
 
-/** False for people and service accounts of ours that are disabled: what others know of theirs shows in tokens alone. */
+/** False for our own disabled people and service accounts; those of other providers only show it in their tokens. */
 export function isEnabled(find: PrincipalLookup, id: string): boolean {
   const { spec } = (principalAt(find, id)?.object ?? {}) as { spec?: { isEnabled?: boolean } }
   return spec?.isEnabled !== false
 }
 
-/** The annotation for principals of now, without any if none is known; what `before` says of an id stays. */
+/** Returns the annotation for the current principals, undefined if none is known; incarnations in `before` are kept. */
 export function principalIncarnations(
   find: PrincipalLookup,
   ids: readonly string[],

@@ -6,7 +6,7 @@ import { HELD_SHOWN } from './held.ts'
 
 const NamespaceName = matching(63, /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
 
-/** Lets resources of a boundary run on another cluster: its groups get their namespaces there. */
+/** Lets resources of a boundary run on another cluster, where its groups get namespaces. */
 export const BoundaryProjection = defineKind({
   group: 'core',
   kind: 'BoundaryProjection',

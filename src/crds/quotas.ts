@@ -3,8 +3,8 @@ import { defineKind, type ObjectOf } from './define.ts'
 import { PlainText } from './fields.ts'
 
 /**
- * What each resource of a boundary was granted of the quotas above it. Whoever grants writes the whole ledger at the
- * version that was read, so that the API server decides between two who ask at once.
+ * What each resource of a boundary was granted from the quotas above it. A grant writes the whole ledger at the version
+ * that was read, so that the API server decides between two concurrent requests.
  */
 export const QuotaLedger = defineKind({
   group: 'core',

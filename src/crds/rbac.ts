@@ -18,7 +18,7 @@ import {
 
 const ActionPattern = PlainText.min(1).max(MAX_ACTION_LENGTH)
 
-/** Names or patterns that cover some action; the vocabulary is too long for a CRD, so an admission policy holds it too. */
+/** Names or patterns that cover some action. They are too many for a CRD, so an admission policy checks them too. */
 function actionPatterns(nature: Nature) {
   const known = ActionPattern.refine((text) => coversAnyAction(text, nature), coversNothing(nature))
   return z.array(known).max(200)
@@ -32,7 +32,7 @@ const ScopeIncarnation = PlainText.max(64)
     'Incarnation of the object at the scope, so that a recreated one inherits nothing; the current one when absent; immutable',
   )
 
-/** A trust without one counts for every life: the controller writes none down for it. */
+/** A trust without one applies to every incarnation: the controller does not fill it in. */
 const BoundaryIncarnation = ScopeIncarnation.unwrap()
   .optional()
   .describe('Incarnation of that boundary, so that a recreated one inherits nothing; any when absent; immutable')
@@ -43,7 +43,7 @@ const ExpiresAt = DateTime.optional().describe('When it ends and is removed; it 
 export const RoleDefinition = defineKind({
   group: 'iam',
   kind: 'RoleDefinition',
-  // Whether somebody may give the role is asked as the virtual verb `grant`, in the namespace of the boundary.
+  // Whether a caller may give the role is checked as the virtual verb `grant`, in the namespace of the boundary.
   forms: { 'rbac/members/admin': WRITE },
   open: READ,
   called: { collection: 'roleDefinitions', by: 'displayName' },
@@ -79,7 +79,7 @@ export const RoleDefinition = defineKind({
 })
 export type RoleDefinition = ObjectOf<typeof RoleDefinition>
 
-/** Gives a principal a role at a scope of the boundary it stands in; root scopes stand in freehold-system. */
+/** Gives a principal a role at a scope of the boundary that it is in; those at the root are in freehold-system. */
 export const RoleAssignment = defineKind({
   group: 'iam',
   kind: 'RoleAssignment',
@@ -143,7 +143,7 @@ export const PrincipalGroup = defineKind({
 })
 export type PrincipalGroup = ObjectOf<typeof PrincipalGroup>
 
-/** Takes actions away from a principal, or from everyone, at a scope and below; beats every grant. */
+/** Denies actions to a principal, or to everyone, at a scope and below; overrides every grant. */
 export const DenyAssignment = defineKind({
   group: 'iam',
   kind: 'DenyAssignment',
@@ -202,11 +202,11 @@ export const DenyAssignment = defineKind({
 })
 export type DenyAssignment = ObjectOf<typeof DenyAssignment>
 
-/** Somebody asks for a role for a while. Grants nothing itself: its approval writes a RoleAssignment that expires. */
+/** A request for a role for a limited time. Grants nothing: its approval writes a RoleAssignment that expires. */
 export const JitRequest = defineKind({
   group: 'iam',
   kind: 'JitRequest',
-  // Everybody who sees the boundary may ask, and take their request back; admission checks whose request it is.
+  // Everybody who sees the boundary may request a role, and withdraw it; admission checks whose request it is.
   forms: { 'rbac/members/read': READ, 'boundaries/read': ['create', 'delete'] },
   called: { collection: 'jitRequests' },
   shortNames: ['jit'],
@@ -260,7 +260,7 @@ export const JitRequest = defineKind({
 })
 export type JitRequest = ObjectOf<typeof JitRequest>
 
-/** A holder of one of the actions in the trusted boundary holds it in the granting one too. */
+/** Whoever holds one of the actions in the trusted boundary also holds it in the granting one. */
 export const BoundaryTrust = defineKind({
   group: 'iam',
   kind: 'BoundaryTrust',

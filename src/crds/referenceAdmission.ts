@@ -6,7 +6,7 @@ const mayReadSecrets = (group: string, plural: string, name: string, verb = 'rea
 export const mayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
 
-/** Where the objects of collections with outputs stand. */
+/** API group and plural of the collections with outputs. */
 export const OUTPUT_PLACES: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
   vectorclusters: ['data.freehold.dev', 'vectorclusters'],
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
@@ -28,7 +28,7 @@ const READ_OUTPUTS = Object.entries(OUTPUT_PLACES).flatMap(([collection, place])
   [false, true].map((isSecret) => [...place, outputVerb(collection, isSecret)] as const),
 )
 
-/** Whether whoever writes may read those of all resources of a kind in the group. Asked at most once, and only if needed. */
+/** Whether the writer may read all resources of a kind in the group. Evaluated at most once, and only if needed. */
 export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[] = [
   ...new Map([VAULTS, IDENTITIES, ...READ_OUTPUTS].map((place) => [wideName(place[1], place[2]), place])),
 ].map(([name, [group, plural, verb]]) => ({
@@ -36,7 +36,7 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
   expression: mayEvery(group, plural, verb),
 }))
 
-/** The test of one reference, by a right at all that it may be to, and by one at what it is to. */
+/** CEL tests of one reference: `wide` by a right to all resources of the kind, `narrow` by a right to the named one. */
 type References = { readonly wide: string; readonly narrow: string }
 
 const vaultReference = (reference: string): References => ({
@@ -45,10 +45,10 @@ const vaultReference = (reference: string): References => ({
 })
 const mayReadEveryVault = `variables.${wideName('secretvaults', 'readsecrets')}`
 
-/** Of the output that the variable `e` may refer to. */
+/** For the output that the CEL variable `e` may refer to. */
 const outputReference: References = { wide: outputTest(undefined), narrow: outputTest('e.output.name') }
 
-/** @param name CEL of the one that is asked about; of all at once when absent */
+/** @param name CEL for the resource to check; all resources at once when absent */
 function outputTest(name: string | undefined): string {
   const tests = Object.entries(OUTPUT_PLACES).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
@@ -61,10 +61,10 @@ function outputTest(name: string | undefined): string {
   return `!has(e.output) || ${tests.join(' || ')}`
 }
 
-/** An expression has room for so many questions to the authorizer. */
+/** Maximum authorizer checks of single resources that one expression has room for. */
 const FEW = 2
 
-/** Where the objects of a collection with secrets stand, and the verb of whoever may read these. */
+/** Returns API group and plural of a collection with secrets, and the verb for reading these. */
 export function placeOfSecrets(collection: string): readonly [group: string, plural: string, verb: string] {
   if (collection === VAULTS[1]) return VAULTS
   if (collection === IDENTITIES[1]) return IDENTITIES
@@ -73,9 +73,9 @@ export function placeOfSecrets(collection: string): readonly [group: string, plu
 }
 
 /**
- * Whether whoever writes may read the secrets of all that a list names, as `<collection>` or `<collection>/<name>`.
+ * CEL for whether the writer may read the secrets of everything in a list, as `<collection>` or `<collection>/<name>`.
  *
- * @param list CEL of it
+ * @param list CEL of the list
  */
 export function mayReadAll(list: string, collections: readonly string[]): string {
   const isFew = `size(${list}.filter(o, o.contains('/'))) <= ${FEW}`
@@ -89,10 +89,11 @@ export function mayReadAll(list: string, collections: readonly string[]): string
 }
 
 /**
- * Whether whoever writes may read all that is referred to. One by one a few are asked about; more need the right at all.
+ * CEL for whether the writer may read everything that is referred to. A few references are checked one by one; more
+ * need the right to all resources of the kind.
  *
- * @param each CEL that asks a test of each
- * @param count CEL of how many there are
+ * @param each CEL that applies a test to each reference
+ * @param count CEL of the number of references
  */
 const mayRead = ({ wide, narrow }: References, each: (test: string) => string, count: string) =>
   `(${each(wide)} || (${count} <= ${FEW} && ${each(narrow)}))`
@@ -112,7 +113,7 @@ export type Variables = ReturnType<typeof inList>
 
 export const variablesOf = (list = 'object.spec.?env.orValue([])'): Variables => inList(list, 'e')
 
-/** @param what the list, in words */
+/** @param what the list, as messages name it */
 export const environmentAdmission = (skipped: string, { each, count }: Variables, what = 'env'): AdmissionRule[] => [
   {
     on: 'WRITE',
@@ -126,7 +127,7 @@ export const environmentAdmission = (skipped: string, { each, count }: Variables
   },
 ]
 
-/** Of the parts of a list that may each refer to a vault. */
+/** For a list whose items may each refer to a vault. */
 export function listAdmission(skipped: string, list: string, field: string, what: string): AdmissionRule {
   const { each, count } = inList(list, 'p')
   return {
@@ -136,7 +137,7 @@ export function listAdmission(skipped: string, list: string, field: string, what
   }
 }
 
-/** Where a variable is a name in a map, and its value a text. @param vaultOf CEL of the vault that `name` refers to */
+/** For a map of variable names to texts. @param vaultOf CEL of the vault that `name` refers to */
 export function textAdmission(map: string, isReference: string, vaultOf: string): AdmissionRule {
   const each = (test: string) => `${map}.all(name, !(${isReference}) || ${test})`
   const count = `size(${map}.filter(name, ${isReference}))`
@@ -149,8 +150,8 @@ export function textAdmission(map: string, isReference: string, vaultOf: string)
 }
 
 /**
- * A Secret of Kubernetes that the platform reads because an object names it: only who may get it says that, and to where
- * its content goes. Else it could be sent to a host of the writer's choice.
+ * For a Kubernetes Secret that the platform reads because an object names it: only callers who may get it may name it,
+ * and decide where its content goes. Otherwise it could be sent to a host of the writer's choice.
  *
  * @param field holds secretName, and where the content is used
  */
@@ -160,7 +161,7 @@ export const secretAdmission = (field: string): AdmissionRule => ({
   message: `${field} names a Secret that you may not get`,
 })
 
-/** Who decides what runs beside the credentials of an identity may read them. @param code what finds them */
+/** Whoever decides what runs beside an identity's credentials can read them. @param code what finds them */
 export const identityAdmission = (skipped: string, code: string, object = 'object'): AdmissionRule => ({
   on: 'WRITE',
   cel: `${skipped} || !${object}.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
@@ -168,16 +169,16 @@ export const identityAdmission = (skipped: string, code: string, object = 'objec
 })
 
 /**
- * References were checked when they were written: who changes nothing that could show their values needs no right to
- * read them.
+ * CEL for an update that leaves these fields as they are. References were checked when they were written: a writer who
+ * changes nothing that could show their values needs no right to read them.
  */
 export const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 
 /**
- * Who makes containers refer to what is secret may read it.
+ * Callers who make containers refer to secrets must be allowed to read these.
  *
- * @param content fields that decide who gets to see the values; commands of backup hooks run in the containers too
+ * @param content fields that decide who can see the values; commands of backup hooks run in the containers too
  */
 export const referenceAdmission = ({
   content,

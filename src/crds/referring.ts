@@ -3,13 +3,13 @@ import type { Resource } from '../core/object.ts'
 import { PlatformApp } from './apps.ts'
 import { ContainerInstance } from './containerinstances.ts'
 
-/** An app refers to values as a container instance of one component does. */
+/** Returns an app's references in the form of a container instance with one component. */
 export function referringOfApp(spec: object): Referring {
   const { env, volumes, managedIdentity } = spec as Partial<PlatformApp['spec']>
   return { components: [{ env }], volumes: volumes ?? [], managedIdentity }
 }
 
-/** The kinds whose pods are given what their specs, and the contents of their revisions, refer to. */
+/** The kinds whose pods are given the values that their specs, and the contents of their revisions, refer to. */
 export const REFERRING: Readonly<Record<string, { resource: Resource; of: (spec: object) => Referring }>> = {
   [ContainerInstance.kind]: { resource: ContainerInstance.resource, of: (spec) => spec as Referring },
   [PlatformApp.kind]: { resource: PlatformApp.resource, of: referringOfApp },

@@ -4,7 +4,7 @@ import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, status
 import { DateTime, mapOf, matching, Off, setOf, whole } from './fields.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
-/** More manifests than a repository keeps of them are not told of, and never removed. */
+/** Maximum manifests in the record of a repository. Further ones are not shown, and never removed. */
 export const DIGESTS_MAX = 1000
 
 export const Digest = matching(
@@ -16,14 +16,14 @@ export const Digest = matching(
 const PARTS = '<boundaryId>/<resourceGroup>/<collection>/<name>'
 export const Repository = matching(200, new RegExp(REPOSITORY_PATTERN), `must be ${PARTS}`)
 
-/** Of its own boundary: the namespace says which. */
+/** An object must be in the namespace of the boundary that its repository begins with. */
 const ofThisBoundary = (noun: string) => ({
   on: 'WRITE' as const,
   cel: "variables.isExempt || !has(object.spec) || request.namespace == 'boundary-' + object.spec.repository.split('/')[0]",
   message: `${noun} stands in the namespace of the boundary that its repository begins with`,
 })
 
-/** Keeps images of a repository from being removed by retention. */
+/** Keeps retention from removing images of a repository. */
 export const RegistryPin = defineKind({
   group: 'registry',
   kind: 'RegistryPin',
@@ -70,10 +70,10 @@ const ShownManifest = z.object({
   references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
   subject: z.string().max(71).optional().describe('The manifest that it is about'),
 })
-/** Characters of all manifests that are shown: an object of etcd has room for three times as much. */
+/** Maximum characters of all shown manifests: an etcd object has room for three times as much. */
 const SHOWN_CHARACTERS = 400_000
 
-/** Of the manifests of a repository those that its record has room for. Whoever pushes decides what they hold. */
+/** Returns the manifests that a repository's record has room for. Whoever pushes decides their content. */
 export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 'digest'>>(
   held: readonly Held[],
 ): Held[] {
@@ -123,11 +123,11 @@ export const RegistryRepository = defineKind({
 })
 export type RegistryRepository = ObjectOf<typeof RegistryRepository>
 
-/** How far a run has come. The order is the only way it goes. */
+/** States of a run, in order: a run never goes back. */
 export const RUN_STATES = ['Queued', 'Running', 'CollectingGarbage', 'Succeeded', 'PartiallyFailed', 'Failed'] as const
 export const isRunOver = (state: string | undefined) =>
   state === 'Succeeded' || state === 'PartiallyFailed' || state === 'Failed'
-/** While a run removes, nobody gets a token to push with. */
+/** Whether a run is removing images; meanwhile nobody gets a push token. */
 export const isRunActing = (state: string | undefined) => state === 'Running' || state === 'CollectingGarbage'
 
 /** One removal of what retention does not keep. */

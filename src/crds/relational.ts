@@ -29,10 +29,10 @@ import { allowedCidrsRule, boundsRules, celList, growsOnly } from './workloadRul
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
 export const NEWEST_RELATIONAL_VERSION = '17'
-/** The first that the engine's operator upgrades to (CloudNativePG, `cluster_webhook.go`). */
+/** The first version that CloudNativePG upgrades to (its `cluster_webhook.go`). */
 const UPGRADED_TO = 16
 
-/** Extensions of the engine's own image: they need no library to be loaded at the start. */
+/** Extensions of the engine's own image that need no library loaded at the start. */
 export const RELATIONAL_EXTENSIONS = [
   'bloom',
   'btree_gin',
@@ -110,7 +110,7 @@ const spec = z.strictObject({
     .max(32)
     .default([])
     .describe('Extensions of the database; one that is taken off the list is dropped unless something needs it'),
-  // The engine's operator quotes a value but does not escape it: a backslash or a new line would begin another setting.
+  // CloudNativePG quotes a value but does not escape it: a backslash or a line break would begin another setting.
   parameters: mapOf(PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'), 100)
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
@@ -228,7 +228,7 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-/** Where a restored database comes from, as it was found when it was made: the snapshot may go afterwards. */
+/** The origin of a restored database, recorded when it was made because the snapshot may be deleted afterwards. */
 const origin = z.object({
   clusterName: z.string().describe('The database that the snapshot was taken of'),
   snapshotId: z.string().optional().describe('Name of the RelationalSnapshot'),
@@ -245,9 +245,9 @@ const range = z.object({
   to: z.string().optional().describe('When the first base backup after it began; absent until there is one'),
 })
 
-/** A relational database: PostgreSQL instances kept by CloudNativePG, with addresses, archive and snapshots. */
 const RESOURCE = { group: 'data.freehold.dev', plural: 'relationalclusters' }
 
+/** A relational database: PostgreSQL instances kept by CloudNativePG, with addresses, archive and snapshots. */
 export const RelationalCluster = defineKind({
   group: 'data',
   kind: 'RelationalCluster',
@@ -261,10 +261,10 @@ export const RelationalCluster = defineKind({
     'relationalcluster/restoreSnapshot': ['restoresnapshot'],
     'relationalcluster/createSnapshot': ['createsnapshot'],
   },
-  // Whoever reads the credentials of this database would get those of the other.
+  // Whoever reads the credentials of this database would get those of the other one.
   protectedFields: { connectTo: 'administrators' },
   admission: [
-    // A restore reads all that the snapshot holds.
+    // A restore gives access to everything in the snapshot.
     atOwner(
       RESOURCE,
       'restoreFrom.clusterName',

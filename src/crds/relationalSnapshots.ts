@@ -10,14 +10,14 @@ export const SERVER_NAME = z
   .string()
   .describe('Name of the backups in that folder, another one for each life of a database')
 
-/** A backup of a relational database. It outlives the database where that was deleted with `onDelete: Retain`. */
+/** A backup of a relational database. It outlives a database that was deleted with `onDelete: Retain`. */
 export const RelationalSnapshot = defineKind({
   group: 'data',
   kind: 'RelationalSnapshot',
   called: { collection: 'snapshots' },
   shortNames: ['rsnap'],
   placement: 'group',
-  // Its Backup is where its database is.
+  // Its Backup is on the cluster of its database.
   runsAnywhere: true,
   area: 'relational',
   name: 'uuid',

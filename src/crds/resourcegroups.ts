@@ -5,7 +5,7 @@ import { HeldBy, notWhileHeld } from './held.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 
-/** More are not told one by one: the last entry has the storage of the rest. */
+/** Maximum entries; the last one also has the storage of all further resources. */
 export const MOST_RETAINED_TOLD = 100
 
 const RetainedStorage = z
@@ -18,14 +18,14 @@ const RetainedStorage = z
   )
   .max(MOST_RETAINED_TOLD)
 
-/** Who may write groups, or owns one, does not take the limits away that its boundary's Owner has set: as REST asks. */
+/** Neither writers nor owners of a group may remove the limits that its boundary's Owner has set; as in REST. */
 const quotaAdmission: AdmissionRule = {
   on: 'WRITE',
   cel: `variables.isExempt || (request.operation == 'CREATE' ? object.spec.?quota.orValue({}) == {} : ${unchanged('quota')}) || authorizer.group('freehold.dev').resource('boundaries').name(request.namespace.replace('boundary-', '', 1)).check('update').allowed()`,
   message: 'the quota of a ResourceGroup is written by those who may manage its boundary only',
 }
 
-/** A named part of a boundary. It stands in the boundary's namespace and owns one for its resources. */
+/** A named part of a boundary. It is in the boundary's namespace and owns a namespace for its resources. */
 export const ResourceGroup = defineKind({
   group: 'core',
   kind: 'ResourceGroup',

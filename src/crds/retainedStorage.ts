@@ -10,7 +10,7 @@ import { isRetained } from './retention.ts'
 type RetainedStorage = NonNullable<NonNullable<ResourceGroup['status']>['retainedStorage']>
 type Claim = KubeObject & { spec?: { resources?: { requests?: { storage?: string } } } }
 
-/** What the volumes that were kept take up, by the resource that may have them back; those that take most come first. */
+/** Returns the storage of retained volumes by the resource that may adopt them, largest first. */
 export function retainedStorage(claims: readonly Claim[]): RetainedStorage {
   const sums = new Map<string, bigint>()
   for (const claim of claims.filter(isRetained)) {
@@ -29,8 +29,8 @@ export function retainedStorage(claims: readonly Claim[]): RetainedStorage {
 }
 
 /**
- * Kept volumes as users of the quota, under the key of the resource that may have them back: where that resource is the
- * one that asks, they do not count beside it.
+ * Returns retained volumes as users of the quota, under the key of the resource that may adopt them: if that resource
+ * is the one that asks, they do not count beside it.
  */
 export function retainedUsers(resourceGroup: string, retained: RetainedStorage = []): QuotaUser[] {
   return retained.map(({ kind, name, storage }) => ({

@@ -9,14 +9,14 @@ import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 
-/** The objects of a kind in one group, as a cache or a list has them. */
+/** The objects of a kind in one group, from a cache or a list. */
 export type GroupContents = (kind: AnyKind) => readonly KubeObject[]
 
 type Keeps = (object: KubeObject, contents: GroupContents) => boolean
 
 const spec = <T>(object: KubeObject) => (object.spec ?? {}) as Partial<T>
 
-/** The snapshot that is taken at the end stands in the group: it would go with it the moment it is there. */
+/** The final snapshot is an object of the group, so a deletion of the group would delete it at once. */
 const wantsLastSnapshot = (object: KubeObject): boolean => {
   const { finalSnapshotOnDelete } = spec<ObjectOf<typeof RelationalCluster>['spec']>(object)
   const { firstReadyAt, backupEnabled } = (object.status ?? {}) as ObjectOf<typeof RelationalCluster>['status'] & object
@@ -24,8 +24,8 @@ const wantsLastSnapshot = (object: KubeObject): boolean => {
 }
 
 /**
- * Only the store knows of locks, object by object. So whatever was last found in a bucket with locks counts as locked,
- * and so does what was not looked at yet.
+ * Only the store knows of locks, object by object. So a bucket with locks counts as locked if it was not empty when it
+ * was last checked, or has not been checked yet.
  */
 const mayHoldLocked = (object: KubeObject): boolean => {
   const { objectLock } = spec<ObjectOf<typeof AccountBucket>['spec']>(object)
@@ -44,7 +44,7 @@ const KEEPS_BY_ITSELF = new Map<AnyKind, (object: KubeObject) => boolean>([
   [AccountBucket, mayHoldLocked],
 ])
 
-/** Whether the object itself says that its data is to be kept. */
+/** Whether the object itself requires that its data is kept. */
 export function asksToBeKept(kind: AnyKind, object: KubeObject): boolean {
   const { deletionProtection, onDelete } = spec<{ deletionProtection: boolean; onDelete: string }>(object)
   return deletionProtection === true || onDelete === 'Retain' || KEEPS_BY_ITSELF.get(kind)?.(object) === true
@@ -65,7 +65,7 @@ const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
   if (metadata.deletionTimestamp !== undefined) return false
   const { clusterName, kind } = spec as ObjectOf<typeof RelationalSnapshot>['spec']
   const isCompleted = (status as ObjectOf<typeof RelationalSnapshot>['status'])?.completedAt !== undefined
-  // Its own database is deleted, whichever has the name now.
+  // Its own database was deleted, whichever has the name now.
   if (kind === 'Final') return isCompleted
   return isCompleted && !contents(RelationalCluster).some((cluster) => cluster.metadata.name === clusterName)
 }
@@ -76,26 +76,26 @@ const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
 ])
 
 /**
- * Kinds of which some objects are to be kept for more than what their spec says.
+ * Kinds of which some objects must be kept for reasons beyond the common fields of their specs.
  *
  * @internal Tests read it.
  */
 export const KEEPING: ReadonlySet<AnyKind> = new Set([...KEEPS_BY_ITSELF.keys(), ...KEEPS.keys()])
 
-/** Whether an object's data is to be kept: then its group is not deleted, whoever asks. */
+/** Whether an object's data must be kept: then nobody can delete its group. */
 export function isToBeKept(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
   return asksToBeKept(kind, object) || KEEPS.get(kind)?.(object, contents) === true
 }
 
-/** Kinds whose objects are to be kept, or not, for what others are like, and those others. */
+/** Kinds for which this depends on other objects, and the kinds of those others. */
 export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry, RelationalCluster])
 
 const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
 
 /**
- * What holds a group, as `<collection>/<name>`, sorted: protected resources, and what earlier ones left to be kept.
+ * Returns what holds a group, as `<collection>/<name>`, sorted: protected resources, and volumes that were retained.
  *
- * @param elsewhere what is kept on other clusters, by `retainedElsewhere`
+ * @param elsewhere volumes retained on other clusters, from `retainedElsewhere`
  */
 export function heldBy(
   contents: GroupContents,
@@ -125,7 +125,7 @@ export function isRetained({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp === undefined && metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
 }
 
-/** The volumes of a group that were kept on other clusters, as `<collection>/<cluster>/<name>`: its projections tell of them. */
+/** Returns a group's volumes retained on other clusters, as `<collection>/<cluster>/<name>`, from its projections. */
 export function retainedElsewhere(projections: readonly KubeObject[], namespace: string): string[] {
   return projections.flatMap((projection) => {
     const { metadata, status } = projection as KubeObject & Pick<ObjectOf<typeof BoundaryProjection>, 'status'>
@@ -136,7 +136,7 @@ export function retainedElsewhere(projections: readonly KubeObject[], namespace:
   })
 }
 
-/** Of what holds a group, the retained volumes: REST does not read claims, and has this from the group's status. */
+/** Returns the retained volumes among the holders of a group: REST takes them from its status, and reads no claims. */
 export function retainedVolumesOf(held: readonly string[]): string[] {
   return held.filter((one) => one.startsWith(`${CLAIMS}/`))
 }

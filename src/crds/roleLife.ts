@@ -2,9 +2,9 @@ import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/lab
 import { byAge, type ObjectMeta } from '../core/object.ts'
 
 /**
- * Which life of a role an assignment means, or what promises one: an invitation, a request for a while, a binding. A
- * custom role that is deleted and made anew under its display name is another role, so they carry the incarnation of the
- * one that was there. Built-in roles have one life.
+ * Roles and their incarnations. A custom role that is deleted and recreated under its display name is another role. So
+ * assignments, and records that promise one (an invitation, a request, a binding), carry the incarnation of the role
+ * that they mean. Built-in roles have one incarnation.
  */
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> }
@@ -14,7 +14,7 @@ type Definition = {
   readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean }
 }
 
-/** The role that a display name means: the built-in one, else the oldest, so that none can be pushed aside. */
+/** Returns the role of a display name: the built-in one, otherwise the oldest, so that no later one can replace it. */
 export function roleNamed<D extends Definition>(definitions: readonly D[], displayName: string): D | undefined {
   let found: D | undefined
   for (const one of definitions) {
@@ -25,7 +25,7 @@ export function roleNamed<D extends Definition>(definitions: readonly D[], displ
   return found
 }
 
-/** The annotation of a record that gives or promises the role of its spec; nothing for other records. */
+/** Returns the annotation of a record that gives or promises the role of its spec; empty for other records. */
 export function roleLifeOf(definitions: readonly Definition[], spec: object): Record<string, string> {
   const { roleDefinitionName } = spec as { roleDefinitionName?: unknown }
   if (typeof roleDefinitionName !== 'string') return {}
@@ -33,12 +33,12 @@ export function roleLifeOf(definitions: readonly Definition[], spec: object): Re
   return incarnation === undefined ? {} : { [ROLE_INCARNATION_ANNOTATION]: incarnation }
 }
 
-/** The incarnation that an assignment was written for; undefined where it counts for whichever role has the name. */
+/** Returns the incarnation that an assignment was written for; undefined if it applies to any role of that name. */
 export function roleIncarnationOf({ metadata }: Annotated): string | undefined {
   return metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]
 }
 
-/** The incarnation of the custom role of that name among the definitions; undefined of built-in ones. */
+/** Returns the incarnation of the custom role of that name among the definitions; undefined for built-in ones. */
 export function incarnationOfRole(definitions: readonly Definition[], displayName: string): string | undefined {
   const role = roleNamed(definitions, displayName)
   return role?.spec.isBuiltIn === true ? undefined : role?.metadata.annotations?.[INCARNATION_ANNOTATION]

@@ -27,7 +27,7 @@ import { StartedBy, startedByOneself } from './startedBy.ts'
 
 const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(item).max(most)
 
-/** Versions that components are to get together. */
+/** Versions that components shall get together. */
 export const RolloutPlan = defineKind({
   group: 'lifecycle',
   kind: 'RolloutPlan',
@@ -143,13 +143,13 @@ const state = before("oldObject.?status.?state.orValue('')")
 const pausedOn = before("oldObject.?status.?pause.?code.orValue('')")
 const OVER = "['Succeeded', 'Failed', 'Cancelled']"
 
-/** A request that is written is heard only in these states; said at once rather than left unheard. */
+/** Refuses a new request outside the states in which it has an effect, rather than leave it without one. */
 function heardIn(field: string, cel: string, message: string): AdmissionRule {
   const isSame = `${requested('object', field)} == ${before(requested('oldObject', field))}`
   return { on: 'WRITE', cel: `${isSame} || (${cel})`, message }
 }
 
-/** A plan that is carried out. */
+/** The execution of a plan. */
 export const RolloutExecution = defineKind({
   group: 'lifecycle',
   kind: 'RolloutExecution',
@@ -274,7 +274,7 @@ export const RolloutExecution = defineKind({
 })
 export type RolloutExecution = ObjectOf<typeof RolloutExecution>
 
-/** One look for what was changed by hand. */
+/** One scan for manual changes. */
 export const PlatformDriftScan = defineKind({
   group: 'lifecycle',
   kind: 'PlatformDriftScan',

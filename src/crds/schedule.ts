@@ -12,7 +12,7 @@ const PATTERN = `^${FIELDS.map(list).join(' ')}$`
 const MESSAGE =
   'must be cron in five fields, such as 0 2 * * *: minute 0-59, hour 0-23, day 1-31, month 1-12, day of the week 0-7'
 
-/** The first number of a part of a field, where a star stands for one; its last; and its step. */
+/** CEL for the first number of a part of a field (1 for a star), its last one (12 for a star), and its step. */
 const first = (part: string) => `(${part}.startsWith('*') ? 1 : int(${part}.split('/')[0].split('-')[0]))`
 const last = (part: string) =>
   `(${part}.startsWith('*') ? 12 : ${part}.contains('-') ? int(${part}.split('/')[0].split('-')[1]) : ${part}.contains('/') ? 12 : ${first(part)})`
@@ -20,11 +20,11 @@ const step = (part: string) => `(${part}.contains('/') ? int(${part}.split('/')[
 const hasDay = (comparison: string) => `self.split(' ')[2].split(',').exists(d, ${first('d')} ${comparison})`
 const hasMonth = (months: string) =>
   `self.split(' ')[3].split(',').exists(m, [${months}].exists(x, x >= ${first('m')} && x <= ${last('m')} && (x - ${first('m')}) % ${step('m')} == 0))`
-/** Whether the day of the week is left open, so that the day of the month decides alone: any part of its list may say so. */
+/** Matches an open day of the week, where the day of the month decides alone; any part of its list may be a star. */
 const OPEN_WEEKDAY = ' ([^ ]*,)?[*](/1)?(,[^ ]*)?$'
 const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 
-/** When something is done, in UTC. */
+/** A cron schedule, in UTC. */
 export const CronSchedule = ruled(
   matching(100, new RegExp(PATTERN), MESSAGE),
   {
@@ -41,20 +41,20 @@ export const CronSchedule = ruled(
 )
 
 /**
- * The same in an item of a list, where the API server's budget has no room for the rules: it checks the form, and whoever
- * uses the schedule asks `everRuns`.
+ * The same in an item of a list, where the API server's CEL budget has no room for the rules: it checks the pattern,
+ * and code that uses the schedule checks `everRuns`.
  */
 export const ListedCronSchedule = matching(100, new RegExp(PATTERN), MESSAGE)
 
-/** Whether a schedule in the right form has a time at all: its ranges go upwards, and its months have its days. */
+/** Whether a well-formed schedule ever runs: its ranges go upwards, and its months have its days. */
 export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)
 
 const isCron = (text: string) => new RegExp(PATTERN).test(text)
 
-/** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */
+/** Loaded when the first schedule is checked, because it comes with data of every time zone. */
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
-/** When a schedule runs next, RFC 3339; null if it never does, as one that is stored from before a rule may. */
+/** Returns the next run of a schedule, RFC 3339; null if it never runs, as one that is older than the rules may. */
 export function nextRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
   const reach = reachOf(zone, now)
@@ -67,11 +67,11 @@ export function nextRun(schedule: string, now: number, zone = 'UTC'): string | n
   }
 }
 
-/** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
+/** Returns the last run of a schedule up to now, RFC 3339; null if it never runs. */
 export function lastRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
   const reach = reachOf(zone, now)
-  // A moment later, so that one that has just come counts.
+  // A moment later, so that a run at exactly this time counts.
   const times = timesFrom(schedule, now + offsetAt(zone, now) + reach + 1)
   for (let found = Number.NEGATIVE_INFINITY; ; ) {
     const shown = times.prev().getTime()
@@ -81,20 +81,20 @@ export function lastRun(schedule: string, now: number, zone = 'UTC'): string | n
   }
 }
 
-/** Milliseconds by which clocks are set within a day: times come in another order there. */
+/** Returns the milliseconds by which clocks change within a day of now: times there come in another order. */
 function reachOf(zone: string, now: number): number {
   return Math.abs(offsetAt(zone, now - A_DAY) - offsetAt(zone, now + A_DAY))
 }
 
-/** The times of a schedule as clocks show them, as if they were UTC, from one on, either way. */
+/** Returns the times of a schedule from one on, in either direction, as clocks show them but as if they were UTC. */
 function timesFrom(schedule: string, shown: number) {
   const options = { currentDate: new Date(shown), tz: 'UTC' }
   return parser().CronExpressionParser.parse(plainSchedule(schedule), options)
 }
 
 /**
- * At an hour that clocks show twice, a schedule runs the first time, and at one that they leave out as if they did not. One
- * of every hour goes by the minutes alone, both times.
+ * At an hour that clocks show twice, a schedule runs the first time; at one that they skip, as if they did not. A
+ * schedule of every hour goes by the minutes alone and runs both times.
  */
 function runsAt(schedule: string, shown: number, zone: string): number[] {
   const { moments, unset } = momentsOf(zone, shown)
@@ -102,7 +102,7 @@ function runsAt(schedule: string, shown: number, zone: string): number[] {
   return [moments[0] ?? unset]
 }
 
-/** Whether this is a time zone that the platform knows. */
+/** Whether the platform knows a time zone of this name. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
@@ -120,14 +120,14 @@ function parses(expression: string): boolean {
   }
 }
 
-/** Part by part: a number that stands twice in a list does no harm. */
+/** Checks each part alone, because a number may occur twice in a list. */
 function isPart(part: string, at: number): boolean {
   return parses(ofField(part, at))
 }
 
 const ofField = (part: string, at: number) => FIELDS.map((_, field) => (field === at ? part : '*')).join(' ')
 
-/** Of a star; where only the first number of a step is named, the last of these is its end. */
+/** Numbers that a star covers. The last one is also the end of a step that only names its first number. */
 const NUMBERS = [
   [0, 59],
   [0, 23],
@@ -135,12 +135,13 @@ const NUMBERS = [
   [1, 12],
   [0, 6],
 ] as const
-/** The fields that are read together: where both name days, either is enough. */
+/** Fields that cron reads together: if both name days, either is enough. */
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4]
 
 /**
- * A schedule as everything that carries one out understands it alike: days are a star or plain numbers, Sunday is 0, and no
- * number stands twice. Parsers differ in whether a star with a step leaves days open, and in Sunday as 7.
+ * Normalizes a schedule so that every implementation of cron understands it alike: days are a star or plain numbers,
+ * Sunday is 0, and no number occurs twice. They differ in whether a star with a step leaves days open, and in Sunday as
+ * 7.
  *
  * @throws Error for a part that has no numbers
  */

@@ -8,13 +8,13 @@ import { KINDS } from './index.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 
 const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
-/** Whatever a scope may be of: parts of resources have scopes too. */
+/** Kinds whose objects have scopes; parts of resources have scopes too. */
 export const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...IN_GROUPS]
 const RESOURCES = new Map(IN_GROUPS.map(({ segment, resource }) => [segment, resource]))
 
 export type ScopeObject = { key: string; resource: Resource; namespace: string | undefined; name: string }
 
-/** The object that a scope is of; undefined for the root and for collections that are not built. */
+/** Returns the object of a scope; undefined for the root, and for collections that this platform does not serve. */
 export function scopeObject(scope: Scope): ScopeObject | undefined {
   if (scope.level === 'root') return undefined
   const { boundaryId } = scope
@@ -35,7 +35,7 @@ export function scopeObjectKey(resource: Resource, namespace: string | undefined
   return `${resourceId(resource)}/${objectKey(namespace, name)}`
 }
 
-/** A boundary's namespace may speak of that boundary only, the platform's of the root only. */
+/** A boundary's namespace may only contain records about that boundary, the platform's only those about the root. */
 export function mayStandIn(scope: Scope, namespace: string | undefined): boolean {
   if (scope.level === 'root') return namespace === SYSTEM_NAMESPACE
   return boundaryOfNamespace(namespace ?? '') === scope.boundaryId
@@ -47,16 +47,16 @@ type Grant = {
 }
 
 /**
- * The life of the object at the scope that a grant is of: what its spec says, else what the controller wrote down for a
- * grant that kubectl or Git made without it. Below the root an assignment of no life counts for nothing.
+ * Returns the incarnation of the object at a grant's scope: from its spec, or from what the controller noted for a
+ * grant that kubectl or Git made without it. Below the root, an assignment without an incarnation has no effect.
  */
 export function scopeIncarnationOf({ metadata, spec }: Grant): string | undefined {
   return spec.scopeIncarnation ?? metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
 }
 
 /**
- * Whether the object at the scope came after the grant, so that the grant was of an earlier one, or of none. Of the same
- * second the grant is taken to be of the object: an apply of both at once writes them so.
+ * Whether the object at the scope was created after the grant, which was then for an earlier object or for none. Within
+ * the same second the grant counts as one for the object, because an apply of both at once writes them so.
  */
 export function isYounger(
   object: { readonly metadata: Pick<ObjectMeta, 'creationTimestamp'> },

@@ -5,7 +5,7 @@ import { charactersOf } from './environment.ts'
 import { namesRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
 
-/** The fields of a static web app that rules are about. */
+/** The fields of a static web app that its rules check. */
 type Site = {
   repositoryUrl?: string | undefined
   deploymentSourceId?: string | undefined
@@ -16,7 +16,7 @@ type Site = {
   tags: Record<string, string>
 }
 
-/** What the web server says itself: of the connection, of the body, and what has a field of its own. */
+/** Headers that the web server sets itself: of the connection, of the body, and those with a field of their own. */
 const ITS_OWN = [
   'cache-control',
   'connection',
@@ -35,7 +35,7 @@ const ITS_OWN = [
   'upgrade',
   'vary',
 ]
-/** Characters: even if all of them are quoted, the configuration fits into one variable. */
+/** Maximum characters: even if all of them are quoted, the configuration fits into one variable. */
 const MOST_OF_HEADERS = 12_000
 const HEADER = /^[A-Za-z0-9-]{1,64}$/
 

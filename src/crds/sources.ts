@@ -9,7 +9,7 @@ import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 
-/** https, or ssh for plain Git; what may be called is judged when it is called. */
+/** https, or ssh for plain Git. Whether an address may be called is checked at each call. */
 export const SourceUrl = z
   .string()
   .min(9)
@@ -18,7 +18,7 @@ export const SourceUrl = z
 
 const PageUrl = matching(2048, PAGE_URL, 'must be an http or https address without a user')
 
-/** The name of a person, a group or an organization at a provider. */
+/** Name of a person, a group or an organization at a provider. */
 export const AccountName = z
   .string()
   .min(1)
@@ -140,7 +140,7 @@ const head = Head.omit({ before: true }).extend({
     .describe('Earlier pushes that were not delivered yet: once they are, they move the ref no more'),
 })
 
-/** A connection to where code or images come from. */
+/** A connection to a provider of code or images. */
 export const DeploymentSource = defineKind({
   group: 'delivery',
   kind: 'DeploymentSource',
@@ -151,7 +151,7 @@ export const DeploymentSource = defineKind({
   area: 'sources',
   aggregate: true,
   actions: 'kernel/deployments',
-  // What is built with its credentials shows what they open, as a token does.
+  // A build with its credentials shows what they give access to, as a token does.
   forms: { 'kernel/deployments/token': ['use'] },
   description:
     'A connection of a boundary to a Git host or registry. Its name is a uuid; its credentials are in a Secret.',
@@ -197,7 +197,7 @@ export const DeploymentSource = defineKind({
   rules,
   admission: [
     notWhileHeld('is still used by resources', 'give them another source, or delete them first'),
-    // baseUrl, where they are sent, is immutable.
+    // baseUrl, to which they are sent, is immutable.
     secretAdmission('credentials'),
   ],
   columns: partColumns(

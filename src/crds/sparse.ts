@@ -4,21 +4,21 @@ import { isRecord } from '../core/isRecord.ts'
 import { unwrapped } from '../core/unwrapped.ts'
 
 /**
- * Items of lists have no defaults in a CRD: client-side apply replaces lists whole, and would take out what the API
- * server put in each time. So a record that has defaults is declared once, and stands in a kind without them; whoever
- * works with it completes it.
+ * Items of lists have no defaults in a CRD: client-side apply replaces lists as a whole, and would each time remove
+ * what the API server filled in. So a record with defaults is declared once, a kind uses it without them, and code that
+ * reads it completes it.
  */
 
-/** By definition, which a schema keeps when it is described anew. */
+/** Keyed by definition, which a schema keeps when it gets another description. */
 const WHOLE = new WeakMap<object, z.ZodType>()
 
-/** The schema without its defaults, at any depth: what had one may be absent. Its descriptions say what that means. */
+/** Returns the schema without defaults, at any depth: such fields become optional, and their descriptions say so. */
 export function sparse<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.input<Schema>, z.input<Schema>> {
   const thin = withoutDefaults(schema)
   return standsFor(thin, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
 }
 
-/** The same for a record inside which such a list stands. */
+/** Does the same for a record that contains such a list. */
 export function standsFor<Schema extends z.ZodType>(thin: Schema, whole: z.ZodType): Schema {
   WHOLE.set(thin.def, whole)
   return thin
@@ -52,7 +52,7 @@ function withoutDefault(field: z.ZodType): z.ZodType {
   return thin === field ? field : thin.describe(description)
 }
 
-/** The schema with the defaults that `sparse` took out of the items of a list. */
+/** Returns the schema with the defaults that `sparse` removed from the items of a list. */
 export function wholeSchema(schema: z.ZodType): z.ZodType {
   const whole = WHOLE.get(schema.def)
   if (whole !== undefined) return whole
@@ -64,8 +64,8 @@ export function wholeSchema(schema: z.ZodType): z.ZodType {
 }
 
 /**
- * What is stored, with what its absent fields mean. It was judged when it was written: what the schema does not take, as an
- * earlier version did, stays as it is.
+ * Returns a stored value with the defaults of absent fields. It was validated when it was written: a part that the
+ * schema does not accept, although an earlier version did, stays as it is.
  */
 export function withDefaults<Schema extends z.ZodType>(given: Schema, value: unknown): z.output<Schema>
 export function withDefaults(given: z.ZodType, value: unknown): unknown {
@@ -80,7 +80,7 @@ export function withDefaults(given: z.ZodType, value: unknown): unknown {
   return { ...value, ...Object.fromEntries(read.filter(([, part]) => part !== undefined)) }
 }
 
-/** A value without what is absent, and without what the schema would put in for it if it were. */
+/** Returns a value without absent fields, and without fields that equal their default. */
 export function sparseValue(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodArray && Array.isArray(value))
     return value.map((item) => sparseValue(schema.element as z.ZodType, item))

@@ -28,7 +28,7 @@ export const SQL_EDITIONS = {
   MsSql: ['Express', 'Developer', 'Evaluation', 'Standard', 'Enterprise'],
   MariaDb: ['Community'],
 } as const
-/** Editions that run with a product key only. */
+/** Editions that run only with a product key. */
 export const PAID_EDITIONS: readonly string[] = ['Standard', 'Enterprise']
 export const LICENSE_STATES = ['NotRequired', 'Missing', 'Applying', 'Active', 'Rejected'] as const
 
@@ -112,7 +112,7 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
   }
 }
 
-/** The engines' own: whoever may write into one of these administers the engine. Without regard to case. */
+/** System databases: whoever may write to one of these administers the engine. Names are case-insensitive. */
 const OWN_DATABASES: Readonly<Record<SqlEngineName, readonly string[]>> = {
   MsSql: ['master', 'model', 'msdb', 'tempdb'],
   MariaDb: ['information_schema', 'mysql', 'performance_schema', 'sys'],
@@ -167,7 +167,7 @@ const rules: Rule<Spec>[] = [
   },
   growsOnly('storageSize'),
   {
-    // Without one, the newest runs.
+    // Without a version, the newest one runs.
     cel: `has(oldSelf.engineVersion) ? has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion) : !has(self.engineVersion) || self.engineVersion == (self.engine == 'MsSql' ? '${newestVersion('MsSql')}' : '${newestVersion('MariaDb')}')`,
     message: 'engineVersion cannot go back: an older engine does not read the newer files',
     code: 'DOWNGRADE_REFUSED',

@@ -15,7 +15,7 @@ import {
   Uuid,
 } from './fields.ts'
 
-/** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
+/** An address that the platform or a browser calls: https only. Whether it may be called is checked at each call. */
 export const HttpsUrl = z
   .string()
   .min(9)
@@ -36,11 +36,11 @@ export const ClaimName = z
   .max(128)
   .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
 
-/** Of how many people a binding remembers what they have from it. */
+/** Maximum people for whom a binding records what they have from it. */
 export const PEOPLE_OF_BINDING = 5000
 const people = z.array(Uuid).max(PEOPLE_OF_BINDING).optional()
 
-/** Makes people about whom an issuer sends a claim members of a group, or gives them a role. */
+/** Adds people about whom an issuer sends a claim to a group, or gives them a role. */
 export const IdpBinding = defineKind({
   group: 'iam',
   kind: 'IdpBinding',
@@ -149,7 +149,7 @@ export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
 const isSaml = ({ protocol }: SsoIdentityProvider) => protocol === 'Saml'
 const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ alias }) => alias)
 
-/** How the people of a tenant sign in elsewhere. There is one for each tenant, under the tenant's id. */
+/** Single sign-on of a tenant's people. There is one for each tenant, under the tenant's id. */
 export const SsoConnection = defineKind({
   group: 'iam',
   kind: 'SsoConnection',
@@ -170,7 +170,7 @@ export const SsoConnection = defineKind({
     identityProviders: z
       .array(SsoIdentityProvider)
       .max(20)
-      // Else the API server would judge each provider anew when one of them changes.
+      // Otherwise the API server would validate every provider again when one of them changes.
       .meta(mergedBy('alias'))
       .default([])
       .describe(
@@ -254,7 +254,7 @@ export const SsoConnection = defineKind({
 })
 export type SsoConnection = ObjectOf<typeof SsoConnection>
 
-/** Whether enough is known of a provider to send somebody there. */
+/** Whether enough is known about a provider to send people there. */
 export function isReachable(provider: SsoIdentityProvider): boolean {
   if (provider.metadataUrl !== undefined) return true
   const { protocol, issuer, authorizationUrl, tokenUrl, jwksUrl, signingCertificate } = provider

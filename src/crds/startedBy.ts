@@ -1,12 +1,12 @@
 import type { AdmissionRule } from './define.ts'
 import { PlainText } from './fields.ts'
 
-/** Of what somebody starts: REST writes the caller. */
+/** For objects that somebody starts: REST fills in the caller. */
 export const StartedBy = PlainText.max(128)
   .optional()
   .describe('Id of the principal who requested it, which nobody writes but for themselves; immutable')
 
-/** Records and audits name that one for what is done. */
+/** Nobody may name another principal, because records and audit entries show this one. */
 export const startedByOneself: AdmissionRule = {
   on: 'CREATE',
   cel: "variables.isExempt || !has(object.spec.startedBy) || request.userInfo.username == 'p:' + object.spec.startedBy",

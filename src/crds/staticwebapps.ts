@@ -9,7 +9,7 @@ import { mapOf, matching, On, ResourceName, setOf, Tags, whole } from './fields.
 import { siteAdmission, siteRules } from './siteRules.ts'
 import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
 
-/** What HTTP takes as the value of a header. */
+/** A valid value of an HTTP header. */
 const HeaderValue = z
   .string()
   .min(1)
@@ -64,7 +64,7 @@ export const StaticWebApp = defineKind({
   runsAnywhere: true,
   actions: 'staticwebapp',
   sized: 'ContainerInstance',
-  // Before the API server has put in what is absent.
+  // Called before the API server has applied defaults.
   hostsOf: ({ enableIngress = true, ingressHost, customDomains = [] }) =>
     enableIngress ? [...(ingressHost === undefined ? [] : [ingressHost]), ...customDomains] : [],
   protectedFields: { deploy: 'deploy', rollback: 'deploy', cancelledDeployment: 'deploy' },

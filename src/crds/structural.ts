@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { UUID_PATTERN } from '../core/names.ts'
 import { re2 } from '../core/shownText.ts'
 
-/** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD may hold. */
+/** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD supports. */
 export type StructuralSchema = { [key: string]: unknown }
 
-/** Keys that zod writes and the API server refuses under strict field validation or warns of. */
+/** Keys that zod writes, and that the API server refuses under strict field validation or warns about. */
 const DROPPED_KEYS = new Set([
   '$schema',
   'examples',
@@ -15,7 +15,7 @@ const DROPPED_KEYS = new Set([
   'contentEncoding',
   'propertyNames',
 ])
-/** Formats that the API server knows; any other one is a warning at each apply. */
+/** Formats that the API server knows; any other one causes a warning at each apply. */
 const KNOWN_FORMATS = new Set([
   'date-time',
   'date',
@@ -32,10 +32,10 @@ const DATE_TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2
 const SAFE_INTEGER_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
 
 /**
- * Turns a zod schema into the structural schema of a CRD, from the input side: what a writer may send.
+ * Converts a zod schema to the structural schema of a CRD, from the input side: what a writer may send.
  *
- * @throws Error if the schema holds something that no structural schema can say (unions, recursion), naming the path,
- * so that the build fails and not the install
+ * @throws Error naming the path if the schema contains something that no structural schema can express (unions,
+ * recursion), so that the build fails and not the install
  */
 export function structuralSchema(schema: z.ZodType, path: string): StructuralSchema {
   const json = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline' })
@@ -57,11 +57,11 @@ function structural(node: StructuralSchema, path: string): StructuralSchema {
 
 function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
   if (DROPPED_KEYS.has(key)) return false
-  // `false` beside properties is refused; unknown fields are pruned or refused by the server anyway.
+  // The API server refuses `false` beside properties; it prunes or refuses unknown fields anyway.
   if (key === 'additionalProperties' && typeof value === 'boolean') return false
   if (key === 'format') return KNOWN_FORMATS.has(String(value))
-  // zod spells out the formats it knows as patterns too; the server checks the format itself. Of uuids and times it takes
-  // more spellings than REST does, such as a uuid in capitals, which would make a second key of one id.
+  // zod also writes the formats that it knows as patterns; the API server checks formats itself. For uuids and times it
+  // accepts more spellings than REST does, such as an upper-case uuid, which would make a second key of one id.
   if (key === 'pattern' && node.format === 'date-time') return true
   if (key === 'pattern') return node.format === undefined || !KNOWN_FORMATS.has(String(node.format))
   if (key === 'minimum' || key === 'maximum') return !SAFE_INTEGER_BOUNDS.has(Number(value))

@@ -1,16 +1,16 @@
 import { namesRule } from './mapRules.ts'
 
 const RESERVED_PREFIXES = ['freehold.dev/', 'kubernetes.io/']
-/** As a part of a pattern. */
+/** For use within a pattern. */
 export const TAG_KEY = '[A-Za-z0-9 _.:/=+@-]{1,128}'
 const KEY = new RegExp(`^${TAG_KEY}$`)
 
-/** As the records have it; which keys the rule below admits. */
+/** Whether the records, and the rule below, admit the key. */
 export function isTagKey(key: string): boolean {
   return KEY.test(key) && !key.includes('.k8s.io/') && !RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))
 }
 
-/** The rule over `spec.tags` that every kind with tags carries (records: names, tags, values). */
+/** The rule over `spec.tags` of every kind with tags (records: names, tags, values). */
 export const tagKeyRule = namesRule('tags', {
   cel: `k.matches('^${TAG_KEY}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/')`,
   message:

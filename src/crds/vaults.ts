@@ -215,7 +215,7 @@ const entryRules: Rule<EntrySpec>[] = [
   },
 ]
 
-/** One secret of a vault: its attributes and versions. Values stand encrypted in Secrets, never here. */
+/** One secret of a vault: its attributes and versions. Values are stored encrypted in Secrets, never here. */
 export const VaultEntry = defineKind({
   group: 'data',
   kind: 'VaultEntry',
@@ -224,7 +224,7 @@ export const VaultEntry = defineKind({
   placement: 'group',
   name: 'free',
   area: 'vaults',
-  // Writing secrets is a data action: no role of Kubernetes' own gets it by aggregation.
+  // Writing secrets is a data action, so no role of Kubernetes' own gets it by aggregation.
   aggregate: false,
   partOf: { collection: 'secretvaults', nameOf: vaultOfEntry },
   forms: {
@@ -253,7 +253,7 @@ export const VaultEntry = defineKind({
   rules: entryRules,
   admission: [
     {
-      // Who may do what with it is asked at the vault that the name says. The hash is for the controller to compare.
+      // Rights are checked on the vault that the name contains. The controller compares the hash.
       on: 'CREATE',
       cel: `object.metadata.name.startsWith(object.spec.vaultName + '-') && object.metadata.name.substring(size(object.spec.vaultName) + 1).matches('^[0-9a-f]{20}$')`,
       message:
@@ -264,7 +264,7 @@ export const VaultEntry = defineKind({
       cel: "variables.isExempt || request.operation == 'CREATE' || !oldObject.spec.?history.?isManaged.orValue(false) || object.spec == oldObject.spec",
       message: 'the platform itself writes this secret',
     },
-    // The controller has the right to every Secret here.
+    // Otherwise the controller's right to every Secret here could be misused.
     secretAdmission('valueFrom'),
     {
       on: 'DELETE',

@@ -71,8 +71,8 @@ type Spec = z.output<typeof spec>
 const minor = (version: string) => Number(version.split('.')[1])
 
 /**
- * The version to run on the way to `wanted`: at most one minor above what every peer runs, because the engine migrates
- * its storage format one minor at a time.
+ * Returns the version to run on the way to `wanted`: at most one minor version above what every peer runs, because the
+ * engine migrates its storage format one minor version at a time.
  *
  * @param running undefined before the first rollout has ended: there is nothing to migrate
  */
@@ -115,7 +115,7 @@ export const VectorCluster = defineKind({
   placement: 'group',
   area: 'vector',
   actions: 'vectorcluster',
-  // A new key is the rotation of a secret.
+  // Raising it rotates a secret.
   protectedFields: { apiKeyVersion: 'writesecrets' },
   description: 'A vector database of one or more peers.',
   spec,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { Description, listBy, ResourceName } from './fields.ts'
 
-/** Their files lie on the volumes of the peers, beside the data. */
+/** Maximum snapshots: their files are on the volumes of the peers, beside the data. */
 export const SNAPSHOTS_MAX = 10
 
-/** What is to be kept: one that is added is taken, one that is removed is deleted. */
+/** The wanted snapshots: an added one is taken, a removed one is deleted. */
 export const VectorSnapshots = listBy(
   'name',
   z.strictObject({
@@ -18,7 +18,7 @@ export const VectorSnapshots = listBy(
     `Snapshots of its collections, on the volumes of its peers, at most ${SNAPSHOTS_MAX}: one that is added is taken, one that is removed is deleted with its files`,
   )
 
-/** What a peer has of a collection, in one file. */
+/** A peer's part of a collection, in one file. */
 const Part = z.object({
   peer: z.string().describe('Pod of the peer on whose volume it is'),
   collection: z.string().describe('Collection that it is of'),

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { Bytes, Cores, DateTime, matching, Off, On, Uuid, whole } from './fields.ts'
 
 /**
- * Whole fields that kinds which run something have in common: type, bounds, default and meaning, said once. What one
- * kind means more narrowly, it says with a `describe` of its own.
+ * Fields that kinds which run something share, with type, bounds, default and description. A kind with a narrower
+ * meaning overrides the description.
  */
 
 export const ClusterId = Uuid.optional().describe(
@@ -14,13 +14,13 @@ const LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
 const CLASS_MESSAGE = 'must be the name of a StorageClass: lower-case letters, digits, hyphens and dots'
 export const StorageClassName = matching(253, new RegExp(`^${SUBDOMAIN}$`), CLASS_MESSAGE)
-/** Of a plan, where empty means the default class of the cluster. */
+/** For a plan, where empty means the default class of the cluster. */
 export const PlanStorageClass = matching(253, new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
 
-/** Of a status: the plan that was accepted, which stays in force if it is no longer offered. */
+/** In a status: the plan that was accepted, which stays in force if it is no longer offered. */
 export const AcceptedPlan = z.string().describe('Compute plan that its sizes come from')
 
-/** What a compute plan gives and a spec may say differently, one field at a time. */
+/** Fields that a compute plan sets and that a spec may override one by one. */
 export const planOverrides = {
   cpuRequest: Cores.optional().describe(
     "CPU that each replica is guaranteed, in cores, such as 500m; the plan's when absent",
@@ -42,7 +42,7 @@ export const planOverrides = {
   ),
 }
 
-/** The image of the engine, where it is not the platform's choice. */
+/** The image of the engine, if the platform lets a resource choose it. */
 export const OwnImage = z
   .string()
   .min(1)
@@ -55,7 +55,7 @@ export const EnableLoadBalancer = Off.describe(
   'True makes a Service of type LoadBalancer for clients outside the cluster',
 )
 
-/** One text, as the interface has it; the rule of each kind checks the networks in it. */
+/** One text, as the interface defines it; the rule of each kind checks the networks in it. */
 export const AllowedCidrs = z
   .string()
   .max(2400)
@@ -76,10 +76,10 @@ export const Running = On.describe('False stops it and keeps the data; true star
 
 export const RestartedAt = DateTime.optional().describe('A later time restarts each replica once, one after the other')
 
-/** Whether what a resource stores goes with it. */
+/** Whether the data that a resource stores is deleted with it. */
 export const OnDelete = z.enum(['Delete', 'Retain']).default('Delete')
 
-/** Observed, for a status. */
+/** Observed, in a status. */
 export const WantedReplicas = z.int().default(0).describe('Wanted replicas, whether or not they run')
 
 export const ReadyReplicas = z.int().default(0).describe('Replicas that are ready to serve')

@@ -4,7 +4,7 @@ import type { Rule } from './define.ts'
 
 /** Rules over the fields of `workloadFields.ts`, for each kind that has them. */
 
-/** A list of words of ours as CEL writes it. */
+/** Returns words of ours, which need no escaping, as a CEL list. */
 export const celList = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`
 
 type Bounds = { [Field in 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit']?: string | undefined }
@@ -26,7 +26,7 @@ export const boundsRules: readonly Rule<Bounds>[] = [
   noGreater('memoryRequest', 'memoryLimit'),
 ]
 
-/** Of the size of a volume. */
+/** For the size of a volume. */
 export function growsOnly<Field extends string>(field: Field): Rule<{ [Key in Field]?: string | undefined }> {
   return {
     cel: `!has(oldSelf.${field}) || !has(self.${field}) || quantity(self.${field}).compareTo(quantity(oldSelf.${field})) >= 0`,
@@ -40,7 +40,7 @@ export function growsOnly<Field extends string>(field: Field): Rule<{ [Key in Fi
   }
 }
 
-/** Of a number that asks for something once with each step. @param step what that is */
+/** For a number that requests something once with each step. @param step what each step does */
 export function growsByOne<Field extends string>(field: Field, step: string): Rule<{ [Key in Field]: number }> {
   return {
     cel: `self.${field} >= oldSelf.${field} && self.${field} <= oldSelf.${field} + 1`,
