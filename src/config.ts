@@ -262,7 +262,7 @@ export const Configuration = z.strictObject({
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
-/** Only an agent believes no tokens. */
+/** All roles but agent verify tokens, and need their issuer. */
 const OfPlatform = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
@@ -311,7 +311,7 @@ export function readConfiguration(
   )
 }
 
-/** Whether it is to be a number and is none that was written: nothing, which would be taken for 0, or true. */
+/** Whether a setting must be a number, but has a value that would be coerced to one: an empty text, or true. */
 function isNoNumber(name: string, value: unknown): boolean {
   const isWritten = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
   return !isWritten && isOfNumber((Configuration.shape as Record<string, z.ZodType>)[name])
@@ -330,7 +330,7 @@ function readFile(path: string): Record<string, unknown> {
   return content as Record<string, unknown>
 }
 
-/** The variables that are meant for the platform, also those that are no setting. */
+/** Returns the variables that are meant for the platform, unknown ones included. */
 export function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
   const isMeant = ([name, value]: [string, string | undefined]) =>
     name.startsWith(PREFIX) && value !== undefined && !CLIENT_VARIABLES.has(name)
@@ -353,7 +353,7 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the key to the object store, the token of an agent, and what a URL has to sign in with. */
+/** Returns what may be shown: without the object store's key, the token of an agent, and credentials in URLs. */
 export function withoutSecrets(configuration: Configuration): Configuration {
   const shown = Object.entries(configuration).map(([name, value]) => [name, shownValue(name, value)])
   return Object.fromEntries(shown) as Configuration
@@ -364,7 +364,7 @@ function shownValue(name: string, value: unknown): unknown {
   if (name === 'objectStoreSecretAccessKey' || name === 'agentToken') return 'redacted'
   const url = value.includes('@') ? URL.parse(value) : null
   if (url === null) return value
-  // Alone, a user name is a token.
+  // A user name without a password is a token.
   if (url.password !== '') url.password = 'redacted'
   else if (url.username !== '' && name !== 'smtpUrl') url.username = 'redacted'
   return url.href

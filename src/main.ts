@@ -12,7 +12,7 @@ import { type Configuration, ConfigurationError, ROLES, readConfiguration, witho
 import { messageOf } from './core/errors.ts'
 import { createLog, type Log } from './core/log.ts'
 
-/** Milliseconds that a stop may take, after the facade has drained, before the process ends all the same. */
+/** Milliseconds that a stop may take after the facade has drained; then the process exits anyway. */
 const STOP_WITHIN = 15_000
 
 const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config] [--check]
@@ -68,14 +68,14 @@ async function run({ configuration, flags }: Configured): Promise<void> {
   // A rejection that nobody awaited is a defect of ours, but never a reason to take every tenant down with it.
   process.on('unhandledRejection', (reason) => log.error({ error: messageOf(reason) }, 'Unhandled promise rejection.'))
   try {
-    // Before anything else: what changes during the start has not been read.
+    // Before anything else, so that changes during the start are noticed.
     let connection: FacadeConnection | undefined
     parts.push(
       followSettings({
         file: process.env.PLATFORM_CONFIG_FILE,
         read: () => readConfiguration(process.env, flags),
         log,
-        // Callers need a facade at every moment; of the others one is enough, or only one works.
+        // Facades restart in turn, because callers always need one. Other roles have one active replica, or need one.
         turn: async () => connection && turnAmongReplicas(connection.client, log)(),
         restart: () => void stop(0, 'new settings'),
       }),
@@ -90,9 +90,10 @@ async function run({ configuration, flags }: Configured): Promise<void> {
 type FacadeConnection = ReturnType<typeof openFacadeConnection>
 
 /**
- * The management port opens first: a process that waits for the API server is alive, and says that it is not ready.
+ * Starts the parts of the role. The management port opens first: a process that waits for the API server is alive, but
+ * not ready.
  *
- * @returns the connection of the facade, where there is one
+ * @returns the connection of the facade, if the role has one
  */
 async function startParts(
   configuration: Configuration,
@@ -139,7 +140,7 @@ async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: str
   clearTimeout(timer)
 }
 
-/** Loaded only here: a process that serves needs none of it. */
+/** Imports the checks only here, because a process that serves does not need them. */
 async function check(configuration: Configuration): Promise<void> {
   const { runCheck } = await import('./composition/check/run.ts')
   const { text, isSound } = await runCheck(configuration)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Networks, Pairs } from './fields.ts'
 
-/** How images are built of code. */
+/** Settings of builds. */
 export const buildSettings = {
   buildImage: z
     .string()

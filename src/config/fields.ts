@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Forms that settings have, as texts of the environment or as values of a file. */
+/** Types of settings, which are texts in the environment or values in a file. */
 
 export const Whole = z.coerce.number().int()
 export const Positive = Whole.min(1)

@@ -1,6 +1,6 @@
 import { between, Url } from './fields.ts'
 
-/** Settings of what keeps the platform itself up to date. */
+/** Settings for keeping the platform itself up to date. */
 export const lifecycleSettings = {
   chartRegistryUrl: Url.optional().describe(
     'Registry that charts of components are taken from, with the path below which each lies under its own name: for platforms without Internet. Those that components name when absent',

@@ -11,7 +11,7 @@ const Bytes = (least: string) =>
       `expected a quantity of bytes of at least ${least}, such as 4Gi`,
     )
 
-/** What pods of tenants may use beside what their plans say. */
+/** Limits for pods of tenants beside those of their plans. */
 export const podSettings = {
   podDiskLimit: Bytes('64Mi')
     .default(DISK_SHARE.limit)
