@@ -7,13 +7,13 @@ import { DateTime, Description, DisplayName, listBy, matching, PlainText, setOf,
 export const RuntimeVersion = matching(32, /^[0-9a-z][0-9a-z.-]*$/, 'must be a version, such as 24 or 3.13')
 
 const version = z.strictObject({
-  version: RuntimeVersion.describe('What runtimeVersion takes'),
+  version: RuntimeVersion.describe('Value for runtimeVersion'),
   isDefault: z.boolean().optional().describe('True for the runtime version of apps that name none'),
   status: z
     .enum(['Supported', 'Deprecated', 'Ended'])
     .optional()
     .describe('Supported if absent; new apps may not use an Ended one'),
-  endsAt: DateTime.optional().describe('When its makers end support; unknown if absent'),
+  endsAt: DateTime.optional().describe('When upstream support ends; unknown if absent'),
   builderImage: ImageReference.describe('Image that code of this version is built in'),
 })
 
@@ -27,9 +27,9 @@ export const AppRuntime = defineKind({
   open: READ,
   description: 'A language that apps are built with, and its versions.',
   spec: z.strictObject({
-    title: DisplayName.max(64).describe('What people call it'),
+    title: DisplayName.max(64).describe('Name for people'),
     description: Description.default(''),
-    versions: listBy('version', version, 30).min(1).describe('Versions that are offered, the newest first'),
+    versions: listBy('version', version, 30).min(1).describe('Offered versions, newest first'),
     detects: setOf(PlainText.min(1).max(128), 20)
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),

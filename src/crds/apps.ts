@@ -19,7 +19,7 @@ import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workl
 export const APP_COMPONENT = 'app'
 
 export const AppVolumeField = VolumeField.extend({
-  mountPath: MountPath.describe('Where the app sees it'),
+  mountPath: MountPath.describe('Mount path in the container'),
 })
 
 const replicas = whole(0, 20)
@@ -43,17 +43,23 @@ const spec = z.strictObject({
   startCommand: Command.optional().describe("Start command, run by a shell; the image's own command if absent"),
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family App; the default one if absent'),
   replicas: replicas.default(1).describe('How many copies run, unless minReplicas and maxReplicas are set'),
-  minReplicas: replicas.min(1).optional().describe('Fewest copies; with maxReplicas they follow the load'),
-  maxReplicas: replicas.min(1).optional().describe('Most copies; with minReplicas they follow the load'),
+  minReplicas: replicas
+    .min(1)
+    .optional()
+    .describe('Minimum number of copies; with maxReplicas, the number follows the load'),
+  maxReplicas: replicas
+    .min(1)
+    .optional()
+    .describe('Maximum number of copies; with minReplicas, the number follows the load'),
   targetCpuPercent: whole(10, 95)
     .default(70)
-    .describe('Use of CPU, in percent of the request, above which copies are added'),
-  port: whole(1, 65_535).default(8080).describe('Port that the app listens on, which it finds as PORT'),
+    .describe('CPU usage, in percent of the request, above which copies are added'),
+  port: whole(1, 65_535).default(8080).describe('Port that the app listens on; passed to it as PORT'),
   healthPath: matching(1024, /^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
     .default('/')
     .describe('Path whose answer shows that a copy is ready; if empty, a connection is enough'),
   env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
-  volumes: listBy('name', AppVolumeField, 5).default([]).describe('Places for files'),
+  volumes: listBy('name', AppVolumeField, 5).default([]).describe('Volumes of the app'),
   releaseCommand: Command.optional().describe(
     'Command that a shell runs once before a new version gets traffic; if it fails, the old version keeps serving',
   ),
@@ -61,7 +67,7 @@ const spec = z.strictObject({
   registryCredential: VaultReferenceField.optional().describe(
     'Vault secret with a dockerconfigjson, for a private image',
   ),
-  managedIdentity: Off.describe('True gives it an identity of its own, whose credentials it finds as files'),
+  managedIdentity: Off.describe('True gives the app an identity of its own, with credentials mounted as files'),
   isPublic: On.describe('True gives it a public host, over HTTPS'),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   allowedCidrs: AllowedCidrs.describe(
@@ -69,7 +75,7 @@ const spec = z.strictObject({
   ),
   httpsOnly: On.describe('Whether requests without TLS are redirected to HTTPS (by ingress-nginx)'),
   sessionAffinity: Off.describe(
-    'Whether requests of one client go to one copy: by a cookie (of ingress-nginx), else by its address',
+    'Whether requests of one client go to one copy: by a cookie (with ingress-nginx), otherwise by client address',
   ),
   requestTimeoutSeconds: whole(1, 3600).default(60).describe('Seconds within which the app must answer a request'),
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
@@ -80,12 +86,12 @@ const spec = z.strictObject({
 })
 
 const revision = z.object({
-  number: z.int().describe('Counts the revisions, from 1'),
-  createdAt: z.string().describe('When it was made'),
+  number: z.int().describe('Number of the revision, from 1'),
+  createdAt: z.string().describe('When it was created'),
   createdBy: z.string().optional().describe('Who requested it; absent if not through REST'),
   reason: z.string().describe('Created, Updated, RolledBack or Redeployed'),
-  image: z.string().optional().describe('Image of it'),
-  commit: z.string().optional().describe('Commit of it; absent if that is not known'),
+  image: z.string().optional().describe('Image of the revision'),
+  commit: z.string().optional().describe('Commit of the revision; absent if unknown'),
   deploymentId: z.string().optional().describe('Id of the DeploymentRecord that brought its image'),
 })
 
@@ -109,7 +115,7 @@ export const PlatformApp = defineKind({
     ...containerStatus,
     ...deployedStatus,
     servingRevision: z.int().describe('Number of the revision that is served; absent before the first one'),
-    releasedRevision: z.int().describe('Revision whose release command was run; it is not run twice for one'),
+    releasedRevision: z.int().describe('Revision whose release command was run; it runs once per revision'),
     probation: z
       .object({
         revision: z.int().describe('Revision since which the copies are unchanged'),
@@ -119,7 +125,7 @@ export const PlatformApp = defineKind({
     served: z
       .array(z.string())
       .max(20)
-      .describe('Hashes of configurations that have served, which need not prove themselves again'),
+      .describe('Hashes of configurations that have served, which need no new probation'),
     revisions: z.array(revision).max(20).describe('The newest revisions'),
     deployRequestedAt: z
       .string()

@@ -49,7 +49,7 @@ const spec = z.strictObject({
   requests: z
     .strictObject({ syncAt: DateTime.optional().describe('When an immediate read was last requested') })
     .prefault({})
-    .describe('Requests of people to it'),
+    .describe('Requests of people to the source'),
 })
 type Spec = z.output<typeof spec>
 
@@ -82,8 +82,8 @@ export const BlueprintSource = defineKind({
     repositoryFullName: z.string().describe('Name of the repository at its provider'),
     revision: z.string().describe('Commit that was read last'),
     readAt: z.string().describe('Ref and path that this commit was read at'),
-    templateCount: z.int().describe('Templates of the source'),
-    invalidCount: z.int().describe('Files that are no templates'),
+    templateCount: z.int().describe('Number of templates in the source'),
+    invalidCount: z.int().describe('Number of files that are not valid templates'),
     invalidTemplates: z
       .array(
         z.object({
@@ -92,8 +92,8 @@ export const BlueprintSource = defineKind({
             .array(
               z.object({
                 severity: z.string().describe('Error or Warning'),
-                code: z.string().describe('What is wrong, as one word'),
-                path: z.string().describe('Where in the file, as a JSON Pointer'),
+                code: z.string().describe('What is wrong, as a constant'),
+                path: z.string().describe('Place in the file, as a JSON Pointer'),
                 line: z.int().optional().describe('Its line, from 1'),
                 column: z.int().optional().describe('Its column, from 1'),
                 message: z.string().describe('The same as a sentence'),
@@ -108,11 +108,11 @@ export const BlueprintSource = defineKind({
         }),
       )
       .max(INVALID_SHOWN)
-      .describe('Files that are no templates, and why'),
+      .describe('Files that are not valid templates, and why'),
     syncedAt: z.string().describe('The syncAt that was last handled'),
     syncedGeneration: z.int().describe('The metadata.generation that it was last read for'),
     heardDelivery: z.string().describe('The push that it was last read for'),
-    lastSyncAt: z.string().describe('When it was last read to the end'),
+    lastSyncAt: z.string().describe('When it was last read completely'),
     triedAt: z.string().describe('When it was last read, or failed'),
     triedWith: z
       .string()

@@ -18,8 +18,8 @@ const templateSpec = z.strictObject({
   slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
   content: Prose.min(1)
     .max(262_144)
-    .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md says what it holds'),
-  sourcePath: PlainText.max(512).optional().describe('File of that source, below its folder; written by the platform'),
+    .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md describes the format'),
+  sourcePath: PlainText.max(512).optional().describe('File in the source, below its folder; written by the platform'),
   sourceId: Uuid.optional().describe('BlueprintSource that it was read from; written by the platform; immutable'),
 })
 
@@ -40,15 +40,15 @@ export const BlueprintTemplate = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   name: 'free',
   area: 'blueprints',
-  description: 'A template of resources that are made together. Named like its slug.',
+  description: 'A template of resources that are created together. Its name is its slug.',
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec: templateSpec,
   status: statusWith({
     name: z.string().describe('Name of the blueprint for people; absent if it is not valid'),
     version: z.string().describe('Its version; absent if it is not valid'),
-    problems: z.int().describe('How many things are wrong with it'),
+    problems: z.int().describe('Number of problems in the content'),
     digest: z.string().describe('SHA-256 of the content that was read last'),
-    updatedAt: z.string().describe('When the content was found to be another one'),
+    updatedAt: z.string().describe('When the content was last found to have changed'),
   }),
   immutable: ['slug', 'sourceId'],
   rules: [slugRule],
@@ -82,7 +82,7 @@ const Step = z.strictObject({
   collection: Collection.describe('Collection of the resource'),
   resourceName: PlainText.max(253).describe('Name of the resource in REST'),
   objectName: PlainText.max(253).describe('Name of the object'),
-  dependsOn: z.array(ComponentName).max(30).optional().describe('Components that must be ready before'),
+  dependsOn: z.array(ComponentName).max(30).optional().describe('Components that must be ready first'),
   isSkipped: z.boolean().optional().describe('Whether the condition of the component was not met; false when absent'),
   retain: z.boolean().optional().describe('Whether it is kept when a later version drops it; false when absent'),
   body: z.string().max(131_072).describe('The body that REST received for it, as JSON'),
@@ -128,7 +128,7 @@ const executionSpec = z.strictObject({
       z.strictObject({
         name: PlainText.max(64).describe('Name of the output'),
         secret: z.boolean().optional().describe('Whether only a reference is shown; false when absent'),
-        value: z.string().max(8192).optional().describe('What it is made of'),
+        value: z.string().max(8192).optional().describe('Expression for the value'),
         component: ComponentName.optional().describe('Component whose output it is'),
         output: PlainText.max(64).optional().describe('Name of that output'),
       }),
@@ -152,7 +152,7 @@ export const BlueprintExecution = defineKind({
   writtenByPlatform: 'deploy through REST, which checks the rights of the caller',
   spec: executionSpec,
   status: statusWith({
-    state: z.enum(EXECUTION_STATES).describe('Its state; Queued when absent'),
+    state: z.enum(EXECUTION_STATES).describe('State of the execution; Queued when absent'),
     stage: z.enum(EXECUTION_STAGES).describe('The current step'),
     message: z.string().describe('Why it failed, or what it waits for, in one sentence'),
     startedAt: z.string().describe('When it began'),
@@ -161,15 +161,15 @@ export const BlueprintExecution = defineKind({
       .array(
         z.object({
           component: z.string().describe('Name of the component'),
-          status: z.enum(STEP_STATES).describe('How far it has come'),
+          status: z.enum(STEP_STATES).describe('State of the step'),
           message: z.string().optional().describe('What it waits for, or why it failed'),
-          uid: z.string().optional().describe('The object that was made or changed, as the API server identifies it'),
-          startedAt: z.string().optional().describe('When it was begun'),
-          finishedAt: z.string().optional().describe('When it was ready or had failed'),
+          uid: z.string().optional().describe('metadata.uid of the object that was created or changed'),
+          startedAt: z.string().optional().describe('When the step began'),
+          finishedAt: z.string().optional().describe('When the step was ready or had failed'),
         }),
       )
       .max(30)
-      .describe('One for each step'),
+      .describe('State of each step'),
     outputs: z
       .array(
         z.object({

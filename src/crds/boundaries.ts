@@ -28,7 +28,7 @@ export const Boundary = defineKind({
   description:
     'A tenant boundary: members, resource groups and everything in them. Its name is a uuid, the boundaryId.',
   spec: z.strictObject({
-    displayName: DisplayName.describe('What people call the boundary; need not be unique'),
+    displayName: DisplayName.describe('Name of the boundary for people; need not be unique'),
     tenantId: Uuid.optional().describe(
       'Id of the PlatformTenant that the boundary belongs to; none when absent; changed by administrators',
     ),

@@ -8,7 +8,7 @@ export const BUG_MEDIA_TYPES = ['image/png', 'image/jpeg', 'text/plain'] as cons
 
 const Attachment = z.strictObject({
   fileName: PlainText.min(1).max(128).describe('Name that the sender gave it'),
-  mediaType: z.enum(BUG_MEDIA_TYPES).describe('What its content is'),
+  mediaType: z.enum(BUG_MEDIA_TYPES).describe('Media type of the content'),
   bytes: z.int().min(0).describe('Length of the content'),
   sha256: matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case').describe(
     'Digest of the content',
@@ -27,8 +27,8 @@ export const BugReport = defineKind({
   description:
     'A report of a problem with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({
-    title: Line.min(1).max(256).describe('What is wrong, in a line'),
-    description: Explanation.min(1).max(16_384).describe('What was done, expected and seen'),
+    title: Line.min(1).max(256).describe('The problem in one line'),
+    description: Explanation.min(1).max(16_384).describe('What was done, what was expected, and what happened'),
     severity: z.enum(BUG_SEVERITIES).default('Normal').describe('Severity, as the reporter sees it'),
     area: PlainText.max(128).optional().describe('Part of the platform that it is about'),
     url: PlainText.max(2_048).optional().describe('Page or path where it was seen'),

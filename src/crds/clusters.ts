@@ -29,7 +29,7 @@ const JoinToken = z.strictObject({
     .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hexadecimal')
     .describe('SHA-256 of the token, which only its requester knows'),
   expiresAt: DateTime.describe('Until when an agent may join with it'),
-  reusable: z.boolean().describe('False: it is used up by the first agent that joins'),
+  reusable: z.boolean().describe('False if the first agent that joins uses it up'),
 })
 export type JoinToken = z.output<typeof JoinToken>
 
@@ -42,18 +42,21 @@ const Agent = z.object({
   joinedAt: z.string().optional().describe('When an agent last joined with a token'),
   connectedAt: z.string().optional().describe('When its connection was last opened'),
   connection: z.string().optional().describe('Id of the connection that was opened last'),
-  lostConnection: z.string().optional().describe('Id of the one that ended last; the agent is there while they differ'),
+  lostConnection: z
+    .string()
+    .optional()
+    .describe('Id of the connection that ended last; the agent is connected while the two differ'),
   lastSeenAt: z
     .string()
     .optional()
-    .describe('When it last answered before that end; while it is connected nothing is written'),
+    .describe('When it last answered before that connection ended; not written while it is connected'),
   endpoint: z.string().optional().describe('Address of the replica of the facade that it last called'),
   version: z.string().optional().describe('Release of the agent'),
-  kubernetesVersion: z.string().optional().describe('Version of the API server there'),
+  kubernetesVersion: z.string().optional().describe('Version of the API server of that cluster'),
   certificateExpiresAt: z
     .string()
     .optional()
-    .describe('End of the certificate that it last presented; it renews it before'),
+    .describe('When the certificate that it last presented expires; the agent renews it before'),
   clockSkewMilliseconds: z.int().optional().describe('How far its clock is ahead of ours'),
 })
 
@@ -79,12 +82,12 @@ export const PlatformCluster = defineKind({
     labels: labels.describe('Labels for people and filters'),
     region: PlainText.max(64)
       .default('')
-      .describe('Where the cluster is; resources on it show it and can be filtered by it'),
+      .describe('Region of the cluster; resources on it show it and can be filtered by it'),
     domain: matching(
       200,
       /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
       'must be a domain in lower case, such as apps.example.com',
-    ).describe('Domain below which the public hosts of resources lie'),
+    ).describe('Parent domain of the public hosts of resources'),
     isPlatform: Off.describe(
       'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
     ),
@@ -118,22 +121,22 @@ export const PlatformCluster = defineKind({
       .describe('AwaitingJoin, Joining, Online, Offline (not connected for 90 seconds), Degraded or Revoked'),
     revokedUntil: z
       .string()
-      .describe('The latest revokedAt that there was; it counts where spec names an earlier one again'),
+      .describe('The latest revokedAt ever set; it applies even if spec names an earlier one again'),
     agent: Agent.describe('The agent in the cluster; absent for the cluster of the platform'),
     nodeCount: z.int().describe('Nodes of the cluster'),
-    readyNodeCount: z.int().describe('Those of them that are ready'),
+    readyNodeCount: z.int().describe('Nodes that are ready'),
     cpuCapacity: z.string().describe('Cores of all nodes together'),
     memoryCapacity: z.string().describe('Memory of all nodes together'),
     storageClasses: z
       .array(
         z.object({
           name: z.string().describe('Name of the StorageClass'),
-          isDefault: z.boolean().describe('Whether claims that name none get it'),
+          isDefault: z.boolean().describe('Whether claims without a class get it'),
           isExpandable: z.boolean().describe('Whether its volumes can grow'),
           survivesNode: z
             .boolean()
             .optional()
-            .describe('Whether its volumes outlive a node; false for those that are folders or disks of one'),
+            .describe('Whether its volumes survive the loss of a node; false for folders or disks of a node'),
         }),
       )
       .describe('StorageClasses of the cluster, by name'),

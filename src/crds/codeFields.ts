@@ -20,13 +20,13 @@ export const Command = ProcessText.min(1).max(4096)
 
 export const Pipeline = z.strictObject({
   rootPath: Folder.default('/').describe('Folder of the repository that is built'),
-  buildCommand: Command.optional().describe('Build tool; detected if absent'),
-  builderImage: ImageReference.optional().describe('Image that it is built in; that of the runtime if absent'),
-  outputPath: RelativePath.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
+  buildCommand: Command.optional().describe('Build command; detected if absent'),
+  builderImage: ImageReference.optional().describe('Image to build in; that of the runtime if absent'),
+  outputPath: RelativePath.default('dist').describe('Folder with the files of a built site, below rootPath'),
   buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
     .default([])
     .describe('Variables of the build; they are not in the image'),
-  buildTimeoutMinutes: whole(1, 60).default(15).describe('Minutes after which a build has failed'),
+  buildTimeoutMinutes: whole(1, 60).default(15).describe('Minutes after which a build fails'),
 })
 
 export const codeFields = {
@@ -49,8 +49,8 @@ export const deploymentRequests = {
   deploy: z
     .strictObject({
       requestedAt,
-      branch: BranchName.optional().describe('Branch in the place of the one of the spec'),
-      commit: CommitSha.optional().describe('Commit of it; the newest if absent'),
+      branch: BranchName.optional().describe('Branch to use instead of the one in the spec'),
+      commit: CommitSha.optional().describe('Commit of the branch; the newest if absent'),
     })
     .optional()
     .describe('Builds and serves the code as it is now'),

@@ -32,7 +32,7 @@ export const VaultReferenceField = z.strictObject({
   secretName: matching(127, new RegExp(SECRET_NAME_PATTERN), 'must be 1 to 127 letters, digits and hyphens').describe(
     'Name of a secret in that vault',
   ),
-  version: whole(1, 1_000_000).optional().describe('Version to take; the newest one, whichever it is, if absent'),
+  version: whole(1, 1_000_000).optional().describe('Version to use; always the newest one if absent'),
 })
 
 const Output = z.strictObject({
@@ -49,7 +49,7 @@ export const EnvironmentVariableField = z.strictObject({
   ).describe('Name of the variable'),
   value: ProcessText.max(MOST_OF_A_VALUE)
     .optional()
-    .describe('The text itself; a name of parameters in braces after a dollar sign is replaced by its text'),
+    .describe('The value itself; the name of a parameter in braces after a dollar sign is replaced by its text'),
   secret: VaultReferenceField.optional().describe(
     'A vault secret whose value it gets; a new value restarts the component',
   ),
@@ -61,16 +61,16 @@ export const PortField = z.strictObject({
     15,
     /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
     'must be lower-case letters, digits and single hyphens, and begin with a letter',
-  ).describe('What the port is called, such as http'),
+  ).describe('Name of the port, such as http'),
   port: whole(1, 65_535).describe('Number that the process listens on'),
   protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport protocol'),
 })
 
 const MountField = z.strictObject({
-  volume: VolumeName.describe('Which of the volumes'),
-  path: MountPath.describe('Where the container sees it'),
-  subPath: RelativePath.optional().describe('Folder of the volume that is mounted; all of it if absent'),
-  readOnly: Off.describe('Whether the container may only read it'),
+  volume: VolumeName.describe('Name of the volume'),
+  path: MountPath.describe('Mount path in the container'),
+  subPath: RelativePath.optional().describe('Folder of the volume to mount; the whole volume if absent'),
+  readOnly: Off.describe('Whether it is mounted read-only'),
 })
 
 const ProbeField = z.strictObject({
@@ -82,10 +82,10 @@ const ProbeField = z.strictObject({
     .describe('Path of the GET request; / if absent'),
   port: whole(1, 65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
   command: Arguments.describe('Command of an Exec probe, which succeeds with exit code 0'),
-  initialDelaySeconds: whole(0, 3600).default(0).describe('Seconds from the start until the first try'),
-  periodSeconds: whole(1, 3600).default(10).describe('Seconds from one try to the next'),
-  timeoutSeconds: whole(1, 3600).default(1).describe('Seconds after which a try has failed'),
-  failureThreshold: whole(1, 1000).default(3).describe('Failures in a row after which the probe has failed'),
+  initialDelaySeconds: whole(0, 3600).default(0).describe('Seconds from the start of the container to the first probe'),
+  periodSeconds: whole(1, 3600).default(10).describe('Seconds between two probes'),
+  timeoutSeconds: whole(1, 3600).default(1).describe('Seconds after which a probe fails'),
+  failureThreshold: whole(1, 1000).default(3).describe('Failures in a row after which the overall check has failed'),
 })
 
 const { storageSize: _size, storageClass: _class, ...componentSizes } = planOverrides
@@ -101,7 +101,7 @@ export const ImageReference = z
   )
 
 export const ComponentField = z.strictObject({
-  name: ComponentName.describe('What the component is called among those of the resource'),
+  name: ComponentName.describe('Name of the component, unique in the resource'),
   image: ImageReference.describe('Image that it runs, with tag or digest'),
   command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
   args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
@@ -112,7 +112,7 @@ export const ComponentField = z.strictObject({
   ...componentSizes,
   env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
   ports: listBy('name', PortField, 20).default([]).describe('Ports that others may connect to'),
-  mounts: listBy('path', MountField, 10).default([]).describe('Volumes that the container sees'),
+  mounts: listBy('path', MountField, 10).default([]).describe('Volumes mounted into the container'),
   livenessProbe: ProbeField.optional().describe('When it fails, the container is restarted'),
   readinessProbe: ProbeField.optional().describe('While it fails, the copy gets no requests and rollouts wait'),
   startupProbe: ProbeField.optional().describe('Until it succeeds, the other probes wait'),
@@ -126,7 +126,9 @@ export const ComponentField = z.strictObject({
   runAsUser: whole(0, 2_147_483_647)
     .optional()
     .describe("User id that the process runs as, never root; the image's if absent"),
-  gracePeriodSeconds: whole(0, 3600).default(30).describe('Seconds within which the process must end when asked to'),
+  gracePeriodSeconds: whole(0, 3600)
+    .default(30)
+    .describe('Seconds that the process has to end when asked to, before it is killed'),
 })
 
 export const VolumeField = z.strictObject({
@@ -149,7 +151,7 @@ export const BackupHookField = z.strictObject({
   component: ComponentName.describe('Component in whose copies the command runs'),
   when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
   command: Arguments.unwrap().min(1).describe('Program with its arguments, run without a shell'),
-  timeoutSeconds: whole(1, 3600).default(60).describe('Seconds after which it has failed'),
+  timeoutSeconds: whole(1, 3600).default(60).describe('Seconds after which the command fails'),
   onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure fails the backup'),
 })
 

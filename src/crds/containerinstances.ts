@@ -52,14 +52,14 @@ const spec = z.strictObject({
   ),
   components: listBy('name', sparse(ComponentField), 10)
     .min(1)
-    .describe('What runs: each component is one container in a number of copies'),
-  volumes: listBy('name', sparse(VolumeField), 10).default([]).describe('Places for files, which components mount'),
+    .describe('Components: each is one container in a number of copies'),
+  volumes: listBy('name', sparse(VolumeField), 10).default([]).describe('Volumes, which components mount'),
   running: Running,
   registryCredential: VaultReferenceField.optional().describe(
     'Vault secret with a dockerconfigjson, for private images',
   ),
   managedIdentity: Off.describe(
-    'True gives it an identity of its own, whose credentials every component finds as files',
+    'True gives it an identity of its own, with credentials mounted as files into every component',
   ),
   isPublic: Off.describe('True gives it a public host, over HTTPS'),
   publicComponent: ComponentName.optional().describe(
@@ -128,7 +128,7 @@ const admission = referenceAdmission({
 export const containerStatus = {
   computePlan: AcceptedPlan,
   readyReplicas: ReadyReplicas,
-  replicas: z.int().default(0).describe('Wanted copies of all components, whether or not they run'),
+  replicas: z.int().default(0).describe('Desired copies of all components, whether or not they run'),
   restartCount: z.int().default(0).describe('Restarts of the containers in the current copies'),
   revision: z.int().describe('Number of the newest revision; absent before the first one'),
   revisionHash: z.string().describe('Hash of the content of the newest revision, to detect changes'),
@@ -136,7 +136,7 @@ export const containerStatus = {
   publicUrl: z.string().describe('Its public URL; absent without one'),
   certificateStatus: z
     .enum(CERTIFICATE_STATES)
-    .describe('The worst of the certificates of its custom domains; absent without any'),
+    .describe('Worst state of the certificates of its custom domains; absent without any'),
   certificates: z
     .array(
       z.object({
@@ -154,7 +154,7 @@ export const containerStatus = {
   lastBackup: z
     .object({
       name: z.string().describe('Name of the Backup in the namespace of Velero'),
-      phase: z.string().describe('How it ended, in the words of Velero'),
+      phase: z.string().describe('Phase in which it ended, as Velero reports it'),
       startedAt: z.string().describe('When it began'),
       completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
     })
@@ -163,7 +163,7 @@ export const containerStatus = {
   components: z
     .array(
       z.object({
-        name: z.string().describe('What the component is called'),
+        name: z.string().describe('Name of the component'),
         readyReplicas: z.int().describe('Copies of the component that serve'),
         imageDigest: z.string().optional().describe('Digest of the image that its copies run; absent until one does'),
       }),

@@ -4,13 +4,13 @@ import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './de
 import { DateTime, Off, Uuid, whole } from './fields.ts'
 
 const Site = z.object({
-  clusterId: z.string().describe('Id of the cluster that it is in'),
+  clusterId: z.string().describe('Id of the cluster of the site'),
   role: z.int().describe('0 hub, 1 spoke'),
   status: z.int().describe('0 provisioning, 1 active, 2 degraded, 3 failed'),
   linkStatus: z.int().describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
   observedPkiVersion: z.int().optional().describe('Version of the authority that it trusts'),
   statusReason: z.string().optional().describe('Why it is not active'),
-  observedAtUtc: z.string().describe('When its agent saw that'),
+  observedAtUtc: z.string().describe('When its agent observed this'),
 })
 const Exposure = z.object({
   clusterId: z.string().describe('Id of the cluster that serves it'),
@@ -39,7 +39,9 @@ export const BoundaryCrosslink = defineKind({
     hubClusterId: Uuid.optional().describe('Id of the PlatformCluster that spokes link to; needed while enabled'),
     pkiVersion: whole(1, 1_000_000)
       .default(1)
-      .describe('Version of the authority that signs for sites; one more replaces it in three steps'),
+      .describe(
+        'Version of the authority that signs for sites; raising it by one replaces the authority in three steps',
+      ),
     grantRequestedAt: DateTime.optional().describe('When a grant for a spoke was last requested; none when absent'),
   }),
   status: statusWith({
@@ -54,17 +56,17 @@ export const BoundaryCrosslink = defineKind({
       .describe('The newest authority'),
     rotation: z
       .object({
-        version: z.int().describe('The version that is to replace the one before'),
+        version: z.int().describe('The version that replaces the previous one'),
         step: z
           .string()
           .describe('Trusting: both are trusted. Reissued: the new one signs, the old one is still trusted'),
         startedAt: z.string().describe('When it began; after a day it ends in any case'),
       })
-      .describe('The replacement of the authority that runs; absent if none does'),
+      .describe('The replacement of the authority in progress; absent if there is none'),
     hub: z
       .object({
         status: z.int().describe('0 provisioning, 1 active'),
-        endpoint: z.string().optional().describe('Where spokes link to'),
+        endpoint: z.string().optional().describe('Address that spokes link to'),
       })
       .describe("The hub's site, if it is on the platform's own cluster"),
     signer: z.string().describe('SHA-256 of the authority and trust that this site was given'),

@@ -246,7 +246,7 @@ export const resourceStatus = z.object(
       .describe(
         'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
       ),
-    phase: z.string().describe('The reason constant of the condition that matters most'),
+    phase: z.string().describe('Reason of the most important condition'),
     statusMessage: z.string().describe("One sentence; the engine's own if there is one"),
     firstReadyAt: z.string().describe('When it was ready for the first time; absent until then'),
     serving: z

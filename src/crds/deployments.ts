@@ -28,8 +28,8 @@ const spec = z.strictObject({
     .enum(DEPLOYMENT_STRATEGIES)
     .describe('Image: an existing image; Build: built by the platform; Reported: built elsewhere; immutable'),
   image: ImageReference.optional().describe('Image to serve; for a build, once it is known'),
-  branch: BranchName.optional().describe('Branch that the code is of'),
-  commitSha: CommitSha.optional().describe('Commit that the code is of'),
+  branch: BranchName.optional().describe('Branch of the code'),
+  commitSha: CommitSha.optional().describe('Commit of the code'),
   provider: z
     .enum(['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git', 'Registry', 'Upload'])
     .optional()
@@ -38,18 +38,18 @@ const spec = z.strictObject({
   source: PlainText.max(253)
     .optional()
     .describe(
-      'Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source',
+      'Name of the deployment source, or upload, image, `functions/<name>`; absent for a repository without a source',
     ),
   archive: matching(255, /^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
     .optional()
     .describe('Uploaded source that is built; the repository of the owner if absent'),
   namespaceSecrets: NamespaceSecrets.optional().describe(
-    'Of a function that is built elsewhere: secrets of its namespace that whoever reported the image may read',
+    'For a function that is built elsewhere: secrets of its namespace that the reporter of the image may read',
   ),
   message: PlainText.max(1024).optional().describe('Last message of the external builder'),
   phase: Phase.optional().describe('Phase that the external builder reports; only forward'),
   timestamp: DateTime.optional().describe('When the external builder reported that'),
-  cancelledAt: DateTime.optional().describe('When somebody cancelled it; never taken back'),
+  cancelledAt: DateTime.optional().describe('When somebody cancelled it; cannot be undone'),
 })
 type Spec = z.output<typeof spec>
 
@@ -115,12 +115,12 @@ export const DeploymentRecord = defineKind({
   description: 'One build or release of an app, a static web app or a function. Its name is the id of the deployment.',
   spec,
   status: statusWith({
-    number: z.int().describe('Counts the deployments of the owner, from 1'),
-    stage: Phase.describe('Its phase; only forward'),
+    number: z.int().describe('Number of the deployment among those of its owner, from 1'),
+    stage: Phase.describe('Phase of the deployment; only goes forward'),
     image: z.string().describe('Image that is served; absent until it is built'),
     commitSha: z.string().describe('Commit that was built'),
     lastMessage: z.string().describe('Last message about it, in one sentence'),
-    triedSince: z.string().describe('Since when its build is tried to be started; absent where none failed to'),
+    triedSince: z.string().describe('Since when attempts to start its build fail; absent if none has failed'),
     startedAt: z.string().describe('When it left the queue'),
     finishedAt: z.string().describe('When it ended'),
     logLines: z.int().describe('Stored lines of its log; absent until its build has ended'),
@@ -157,7 +157,7 @@ export function loggedOf({ metadata: { namespace = '', name, uid = '' } }: Pick<
 
 /** In the spec of each kind that is deployed: the request of kubectl, which cannot write deployments. */
 export const CancelledDeployment = Uuid.optional().describe(
-  'Id of a deployment that is cancelled if it waits or is being built; what serves goes on',
+  'Id of a deployment to cancel while it waits or is being built; the serving one goes on',
 )
 
 /** In the status of each kind that is deployed. */
@@ -165,9 +165,9 @@ export const deployedStatus = {
   release: z
     .object({
       deploymentId: z.string().describe('Id of the DeploymentRecord'),
-      state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('How far it has come'),
+      state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('State of the rollout'),
       message: z.string().optional().describe('Why it failed, in one sentence'),
-      since: DateTime.optional().describe('When the resource began with it'),
+      since: DateTime.optional().describe('When the rollout began'),
     })
     .describe('The deployment to serve; absent before the first one'),
   servingDeployment: z.string().describe('Id of the DeploymentRecord that is served'),

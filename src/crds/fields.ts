@@ -113,7 +113,7 @@ export const Prose = z
 /** Text of several lines that people are shown. */
 export const Explanation = shownAs(SHOWN_PROSE, Prose)
 
-export const Description = Explanation.max(512).describe('What it is for, as a text for people')
+export const Description = Explanation.max(512).describe('Purpose, as a text for people')
 
 /** A map of at most `most` names. REST accepts none of the refused names, so they must not be stored either. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
@@ -159,7 +159,7 @@ export function setOf<Value extends z.ZodString>(value: Value, most: number): z.
 
 /** At most 50 pairs that people choose; kept in the spec and not as labels, which have stricter rules. */
 export const Tags = mapOf(PlainText.max(256), 50).describe(
-  'Pairs for people, at most 50, to find resources by; nothing else depends on them',
+  'Key-value pairs to find resources by, at most 50; nothing else depends on them',
 )
 
 /** Limits over everything in a boundary or group; an absent one is unlimited. */
@@ -171,9 +171,9 @@ export const Quota = z.strictObject({
   storage: QuotaBytes.optional().describe(
     'Maximum storage of all volumes, those of stopped resources included, and of Ephemeral ones of copies that run; unlimited when absent',
   ),
-  resourceGroups: whole(0, 100000).optional().describe('Most resource groups; unlimited when absent'),
-  resources: whole(0, 1000000).optional().describe('Most resources of all kinds; unlimited when absent'),
-  pods: whole(0, 1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
+  resourceGroups: whole(0, 100000).optional().describe('Maximum number of resource groups; unlimited when absent'),
+  resources: whole(0, 1000000).optional().describe('Maximum number of resources of all kinds; unlimited when absent'),
+  pods: whole(0, 1000000).optional().describe('Maximum number of replicas that run at once; unlimited when absent'),
 })
 
 /** A scope as IAM writes it, limited to what `core/scope` can read. */
@@ -181,7 +181,7 @@ export const Scope = matching(
   SCOPE_MAX_LENGTH,
   new RegExp(SCOPE_PATTERN),
   'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>',
-).describe('Where it applies, and everywhere below: /, a boundary, a resource group or a resource; immutable')
+).describe('Scope where it applies, with everything below: /, a boundary, a resource group or a resource; immutable')
 
 export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN), 'must be an e-mail address').max(ADDRESS_MAX_LENGTH)
 

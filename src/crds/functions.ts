@@ -62,7 +62,7 @@ export const FunctionNamespace = defineKind({
   description: 'Functions that share a runtime, a public host and a limit for simultaneous requests.',
   spec: z.strictObject({
     clusterId: ClusterId,
-    runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('What its functions are written in; immutable'),
+    runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('Runtime of its functions; immutable'),
     runtimeVersion: matching(16, /^[0-9]+(\.[0-9]+)?$/, 'must be a version such as 24 or 3.14')
       .optional()
       .describe('Version of the runtime; the newest that the platform has if absent'),
@@ -75,7 +75,7 @@ export const FunctionNamespace = defineKind({
       .default(50)
       .describe('Maximum number of requests that all its functions serve at once'),
     managedIdentity: Off.describe(
-      'True gives it an identity of its own, whose credentials all its functions find as files',
+      'True gives it an identity of its own, with credentials mounted as files into all its functions',
     ),
     running: On.describe(
       'False refuses all calls of its functions and stops all their copies; true lets them be called again',
@@ -90,19 +90,19 @@ export const FunctionNamespace = defineKind({
   }),
   status: statusWith({
     computePlan: AcceptedPlan,
-    functionCount: z.int().default(0).describe('Functions that it has'),
-    readyFunctionCount: z.int().default(0).describe('Of those, how many can be called'),
+    functionCount: z.int().default(0).describe('Number of its functions'),
+    readyFunctionCount: z.int().default(0).describe('Number of its functions that can be called'),
     servingDeployments: z.array(z.string()).describe('Deployments that its functions serve'),
     identitySecret: z
       .string()
       .describe('Secret with the credentials of its identity, which its functions mount; absent without one'),
     publicHost: z.string().describe('Its platform host; absent if it is not public'),
     scope: z.string().describe('Its scope, at which the rights of callers are checked'),
-    hosts: z.array(z.string()).describe('All hosts that it answers under, its own first'),
+    hosts: z.array(z.string()).describe('All hosts that it serves, its own first'),
     publicUrl: z.string().describe('Its public URL; absent without one'),
     certificateStatus: z
       .enum(CERTIFICATE_STATES)
-      .describe('The worst of the certificates of its custom domains; absent without any'),
+      .describe('Worst state of the certificates of its custom domains; absent without any'),
   }),
   immutable: ['clusterId', 'runtime'],
   rules: [tagKeyRule, allowedCidrsRule, ...variableRules],
@@ -155,10 +155,10 @@ const spec = z.strictObject({
   namespaceSecrets: NamespaceSecrets.default([]),
   timeoutSeconds: whole(1, CALL_SECONDS_MOST)
     .default(30)
-    .describe('Seconds that a call may take, its waiting included'),
+    .describe('Seconds that a call may take, including its wait for a copy'),
   concurrency: whole(1, 100).default(10).describe('Requests that one copy serves at once'),
   minReplicas: whole(0, 20).default(0).describe('Copies that run even without calls'),
-  maxReplicas: whole(1, 50).default(5).describe('Most copies'),
+  maxReplicas: whole(1, 50).default(5).describe('Maximum number of copies'),
   idleSeconds: whole(10, 3600).default(120).describe('Seconds without a call after which copies stop'),
   triggers: listBy('name', TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>, 10)
     .optional()
@@ -192,13 +192,11 @@ export const ServerlessFunction = defineKind({
     computePlan: AcceptedPlan,
     readyReplicas: ReadyReplicas,
     desiredReplicas: z.int().describe('Copies that its calls need now; written by the activator'),
-    replicas: z.int().default(0).describe('Wanted copies'),
+    replicas: z.int().default(0).describe('Desired copies'),
     copies: z
       .array(z.string())
-      .describe(
-        'Copies that serve, which the activator calls: their addresses, in another cluster its id and their names',
-      ),
-    paths: z.array(z.string()).describe('Paths that it holds in its namespace'),
+      .describe('Serving copies, which the activator calls: addresses, or cluster id and pod name in another cluster'),
+    paths: z.array(z.string()).describe('Paths that it has claimed in its namespace'),
     keys: z
       .array(
         z.object({
@@ -206,7 +204,7 @@ export const ServerlessFunction = defineKind({
           digest: z.string().describe("Digest of its key with a secret of the platform's own"),
         }),
       )
-      .describe('What callers of triggers of level Secret are checked against'),
+      .describe('Digests that check the keys of callers of triggers with level Secret'),
     lastRuns: z
       .record(z.string(), z.string())
       .describe('For each Timer, the last time that it fired for, RFC 3339; written by the activator'),
@@ -218,21 +216,19 @@ export const ServerlessFunction = defineKind({
           since: z.string().describe('RFC 3339'),
         }),
       )
-      .describe('For each Timer, the schedule that it has and since when; no time before that was missed'),
-    hasValues: z.boolean().describe('Whether a Secret holds what its variables refer to'),
+      .describe('For each Timer, its schedule and since when; times before that do not count as missed'),
+    hasValues: z.boolean().describe('Whether a Secret holds the values that its variables refer to'),
     keptSource: z
       .object({
         hash: z.string().describe('Hash of the archive'),
-        parts: z.int().describe('In how many parts it is kept'),
+        parts: z.int().describe('Number of parts in which it is stored'),
       })
       .describe('The source whose files are kept'),
     image: z.string().describe('Image that its copies run; absent without one'),
-    buildStatus: z.enum(BUILD_STATES).describe('How far the build of the last source has come'),
+    buildStatus: z.enum(BUILD_STATES).describe('State of the build of the last source'),
     builtHash: z.string().describe('Hash of the source that the image was built of'),
     lastDeploymentId: z.string().describe('The last deployment; absent before the first'),
-    deployedSource: z
-      .string()
-      .describe('The deployment of the last source that was uploaded, also when it is kept no longer'),
+    deployedSource: z.string().describe('The deployment of the last uploaded source, even if it is no longer kept'),
     ...deployedStatus,
   }),
   immutable: ['namespaceName', 'functionName'],

@@ -29,15 +29,15 @@ export const PlatformUser = defineKind({
   spec: z.strictObject({
     userName: PlainText.min(1)
       .max(128)
-      .describe('Sign-in name, case-insensitive; a name that two people have signs in neither'),
-    email: Email.optional().describe('E-mail address; signs in too, where only one person has it'),
-    emailVerified: Off.describe('Whether the address is known to be theirs; no invitation is accepted before'),
-    firstName: PersonName.optional().describe('Given name, as tokens say it'),
-    lastName: PersonName.optional().describe('Family name, as tokens say it'),
+      .describe('Sign-in name, case-insensitive; two people with the same name cannot sign in by it'),
+    email: Email.optional().describe('E-mail address; also a sign-in name if only one person has it'),
+    emailVerified: Off.describe('Whether the address is verified, which is required to accept an invitation'),
+    firstName: PersonName.optional().describe('Given name, as tokens contain it'),
+    lastName: PersonName.optional().describe('Family name, as tokens contain it'),
     displayName: DisplayName.optional().describe(
       'Name that others see; when absent, first and last name, or else the user name',
     ),
-    isEnabled: On.describe('False refuses sign-ins, renewals and every token that the person still has'),
+    isEnabled: On.describe('False refuses sign-ins, renewals and all existing tokens of the person'),
     isExternal: Off.describe(
       'True for people who sign in at the identity provider of a tenant, without a password here',
     ),
@@ -50,7 +50,7 @@ export const PlatformUser = defineKind({
         subject: z.string().max(255).describe('The sub claim at that issuer (OpenID Connect Core section 2)'),
         claims: mapOf(z.array(z.string().max(256)).max(200), 20)
           .default({})
-          .describe('What the issuer said at the last sign-in, of the claims that bindings ask about'),
+          .describe('Claims that bindings check, as the issuer sent them at the last sign-in'),
       })
       .optional()
       .describe('Who the person is at the identity provider of their tenant; written at sign-in'),
@@ -79,7 +79,7 @@ export const PlatformClient = defineKind({
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),
-    isEnabled: On.describe('False refuses new tokens and every one that the account still has'),
+    isEnabled: On.describe('False refuses new tokens and all existing ones of the account'),
     secretName: PlainText.max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
   status: statusWith({

@@ -31,7 +31,7 @@ export const MemberInvitation = defineKind({
   description:
     'An invitation of a person to a role. Only the hash of the token in its link is kept: the link is in the mail alone.',
   spec: z.strictObject({
-    email: Email.describe('Address that the invitation is sent to, and that whoever accepts must have; immutable'),
+    email: Email.describe('Address that the invitation is sent to, and that the accepting person must have; immutable'),
     roleDefinitionName: DisplayNameOf.describe('The display name of the role that accepting gives; immutable'),
     scope: Scope,
     scopeIncarnation: PlainText.max(64)
@@ -56,7 +56,7 @@ export const MemberInvitation = defineKind({
     firstName: PersonName.optional().describe('Given name of the invited person'),
     lastName: PersonName.optional().describe('Family name of the invited person'),
     expiresAt: DateTime.describe('When the link expires, and the state becomes Expired'),
-    tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; another one with each resend'),
+    tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; a new one with each resend'),
     state: z
       .enum(INVITATION_STATES)
       .default('Pending')
@@ -65,7 +65,7 @@ export const MemberInvitation = defineKind({
     lastSentAt: DateTime.optional().describe('When it was last sent'),
     acceptedAt: DateTime.optional().describe('When it was accepted; absent until then'),
     acceptedBy: Uuid.optional().describe('Id of the person who accepted'),
-    assignmentId: Uuid.optional().describe('The RoleAssignment that accepting made'),
+    assignmentId: Uuid.optional().describe('The RoleAssignment that accepting created'),
     expiryAnswered: Off.describe('Whether the invited person was told once that it expired; later calls get the state'),
   }),
   status: resourceStatus,
@@ -89,14 +89,14 @@ export const PasswordReset = defineKind({
   placement: 'platform',
   name: 'uuid',
   area: 'invitations',
-  description: 'A password reset that was asked for. Only the hash of the token in its link is kept.',
+  description: 'A requested password reset. Only the hash of the token in its link is kept.',
   spec: z.strictObject({
     userId: Uuid.describe('Id of the person whose password it is; immutable'),
     email: Email.describe('Address that the link was sent to; immutable'),
     tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; immutable'),
-    expiresAt: DateTime.describe('From then on the link cannot be used; the object is removed a day later; immutable'),
+    expiresAt: DateTime.describe('When the link expires; the object is deleted a day later; immutable'),
     usedAt: DateTime.optional().describe(
-      'When the link was used, after which the object is removed; unused when absent',
+      'When the link was used, after which the object is deleted; unused when absent',
     ),
   }),
   status: resourceStatus,

@@ -63,7 +63,7 @@ const spec = z.strictObject({
     .describe(
       'Environment variables; `@vault(<vault>/<secret>)` stands for the current value of that secret at the start; immutable',
     ),
-  retries: whole(0, 10).default(0).describe('How often a failed run is started again, 0 to 10; immutable'),
+  retries: whole(0, 10).default(0).describe('Number of retries of a failed run, 0 to 10; immutable'),
   noRetryExitCodes: z
     .array(whole(1, 255))
     .max(32)
@@ -82,7 +82,9 @@ const spec = z.strictObject({
   runAsUser: whole(1, 2_147_483_647)
     .default(65_532)
     .describe('User id that the container runs as, 65532 if absent, never root; immutable'),
-  cancelled: Off.describe('True stops the job, which has then failed, or keeps it from starting; never back to false'),
+  cancelled: Off.describe(
+    'True stops the job, which then fails, or keeps it from starting; cannot be set back to false',
+  ),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -137,10 +139,10 @@ export const PlatformJob = defineKind({
     jobUid: z.string().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
     pod: z.string().describe('Name of the pod of the last run'),
     startedAt: z.string().describe('When its first container started'),
-    completedAt: z.string().describe('When it ended, well or not'),
+    completedAt: z.string().describe('When it ended, successfully or not'),
     exitCode: z.int().describe('Exit code of the last run; absent if no container ended'),
-    attempts: z.int().describe('Runs that were started'),
-    logParts: z.int().describe('Parts of the kept log; 0 if there was none to keep; absent until it ended'),
+    attempts: z.int().describe('Number of runs that were started'),
+    logParts: z.int().describe('Parts of the kept log; 0 if there was no log; absent until the job has ended'),
     podRemovedAt: z.string().describe('When its pods were removed'),
   }),
   immutable: (Object.keys(spec.shape) as (keyof Spec & string)[]).filter((field) => field !== 'cancelled'),

@@ -50,11 +50,11 @@ const Chart = z.strictObject({
 })
 
 const RequiredValue = z.strictObject({
-  key: ValueKey.describe('Path in the values of the chart, in dots'),
+  key: ValueKey.describe('Dotted path in the values of the chart'),
   title: DisplayName,
-  type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('What the chart takes there; String if absent'),
+  type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('Type of the value; String if absent'),
   isSecret: z.boolean().optional().describe('True: never shown in answers; false if absent'),
-  description: Line.max(512).optional().describe('What it is for; none if absent'),
+  description: Line.max(512).optional().describe('Purpose of the value; none if absent'),
   default: PlainText.max(1024).optional().describe('Default value; must be set by an administrator when absent'),
 })
 export type RequiredValue = z.output<typeof RequiredValue>
@@ -62,16 +62,16 @@ export type RequiredValue = z.output<typeof RequiredValue>
 const Workload = z.strictObject({
   kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']).describe('Kind of the workload'),
   namespace: Label.optional().describe('Namespace that it is in; that of the component when absent'),
-  name: ObjectName.describe('Which Deployment, StatefulSet or DaemonSet there'),
+  name: ObjectName.describe('Name of the Deployment, StatefulSet or DaemonSet'),
 })
 
 const ObservedWorkload = z.object({
   kind: z.string().describe('Kind of the workload'),
   namespace: z.string().describe('Namespace that it is in'),
-  name: z.string().describe('Which Deployment, StatefulSet or DaemonSet there'),
-  ready: z.int().describe('Replicas of the wanted revision that are ready'),
-  wanted: z.int().describe('Replicas that it is to have'),
-  version: z.string().optional().describe('Version of the chart, or of the program, as its labels or its image say'),
+  name: z.string().describe('Name of the Deployment, StatefulSet or DaemonSet'),
+  ready: z.int().describe('Ready replicas of the current revision'),
+  wanted: z.int().describe('Desired replicas'),
+  version: z.string().optional().describe('Version of the chart or of the program, from its labels or its image'),
   image: z.string().optional().describe('Image of its first container'),
 })
 
@@ -85,19 +85,19 @@ export const PlatformComponent = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   area: 'lifecycle',
   description:
-    'A component of the platform: one of its modules, a third-party chart, or its definitions. Installs and rollouts set its version; Flux carries it out.',
+    'A component of the platform: one of its modules, a third-party chart, or its CRDs. Installs and rollouts set its version, which Flux installs.',
   platformForms: { 'lifecycle/view': READ },
   spec: z.strictObject({
     title: DisplayName,
     kind: z
       .enum(COMPONENT_KINDS)
       .describe(
-        'Module of the platform, ThirdPartyChart, CrdBundle with its definitions, PlatformStep that installs a release, or LifecycleModule that carries rollouts out; immutable',
+        'Module of the platform, ThirdPartyChart, CrdBundle with its CRDs, PlatformStep that installs a release, or LifecycleModule that carries out rollouts; immutable',
       ),
     namespace: Label.default('freehold-system').describe('Namespace that it runs in'),
     chart: Chart.optional().describe('Chart that it is installed from; without one it is only watched'),
     version: Version.optional().describe(
-      'Version of the chart that Flux is to install; written by installs and rollouts. Absent: Flux does nothing, whatever runs',
+      'Version of the chart for Flux to install; written by installs and rollouts. If absent, Flux does nothing, whatever runs',
     ),
     requestedAt: DateTime.optional().describe('When Flux was last asked to retry the same version'),
     refreshRequestedAt: DateTime.optional().describe('When a read of the release feed was last requested'),
@@ -112,7 +112,7 @@ export const PlatformComponent = defineKind({
       .default([])
       .describe('Components that must be ready before this one is installed'),
     isManualUpgrade: Off.describe('True: no rollout upgrades it, only people'),
-    migratesDatabase: Off.describe('True: its upgrades change a database in a way that no older version reads'),
+    migratesDatabase: Off.describe('True if its upgrades change a database in a way that older versions cannot read'),
     crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
     // Without a CEL rule, because CEL has no type for arbitrary values.
     values: z
@@ -132,40 +132,37 @@ export const PlatformComponent = defineKind({
   }),
   status: statusWith({
     state: z.enum(COMPONENT_STATES).describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
-    installedVersion: z.string().describe('Version that runs, as Helm or the workloads say; absent if none'),
-    isManaged: z.boolean().describe('Whether Flux installed what runs'),
+    installedVersion: z.string().describe('Running version, according to Helm or the workloads; absent if none'),
+    isManaged: z.boolean().describe('Whether Flux installed the running version'),
     isOutside: z
       .boolean()
-      .describe('Whether it runs outside the cluster, as `npm run up` starts Freehold itself; absent: it does not'),
+      .describe('Whether it runs outside the cluster, like Freehold itself with `npm run up`; false if absent'),
     rollout: z
       .object({
         version: z.string().describe('Version that was handed to Flux'),
         requestedAt: z.string().optional().describe('The requestedAt that was handed to Flux'),
         state: z.enum(ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
-        isInstalled: z.boolean().describe('Whether Helm is done with it; its workloads may not be ready yet'),
+        isInstalled: z.boolean().describe('Whether Helm has finished; its workloads may not be ready yet'),
         since: z.string().describe('When that state began'),
-        healthySince: z
-          .string()
-          .optional()
-          .describe('Since when all workloads of it are ready; absent while one is not'),
+        healthySince: z.string().optional().describe('Since when all its workloads are ready; absent while one is not'),
       })
       .describe('Progress of Flux with the version of the spec'),
-    hasDrift: z.boolean().describe('Whether Flux sees objects that somebody changed by hand'),
+    hasDrift: z.boolean().describe('Whether Flux sees manual changes to objects'),
     digest: z.string().describe('Digest of the chart that is installed'),
     configDigest: z.string().describe('Digest of the values that are installed'),
     wantedConfigDigest: z.string().describe('Digest of the values that Flux last tried to install'),
-    workloads: z.array(ObservedWorkload).describe('The workloads of the spec that are there'),
-    lastChangedAt: z.string().describe('When the version that runs last changed'),
+    workloads: z.array(ObservedWorkload).describe('Existing workloads of the spec'),
+    lastChangedAt: z.string().describe('When the running version last changed'),
     feed: z
       .object({
         readAt: z.string().optional().describe('When the release feed was last read'),
-        attemptedAt: z.string().optional().describe('When that was last tried'),
-        requestedAt: z.string().optional().describe('The refreshRequestedAt that it was last asked for'),
+        attemptedAt: z.string().optional().describe('When a read was last attempted'),
+        requestedAt: z.string().optional().describe('The refreshRequestedAt that was last handled'),
         known: z.int().optional().describe('Releases that were recorded when it was last read'),
-        found: z.int().optional().describe('New releases that the last read brought'),
-        problem: z.string().max(1024).optional().describe('Why the last try brought nothing, as a sentence'),
-        isUnreachable: z.boolean().optional().describe('Whether that was because the registry did not answer'),
+        found: z.int().optional().describe('New releases found by the last read'),
+        problem: z.string().max(1024).optional().describe('Why the last attempt failed, as a sentence'),
+        isUnreachable: z.boolean().optional().describe('Whether it failed because the registry did not answer'),
       })
       .describe('State of its release feed'),
   }),
@@ -212,17 +209,17 @@ export const ComponentRelease = defineKind({
       'Digest of its manifest when it was first seen: a tag that moves later is refused; immutable',
     ),
     publishedAt: DateTime.optional().describe('When it was published, as the chart says'),
-    notesUrl: HttpsUrl.optional().describe('Page with what is new'),
-    isSchemaBreaking: Off.describe('Whether objects must be changed by hand before it'),
-    migratesDatabase: Off.describe('Whether it changes a database that no older version reads then'),
-    minimumFromVersion: Version.optional().describe('Oldest installed version that it can follow'),
+    notesUrl: HttpsUrl.optional().describe('Page with release notes'),
+    isSchemaBreaking: Off.describe('Whether objects must be changed by hand before the upgrade'),
+    migratesDatabase: Off.describe('Whether it changes a database in a way that older versions cannot read'),
+    minimumFromVersion: Version.optional().describe('Oldest installed version that can be upgraded to it'),
     requiredMinor: matching(32, /^[0-9]+\.[0-9]+$/, 'must be a major and a minor version, such as 1.19')
       .optional()
       .describe('Minor version that must have been installed before it'),
-    crdBundleVersion: Version.optional().describe('Version of the definitions that it needs'),
+    crdBundleVersion: Version.optional().describe('Version of the CRD bundle that it needs'),
     minimumOperatorVersion: Version.optional().describe('Oldest version of the operator that can install it'),
-    requiredValues: setOf(ValueKey, 30).default([]).describe('Values that it needs from people'),
-    pins: mapOf(Version, 30).default({}).describe('Versions of other components that it is made for, by component'),
+    requiredValues: setOf(ValueKey, 30).default([]).describe('Values that an administrator must set for it'),
+    pins: mapOf(Version, 30).default({}).describe('Versions of other components that it is built for, by component'),
     isSigned: Off.describe('Whether the registry holds a signature for it'),
   }),
   status: z.object({}),
@@ -245,7 +242,7 @@ export const ComponentInstall = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'lifecycle',
-  description: 'One installation or repair of a component. They take turns, with rollouts too.',
+  description: 'One installation or repair of a component. Installs and rollouts run one at a time.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/install': ['create', 'update', 'patch'] },
   spec: z.strictObject({
     component: ResourceName.describe('Component that is installed; immutable'),
@@ -264,30 +261,30 @@ export const ComponentInstall = defineKind({
         ),
       })
       .prefault({})
-      .describe('Requests of people to it'),
+      .describe('Requests of people to the install'),
   }),
   status: statusWith({
     state: z.enum(INSTALL_STATES).describe('Queued, Running, Paused, Succeeded or Failed'),
-    step: z.enum(INSTALL_PHASES).describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
+    step: z.enum(INSTALL_PHASES).describe('Current step: Checking, Dependencies, Crds, Chart, Health or Finished'),
     version: z.string().describe('Version that it installs, chosen when it began'),
     message: z.string().max(1024).describe('Why it waits, stopped or failed, as a sentence'),
-    reason: z.enum(STALLED_REASONS).describe('The same as a constant; absent unless it is Paused or Failed'),
+    reason: z.enum(STALLED_REASONS).describe('The reason as a constant; absent unless it is Paused or Failed'),
     startedAt: z.string().describe('When it began'),
     finishedAt: z.string().describe('When it ended'),
     resumedAt: z.string().describe('The resumeAt that it last handled'),
-    requestedAt: z.string().describe('When Flux was asked to try a version again that it had failed to install before'),
+    requestedAt: z.string().describe('When Flux was asked to retry a version that it had failed to install'),
     steps: z
       .array(
         z.object({
-          name: z.enum(INSTALL_PHASES).describe('Which step'),
+          name: z.enum(INSTALL_PHASES).describe('Name of the step'),
           state: z.enum(STEP_STATES).describe('Pending, Running, Succeeded, Failed or Skipped'),
-          message: z.string().max(1024).optional().describe('What it says of itself'),
+          message: z.string().max(1024).optional().describe('Details of the step'),
           startedAt: z.string().optional().describe('When it began'),
           finishedAt: z.string().optional().describe('When it ended'),
         }),
       )
       .max(INSTALL_PHASES.length)
-      .describe('Its steps, in their order'),
+      .describe('Its steps, in order'),
   }),
   immutable: ['component', 'kind', 'version', 'startedBy'],
   admission: [startedByOneself],

@@ -25,12 +25,12 @@ export const ManagedIdentity = defineKind({
     resourceName: ResourceName.describe('Name of the resource in the same namespace; immutable'),
     resourceType: CodeCollection.describe('Collection of the resource, as URLs of REST name it; immutable'),
     resourceUid: ResourceUid.describe(
-      'metadata.uid of the resource, as kubectl shows it: a namesake made later is another one; immutable',
+      'metadata.uid of the resource, as kubectl shows it: a namesake created later is another resource; immutable',
     ),
     secretVersion: whole(1, 1000000)
       .default(1)
-      .describe('Number of the credentials: one more makes new ones and withdraws the old'),
-    mounted: Off.describe('True keeps the credentials in a Secret of the group too, which pods of the resource mount'),
+      .describe('Number of the credentials: raising it by one issues new ones and revokes the old'),
+    mounted: Off.describe('True also keeps the credentials in a Secret of the group, which pods of the resource mount'),
   }),
   status: statusWith({
     principalId: z.string().describe('Id that assignments name; also client id and subject of its tokens'),

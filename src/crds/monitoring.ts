@@ -25,11 +25,11 @@ export const PlatformAlert = defineKind({
   platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
   spec: z.strictObject({
     alertId: PlainText.min(1).max(256).describe('Id that the sender gives it; immutable'),
-    title: Line.min(1).max(256).describe('What is wrong, in a line'),
-    subject: PlainText.max(512).default('').describe('What it is about, in a line'),
-    detail: Prose.max(8192).default('').describe('What was seen, and what to do'),
+    title: Line.min(1).max(256).describe('The problem in one line'),
+    subject: PlainText.max(512).default('').describe('Its subject in one line'),
+    detail: Prose.max(8192).default('').describe('What was observed, and what to do'),
     level: whole(0, ALERT_LEVEL_MAX).describe(
-      `How bad it is: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`,
+      `Severity: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`,
     ),
     status: z.enum(ALERT_STATES).default('Firing').describe('Firing, or Resolved once it has ended'),
     resourceType: PlainText.max(64).default('').describe('Collection of the resource, such as apps; immutable'),
@@ -37,7 +37,7 @@ export const PlatformAlert = defineKind({
     metadata: mapOf(PlainText.max(1024), 50)
       .default({})
       .describe(
-        'Pairs, at most 50. resourceGroup names the group of the resource; runbookUrl where to read what to do',
+        'Pairs, at most 50. resourceGroup names the group of the resource, runbookUrl a page with instructions',
       ),
     told: Told.optional().describe('Reports received through REST; written by the platform, leave it out with kubectl'),
   }),

@@ -25,13 +25,13 @@ export const NameClaim = defineKind({
     holder: z
       .strictObject({
         kind: PlainText.max(63).describe('Kind of the resource, such as VectorCluster'),
-        namespace: PlainText.max(63).describe('Namespace that the resource stands in'),
+        namespace: PlainText.max(63).describe('Namespace of the resource'),
         name: PlainText.max(63).describe('Name of the resource'),
         incarnation: PlainText.max(64).describe(
           'Incarnation of the resource, so that a recreated one does not inherit the name',
         ),
       })
-      .describe('The resource that has the name; immutable'),
+      .describe('The resource that holds the name; immutable'),
   }),
   status: z.object({}),
   immutable: ['type', 'value', 'holder'],

@@ -43,13 +43,13 @@ export const ObjectStorageAccount = defineKind({
     ),
     quotaObjects: whole(1, 1_000_000_000_000)
       .optional()
-      .describe('Most objects over all buckets; needs a store with quotas; unlimited when absent'),
-    maxBuckets: whole(1, 1000).default(100).describe('Most buckets; a lower number takes none away'),
-    enablePublicAccess: Off.describe('Whether buckets may be public; false closes those that are'),
+      .describe('Maximum number of objects in all buckets; needs a store with quotas; unlimited when absent'),
+    maxBuckets: whole(1, 1000).default(100).describe('Maximum number of buckets; lowering it removes none'),
+    enablePublicAccess: Off.describe('Whether buckets may be public; false closes public ones'),
     defaultVersioning: z
       .enum(['Off', 'Enabled'])
       .default('Off')
-      .describe('Default of buckets: Enabled keeps former versions of objects, Off does not'),
+      .describe('Default of buckets: Enabled keeps previous versions of objects, Off does not'),
     auditEnabled: On.describe("Whether requests to its buckets can be queried; the store's log is kept either way"),
     deletionProtection: DeletionProtection,
     tags: Tags.prefault({}),
@@ -59,15 +59,15 @@ export const ObjectStorageAccount = defineKind({
     publicEndpoint: z.string().describe('URL of the S3 interface for everybody else; absent without one'),
     regionName: z.string().describe('Region that S3 clients sign their requests for'),
     forcePathStyle: z.boolean().describe('Whether S3 clients must name the bucket in the path, not in the host'),
-    bucketCount: z.int().describe('Buckets that the account has'),
-    heldBy: HeldBy.describe('Buckets that hold its deletion, as `accountbuckets/<name>`; at most 50'),
+    bucketCount: z.int().describe('Number of buckets in the account'),
+    heldBy: HeldBy.describe('Buckets that block its deletion, as `accountbuckets/<name>`; at most 50'),
     bucketNames: z
       .array(
         z.object({
           storeName: z.string().describe('Name of the bucket at the endpoint'),
           bucketName: z.string().describe('Its name in the account'),
-          since: z.string().describe('When it was made'),
-          until: z.string().optional().describe('When its deletion was seen; absent while it is there'),
+          since: z.string().describe('When it was created'),
+          until: z.string().optional().describe('When its deletion was noticed; absent while it exists'),
         }),
       )
       .describe(
@@ -77,10 +77,10 @@ export const ObjectStorageAccount = defineKind({
       .array(
         z.object({
           date: z.string().describe('The day, UTC, as yyyy-mm-dd'),
-          usedBytes: z.int().describe('Bytes in all buckets when the day was noted, versions included'),
+          usedBytes: z.int().describe('Bytes in all buckets when the day was recorded, versions included'),
         }),
       )
-      .describe('What was used on each of the last 30 days, oldest first'),
+      .describe('Usage on each of the last 30 days, oldest first'),
   }),
   admission: [notWhileHeld('still has buckets', 'delete them first')],
   immutable: ['clusterId'],
@@ -97,13 +97,15 @@ const Days = whole(1, 36_500)
 
 export const LifecycleRule = z.strictObject({
   id: PlainText.min(1).max(255).describe('Name of the rule, unique in the bucket'),
-  prefix: PlainText.max(1024).optional().describe('Only objects whose keys begin so; all when absent or empty'),
+  prefix: PlainText.max(1024)
+    .optional()
+    .describe('Applies to objects whose keys begin with it; all when absent or empty'),
   expireDays: Days.optional().describe('Days after which an object is deleted; never when absent'),
-  noncurrentExpireDays: Days.optional().describe('Days after which a former version is deleted; never when absent'),
+  noncurrentExpireDays: Days.optional().describe('Days after which a noncurrent version is deleted; never when absent'),
   abortUploadDays: Days.optional().describe(
-    'Days after which an upload in parts that was not completed is dropped; never when absent',
+    'Days after which an incomplete multipart upload is aborted; never when absent',
   ),
-  enabled: z.boolean().optional().describe('Whether the store follows the rule; true when absent'),
+  enabled: z.boolean().optional().describe('Whether the store applies the rule; true when absent'),
 })
 
 /** Fills in the defaults of absent fields: the schema of a list's items has none, see `completeProvider`. */
@@ -123,7 +125,7 @@ export const CorsRule = z.strictObject({
     )
     .min(1)
     .max(20)
-    .describe('Origins whose pages may ask, such as https://app.example.com, or * for all'),
+    .describe('Origins whose pages may send requests, such as https://app.example.com, or * for all'),
   methods: z.array(z.enum(CORS_METHODS)).min(1).max(5).describe('HTTP methods that they may use'),
   headers: z
     .array(
@@ -135,10 +137,10 @@ export const CorsRule = z.strictObject({
     )
     .max(50)
     .optional()
-    .describe('Request headers that they may send beyond the simple ones; none when absent'),
+    .describe('Request headers that they may send beside the CORS-safelisted ones; none when absent'),
   maxAgeSeconds: whole(0, 86_400)
     .optional()
-    .describe('Seconds for which a browser remembers the answer to its preflight request; 3600 when absent'),
+    .describe('Seconds for which a browser caches the answer to a preflight request; 3600 when absent'),
 })
 
 export function completeCorsRule(rule: z.output<typeof CorsRule>) {
@@ -149,27 +151,31 @@ const AccountName = ResourceName.describe('The ObjectStorageAccount in the same 
 
 const bucketSpec = z.strictObject({
   accountName: AccountName,
-  bucketName: BucketName.describe('Unique in the account; at the endpoint the account stands before it; immutable'),
+  bucketName: BucketName.describe(
+    'Name, unique in the account; at the endpoint it is prefixed with the account; immutable',
+  ),
   versioning: z
     .enum(VERSIONING)
     .optional()
     .describe(
-      "Enabled keeps former versions; Suspended keeps no further ones; Off never had any, and suspends where it was on; the account's default when absent",
+      "Enabled keeps previous versions; Suspended keeps no further ones; Off never had any, and suspends where it was on; the account's default when absent",
     ),
-  objectLock: Off.describe('True lets objects be kept from deletion, and turns versioning on; immutable'),
-  lockDays: Days.optional().describe('Days that each new object is kept; only what is locked by itself when absent'),
+  objectLock: Off.describe('True allows locks that keep objects from deletion, and turns versioning on; immutable'),
+  lockDays: Days.optional().describe(
+    'Days for which each new object is locked; when absent, only objects with a lock of their own are',
+  ),
   quotaBytes: QuotaBytes.optional().describe(
-    'Most bytes in the bucket, at least 1 GiB; needs a store with quotas; unlimited when absent',
+    'Maximum bytes in the bucket, at least 1 GiB; needs a store with quotas; unlimited when absent',
   ),
   publicRead: Off.describe('True lets everybody read objects, where the account allows it'),
   lifecycleRules: z
     .array(LifecycleRule)
     .max(100)
     .default([])
-    .describe('What the store deletes by age; needs a store with lifecycles'),
-  corsRules: z.array(CorsRule).max(100).default([]).describe('What pages of other origins may do from a browser'),
+    .describe('Rules by which the store deletes objects by age; needs a store with lifecycles'),
+  corsRules: z.array(CorsRule).max(100).default([]).describe('What pages of other origins may do in a browser (CORS)'),
   forceDelete: Off.describe(
-    'True lets a deletion delete the objects too; otherwise it waits until the bucket is empty',
+    'True lets a deletion also delete the objects; otherwise it waits until the bucket is empty',
   ),
   tags: Tags.prefault({}),
 })
@@ -208,10 +214,10 @@ export const AccountBucket = defineKind({
   spec: bucketSpec,
   status: statusWith({
     storeName: z.string().describe('Name of the bucket at the endpoint'),
-    versioning: z.enum(VERSIONING).describe('What the bucket has at the store'),
-    objectCount: z.int().describe('Objects in it, former versions not counted'),
-    usedBytes: z.int().describe('Bytes in it, versions included'),
-    usageAt: z.string().describe('When these figures were found; they are written where they changed'),
+    versioning: z.enum(VERSIONING).describe('Versioning of the bucket at the store'),
+    objectCount: z.int().describe('Number of objects, without noncurrent versions'),
+    usedBytes: z.int().describe('Bytes in the bucket, versions included'),
+    usageAt: z.string().describe('When these figures were measured; only written when they change'),
   }),
   immutable: ['accountName', 'bucketName', 'objectLock'],
   rules: bucketRules,
@@ -231,7 +237,7 @@ const keySpec = z.strictObject({
   managedIdentityId: Uuid.optional().describe(
     'Id of the managed identity that owns the key, which is deleted with it; the account when absent; immutable',
   ),
-  description: Line.max(128).optional().describe('What it is for, as a text for people'),
+  description: Line.max(128).optional().describe('Purpose, as a text for people'),
   permission: z
     .enum(KEY_PERMISSIONS)
     .default('ReadWrite')
@@ -243,13 +249,15 @@ const keySpec = z.strictObject({
     .min(1)
     .max(100)
     .optional()
-    .describe('Buckets of the account by name; all, later ones too, when absent; immutable'),
+    .describe('Buckets of the account by name; all, future ones included, when absent; immutable'),
   prefix: PlainText.min(1)
     .max(512)
     .optional()
-    .describe('Only objects whose keys begin so; needs exactly one bucket; all when absent; immutable'),
+    .describe(
+      'Limits the key to objects whose keys begin with it; needs exactly one bucket; all when absent; immutable',
+    ),
   isActive: On.describe('Whether the store accepts the key; may be switched off and on'),
-  isSession: Off.describe('True for a session, which needs expiresAt and is removed then; immutable'),
+  isSession: Off.describe('True for a session, which needs expiresAt and is deleted at that time; immutable'),
   expiresAt: DateTime.optional().describe('When the key expires; never when absent; immutable'),
 })
 type KeySpec = z.output<typeof keySpec>
@@ -302,7 +310,7 @@ export const ObjectAccessKey = defineKind({
     state: z
       .enum(['Active', 'Inactive', 'Expired'])
       .describe('Active while the store accepts it; Inactive by isActive; Expired for good'),
-    lastUsedAt: z.string().describe('When it was last used, to the hour, where the store tells'),
+    lastUsedAt: z.string().describe('When it was last used, to the hour, if the store reports it'),
   }),
   immutable: ['accountName', 'managedIdentityId', 'permission', 'buckets', 'prefix', 'isSession', 'expiresAt'],
   rules: keyRules,

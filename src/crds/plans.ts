@@ -20,23 +20,25 @@ export const ComputePlan = defineKind({
       .describe('Kind of resource that may name the plan, such as Vector for a VectorCluster; immutable'),
     displayName: DisplayName.max(64).describe('A name for people, 1 to 64 characters'),
     description: Description.default(''),
-    cpuRequest: Cores.describe('CPU that each replica is guaranteed, in cores, such as 500m'),
-    cpuLimit: Cores.describe('Most CPU that each replica gets, in cores, such as 2'),
-    memoryRequest: Bytes.describe('Memory that each replica is guaranteed, such as 512Mi'),
-    memoryLimit: Bytes.describe('Most memory that each replica gets, such as 1Gi'),
+    cpuRequest: Cores.describe('CPU request of each replica, in cores, such as 500m'),
+    cpuLimit: Cores.describe('CPU limit of each replica, in cores, such as 2'),
+    memoryRequest: Bytes.describe('Memory request of each replica, such as 512Mi'),
+    memoryLimit: Bytes.describe('Memory limit of each replica, such as 1Gi'),
     storageSize: Bytes.optional().describe(
-      "Size of each replica's volume, such as 20Gi; when absent, resources that need one must say it",
+      "Size of each replica's volume, such as 20Gi; when absent, resources that need a volume must set it",
     ),
     storageClass: PlanStorageClass.default('').describe(
       "StorageClass of the volumes; the cluster's default when empty",
     ),
-    replicas: whole(0, 99).default(1).describe('Replicas of resources that name no number themselves'),
-    isDefault: Off.describe('True for the plan of resources that name none; of several in a family the oldest'),
-    deprecated: Off.describe('True limits the plan to resources that already have it; REST refuses it to all others'),
+    replicas: whole(0, 99).default(1).describe('Number of replicas of resources that set none'),
+    isDefault: Off.describe(
+      'True for the plan of resources that name none; if a family has several, the oldest one counts',
+    ),
+    deprecated: Off.describe('True limits the plan to resources that already use it; REST refuses it for all others'),
     extras: mapOf(PlainText.max(256), 32)
       .prefault({})
       .describe(
-        'What only one family has: maxConnections of Relational is set, walStorageSize and maxEdition are shown',
+        'Values of single families: maxConnections of Relational is applied, walStorageSize and maxEdition are only shown',
       ),
   }),
   status: z.object({}),

@@ -25,27 +25,27 @@ const bucket = matching(
 
 /** Where backups go. The key is in a Secret. */
 export const BackupTarget = z.strictObject({
-  provider: z.literal('aws').default('aws').describe('The plugin of Velero that writes there; aws speaks S3'),
+  provider: z.literal('aws').default('aws').describe('Velero plugin that writes to the target; aws speaks S3'),
   bucket: bucket.describe('The bucket, which must exist'),
   prefix: matching(256, /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be a path without a slash at either end')
     .optional()
     .describe('Folder in the bucket; the whole bucket when absent'),
   region: matching(63, /^[A-Za-z0-9-]+$/, 'must be the name of a region')
     .default('us-east-1')
-    .describe('Region of the bucket, for which requests are signed'),
+    .describe('Region of the bucket, which requests are signed for'),
   endpoint: matching(
     2048,
     STORE_URL,
     'must be an http or https address without a user, a query or a fragment',
-  ).describe('Where the store is; private addresses may be called, link-local ones never'),
-  forcePathStyle: On.describe('Whether the bucket stands in the path of addresses; false: before the host'),
+  ).describe('Address of the store; private addresses may be called, link-local ones never'),
+  forcePathStyle: On.describe('Whether addresses have the bucket in the path; if false, before the host'),
   caCertificate: CertificatesPem.max(32_768)
     .optional()
-    .describe("Certificates that sign the store's own, in PEM; the authorities that everybody trusts when absent"),
+    .describe("Authorities for the store's certificate, in PEM; the public ones when absent"),
   secretName: z
     .enum(TARGET_SECRETS)
     .describe(
-      'The Secret in freehold-system with access-key-id and secret-access-key. There are two names: a new key is put under the other one, and then named here',
+      'The Secret in freehold-system with access-key-id and secret-access-key. There are two names: write a new key to the other one, then name that here',
     ),
 })
 export type BackupTarget = z.output<typeof BackupTarget>
@@ -54,16 +54,16 @@ const schedule = z.strictObject({
   cron: CronSchedule.default('0 1 * * *').describe('When a backup is taken, as cron in five fields, UTC'),
   ttlHours: whole(1, 87_600)
     .default(720)
-    .describe('Hours that a backup is kept, from 1 to 87600; of backups that are taken from then on'),
-  paused: Off.describe('True: no scheduled backups are taken'),
+    .describe('Hours for which a backup is kept, from 1 to 87600; applies to later backups'),
+  paused: Off.describe('True if no scheduled backups are taken'),
 })
 export type BackupSchedule = z.output<typeof schedule>
 
 const suspendedArchive = z.strictObject({
   namespace: label.describe('Namespace of the Cluster of CloudNativePG'),
   name: label.describe('Name of the Cluster of CloudNativePG'),
-  suspendedAt: DateTime.optional().describe('When somebody asked for it'),
-  suspendedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it'),
+  suspendedAt: DateTime.optional().describe('When the suspension was requested'),
+  suspendedBy: PlainText.max(128).optional().describe('Id of the principal who requested it'),
 })
 export type SuspendedArchive = z.output<typeof suspendedArchive>
 
@@ -79,7 +79,7 @@ export const PlatformBackupSettings = defineKind({
   platformForms: { 'lifecycle/view': READ, 'lifecycle/backupsManage': WRITE },
   description: `How the platform itself is backed up, by Velero. There is one, named ${SETTINGS_NAME}.`,
   spec: z.strictObject({
-    schedule: schedule.prefault({}).describe('When, and for how long'),
+    schedule: schedule.prefault({}).describe('When backups are taken, and how long they are kept'),
     target: BackupTarget.optional().describe(
       "Target, which becomes Velero's default BackupStorageLocation; when absent, the one that Velero was installed with",
     ),
@@ -96,11 +96,11 @@ export const PlatformBackupSettings = defineKind({
     lastBackup: z
       .object({
         name: z.string().describe('Name of the Backup of Velero'),
-        phase: z.string().describe('Its phase, in the words of Velero'),
+        phase: z.string().describe('Its phase, as Velero reports it'),
         startedAt: z.string().describe('When it began'),
         completedAt: z.string().optional().describe('When it ended'),
       })
-      .describe('The newest backup that is over'),
+      .describe('The newest backup that has ended'),
   }),
   admission: [
     {

@@ -19,32 +19,32 @@ export const BoundaryProjection = defineKind({
     'boundaries/projections/read': READ,
     'boundaries/projections/manage': ['create', 'update', 'patch', 'delete'],
   },
-  description: 'The boundary on another cluster. Its name is the clusterId, so that there is one for each.',
+  description: 'The boundary on another cluster. Its name is the clusterId, so that there is one per cluster.',
   spec: z.strictObject({
     clusterId: Uuid.describe('Id of the PlatformCluster, which is also the name of this object; immutable'),
     namespaces: setOf(NamespaceName, 200)
       .optional()
-      .describe('Namespaces of groups that are made there, each of this boundary; all of them when absent'),
+      .describe('Namespaces of groups of this boundary to create there; all of them when absent'),
   }),
   status: statusWith({
     resolvedNamespaces: z
       .array(
         z.object({
-          namespace: z.string().describe('Name of the namespace, here and there'),
+          namespace: z.string().describe('Name of the namespace, the same in both clusters'),
           state: z.string().describe('Pending, Applied, Drifted, Failed or Removing'),
           message: z.string().optional().describe('Why it is not Applied'),
-          appliedAt: z.string().optional().describe('When it was first complete there'),
+          appliedAt: z.string().optional().describe('When it was first complete in that cluster'),
           retainedVolumes: z
             .array(z.string().max(253))
             .max(HELD_SHOWN)
             .optional()
             .describe(
-              'Volume claims there that were kept when resources were deleted: the group cannot be deleted while there are any; at most 50',
+              'Volume claims there that were retained when resources were deleted: the group cannot be deleted while there are any; at most 50',
             ),
         }),
       )
-      .describe('Each namespace that is wanted there, or still there'),
-    observedAt: z.string().describe('When the namespaces last changed, as seen from here'),
+      .describe('Each namespace that is wanted or still exists there'),
+    observedAt: z.string().describe('When the namespaces last changed, as the platform saw it'),
   }),
   immutable: ['clusterId'],
   admission: [

@@ -14,7 +14,7 @@ export const QuotaLedger = defineKind({
   name: 'free',
   area: 'quotas',
   writtenByPlatform: 'it records what each resource was granted; writing it by hand grants nothing',
-  description: 'What the resources of a boundary were granted from its quotas and those of its groups.',
+  description: 'What was granted to the resources of a boundary from its quotas and those of its groups.',
   spec: z.strictObject({
     grants: z
       .record(
@@ -23,12 +23,12 @@ export const QuotaLedger = defineKind({
           cpu: PlainText.max(32).describe('Cores over all replicas, such as 1500m'),
           memory: PlainText.max(32).describe('Memory over all replicas, such as 4Gi'),
           storage: PlainText.max(32).describe('Storage over all volumes, such as 30Gi'),
-          pods: z.int().min(0).describe('How many pods it may run at once'),
+          pods: z.int().min(0).describe('Number of pods that may run at once'),
           at: PlainText.max(32).describe('When it was granted, RFC 3339'),
         }),
       )
       .prefault({})
-      .describe('By `<plural>/<resource group>/<name>`; of resources that a quota limits only'),
+      .describe('Grants by `<plural>/<resource group>/<name>`; only of resources that a quota limits'),
   }),
   status: z.object({}),
   columns: [],

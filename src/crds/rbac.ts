@@ -37,7 +37,7 @@ const BoundaryIncarnation = ScopeIncarnation.unwrap()
   .optional()
   .describe('Incarnation of that boundary, so that a recreated one inherits nothing; any when absent; immutable')
 
-const ExpiresAt = DateTime.optional().describe('When it ends and is removed; it never ends when absent')
+const ExpiresAt = DateTime.optional().describe('When it expires and is deleted; never when absent')
 
 /** What a role allows. Built-in ones are installed with the platform. */
 export const RoleDefinition = defineKind({
@@ -52,22 +52,22 @@ export const RoleDefinition = defineKind({
   area: 'rbac',
   description: 'A named set of actions. Grants nothing until assigned.',
   spec: z.strictObject({
-    displayName: DisplayName.describe('The roleDefinitionName that assignments say, matched exactly'),
+    displayName: DisplayName.describe('The roleDefinitionName in assignments, matched exactly'),
     description: Description.default(''),
     actions: ActionPatterns.default([]).describe('Actions that the role gives, by name or pattern, such as `apps/*`'),
-    notActions: ActionPatterns.default([]).describe('What to leave out of actions; other roles may still give it'),
+    notActions: ActionPatterns.default([]).describe('Actions to exclude from actions; other roles may still give them'),
     dataActions: DataActionPatterns.default([]).describe(
       'Actions on contents (secrets, logs, files) that the role gives, by name or pattern',
     ),
     notDataActions: DataActionPatterns.default([]).describe(
-      'What to leave out of dataActions; other roles may still give it',
+      'Actions to exclude from dataActions; other roles may still give them',
     ),
     assignableScopes: z
       .array(z.enum(['/', '/boundaries/*']))
       .min(1)
       .max(2)
-      .describe('Where the role may be given: `/` at the root, `/boundaries/*` at boundaries and what is in them'),
-    isBuiltIn: Off.describe('True for roles that come with the platform, which nobody changes; immutable'),
+      .describe('Where the role may be given: `/` at the root, `/boundaries/*` at boundaries and everything in them'),
+    isBuiltIn: Off.describe('True for roles that come with the platform, which nobody can change; immutable'),
   }),
   status: resourceStatus,
   immutable: ['isBuiltIn'],
@@ -99,7 +99,9 @@ export const RoleAssignment = defineKind({
     scopeIncarnation: ScopeIncarnation,
     expiresAt: ExpiresAt,
     reason: Description.optional().describe('Why it was given, in words for people; immutable'),
-    jitRequestId: Uuid.optional().describe('The JitRequest whose approval made it; written by the platform; immutable'),
+    jitRequestId: Uuid.optional().describe(
+      'The JitRequest whose approval created it; written by the platform; immutable',
+    ),
   }),
   status: resourceStatus,
   immutable: [
@@ -154,27 +156,27 @@ export const DenyAssignment = defineKind({
   placement: 'boundaryOrPlatform',
   name: 'free',
   area: 'rbac',
-  description: 'Takes actions away from a principal, or from everyone, at a scope. It beats every grant.',
+  description: 'Denies actions to a principal, or to everyone, at a scope. It overrides every grant.',
   spec: z.strictObject({
     principalId: Uuid.optional().describe(
-      'Id of the person, service account or group that it binds; absent with isEveryone; immutable',
+      'Id of the person, service account or group that it applies to; absent with isEveryone; immutable',
     ),
     principalType: PrincipalType.optional().describe(
       'User (when absent) is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable',
     ),
-    isEveryone: Off.describe('True binds everybody but those who are excluded'),
+    isEveryone: Off.describe('True applies it to everybody who is not excluded'),
     excludedPrincipalIds: z
       .array(Uuid)
       .max(200)
       .default([])
-      .describe('Ids of people, service accounts and groups that it spares'),
-    actions: ActionPatterns.default([]).describe('Actions that it takes away, by name or pattern, such as `apps/*`'),
+      .describe('Ids of people, service accounts and groups that it does not apply to'),
+    actions: ActionPatterns.default([]).describe('Actions that it denies, by name or pattern, such as `apps/*`'),
     dataActions: DataActionPatterns.default([]).describe(
-      'Actions on contents (secrets, logs, files) that it takes away, by name or pattern',
+      'Actions on contents (secrets, logs, files) that it denies, by name or pattern',
     ),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    reason: Description.optional().describe('Why they are taken away, in words for people'),
+    reason: Description.optional().describe('Why they are denied, in words for people'),
     expiresAt: ExpiresAt,
   }),
   status: resourceStatus,
@@ -215,9 +217,9 @@ export const JitRequest = defineKind({
   area: 'rbac',
   description: 'A request for a role for a limited time. Grants nothing itself: its approval writes a RoleAssignment.',
   spec: z.strictObject({
-    principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
+    principalId: Uuid.describe('Id of the person or service account that requests the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayNameOf.describe('The display name of the role that is asked for; immutable'),
+    roleDefinitionName: DisplayNameOf.describe('The display name of the requested role; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
     justification: Explanation.min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
@@ -228,9 +230,9 @@ export const JitRequest = defineKind({
       .enum(['Approved', 'Denied', 'Cancelled', 'Ended'])
       .optional()
       .describe('Approved or Denied by the approver; Cancelled before that or Ended after it; undecided when absent'),
-    decidedAt: DateTime.optional().describe('When it was decided, from which an approved role runs'),
+    decidedAt: DateTime.optional().describe('When it was decided, which is when an approved role begins'),
     decidedBy: Uuid.optional().describe('Id of the principal who decided'),
-    decisionReason: Description.optional().describe('Why it was decided so, in words for people'),
+    decisionReason: Description.optional().describe('Why, in words for people'),
   }),
   status: statusWith({
     state: z
@@ -238,7 +240,7 @@ export const JitRequest = defineKind({
       .describe(
         'Pending, for 24 hours at most, then Expired; Active while the role is held, then Ended; Denied; Cancelled',
       ),
-    grantedAt: DateTime.describe('When the assignment was written; it is written once'),
+    grantedAt: DateTime.describe('When the assignment was written, which happens once'),
     activeUntil: DateTime.describe('When the role ends; absent until it is given'),
   }),
   immutable: [
@@ -274,20 +276,20 @@ export const BoundaryTrust = defineKind({
   spec: z.strictObject({
     boundaryId: Uuid.describe('Id of the boundary that grants; immutable'),
     boundaryIncarnation: BoundaryIncarnation,
-    trustedBoundaryId: Uuid.describe('Id of the boundary whose people may; immutable'),
+    trustedBoundaryId: Uuid.describe('Id of the boundary whose members get the actions; immutable'),
     trustedBoundaryIncarnation: BoundaryIncarnation,
     actions: z
       .array(ActionPattern)
       .min(1)
       .max(100)
-      .describe('Names of the actions that are lent: what a Reader sees, and registry/pull'),
-    bidirectional: Off.describe('True lends the same actions the other way round too'),
+      .describe('Names of the actions that are lent: those of a Reader, and registry/pull'),
+    bidirectional: Off.describe('True also lends the same actions in the other direction'),
     expiresAt: ExpiresAt,
   }),
   status: statusWith({
     incarnations: z
       .record(z.string(), z.string())
-      .describe('By id, the incarnations of the boundaries that it was in force between; it goes with either of them'),
+      .describe('Incarnations of the two boundaries while it was in force, by id; the trust ends with either of them'),
   }),
   immutable: ['boundaryId', 'boundaryIncarnation', 'trustedBoundaryId', 'trustedBoundaryIncarnation'],
   rules: [

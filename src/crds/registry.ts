@@ -38,10 +38,10 @@ export const RegistryPin = defineKind({
     repository: Repository.describe(`Whose images are kept: \`${PARTS}\`; immutable`),
     digests: setOf(Digest, 500)
       .default([])
-      .describe('Manifests that are kept. Without any, and without keepLast and keepForDays, everything is'),
-    keepLast: whole(1, 1000).optional().describe('Keeps at least so many of the newest tagged manifests'),
-    keepForDays: whole(1, 3650).optional().describe('Keeps tagged manifests at least so long after push or pull'),
-    expiresAt: DateTime.describe('From then on the pin keeps nothing; the object stays until somebody deletes it'),
+      .describe('Manifests to keep. Without any, and without keepLast and keepForDays, everything is kept'),
+    keepLast: whole(1, 1000).optional().describe('Minimum number of newest tagged manifests to keep'),
+    keepForDays: whole(1, 3650).optional().describe('Minimum days after push or pull to keep tagged manifests'),
+    expiresAt: DateTime.describe('When the pin stops keeping anything; the object stays until somebody deletes it'),
   }),
   status: z.object({}),
   immutable: ['repository'],
@@ -63,12 +63,12 @@ const Announced = z.strictObject({
 const ShownManifest = z.object({
   digest: z.string().max(71).describe('sha256 of the manifest'),
   tags: z.array(z.string().max(128)).max(1000).describe('Tags that point to it'),
-  mediaType: z.string().max(128).describe('What kind of manifest it is'),
-  sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
+  mediaType: z.string().max(128).describe('Media type of the manifest'),
+  sizeBytes: z.int().describe('Bytes of the manifest and of everything that it references'),
   pushedAt: z.string().describe('When it was pushed, or first seen'),
   lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
   references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
-  subject: z.string().max(71).optional().describe('The manifest that it is about'),
+  subject: z.string().max(71).optional().describe('The manifest that it describes'),
 })
 /** Maximum characters of all shown manifests: an etcd object has room for three times as much. */
 const SHOWN_CHARACTERS = 400_000
@@ -96,19 +96,18 @@ export const RegistryRepository = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   area: 'registry',
   aggregate: true,
-  description:
-    'A repository of the registry: written by the platform from what the registry tells, and read by people.',
+  description: 'A repository of the registry, as the registry reports it; only the platform writes it.',
   forms: { 'kernel/deployments/read': READ },
   spec: z.strictObject({
     repository: Repository.describe(`\`${PARTS}\`; immutable`),
-    announcedAt: DateTime.describe('When it was last pushed to or deleted from: what it holds is then read again'),
+    announcedAt: DateTime.describe('When it was last pushed to or deleted from, after which its content is read again'),
     digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
   status: statusWith({
     readAt: z.string().describe('The announcedAt that digests were read for'),
     lastPushAt: z.string().describe('When it was last pushed to'),
     lastPullAt: z.string().describe('When it was last pulled from; exact to an hour'),
-    tagCount: z.int().describe('How many tags there are'),
+    tagCount: z.int().describe('Number of tags'),
     digests: z.array(ShownManifest).max(DIGESTS_MAX).describe('Manifests of the repository'),
   }),
   immutable: ['repository'],
@@ -142,32 +141,32 @@ export const RetentionRun = defineKind({
   description: 'One pass over the registry that removes what retention does not keep. Runs take turns.',
   platformForms: { 'registry/audit/read': READ, 'registry/retention/manage': ['create'] },
   spec: z.strictObject({
-    dryRun: Off.describe('Only counts what would go; immutable'),
+    dryRun: Off.describe('Whether it only counts what would be removed; immutable'),
     trigger: z
       .enum(['Manual', 'Scheduled'])
       .default('Manual')
-      .describe('Scheduled ones are made by the platform, one for each day; immutable'),
+      .describe('Manual, or Scheduled, which the platform creates once a day; immutable'),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
     startedBy: StartedBy,
   }),
   status: statusWith({
-    state: z.enum(RUN_STATES).describe('Queued, Running, CollectingGarbage, then how it ended'),
+    state: z.enum(RUN_STATES).describe('Queued, Running, CollectingGarbage, then Succeeded, PartiallyFailed or Failed'),
     startedAt: z.string().describe('When it began'),
     finishedAt: z.string().describe('When it ended'),
-    removedManifests: z.int().describe('Manifests that were removed; of a dry run, that would be'),
-    failedManifests: z.int().describe('Manifests that the registry did not remove'),
-    freedBytes: z.int().describe('Sizes of the removed manifests with their layers, shared ones each time'),
+    removedManifests: z.int().describe('Number of manifests that were removed, or would be in a dry run'),
+    failedManifests: z.int().describe('Number of manifests that the registry did not remove'),
+    freedBytes: z.int().describe('Bytes of the removed manifests and their layers; shared layers count each time'),
     error: z.string().max(1024).describe('Why it failed, as a sentence'),
     removing: z
       .array(
         z.object({
-          repository: z.string().max(200).describe(`Whose manifest it is: \`${PARTS}\``),
+          repository: z.string().max(200).describe(`Repository of the manifest: \`${PARTS}\``),
           digest: z.string().max(71).describe('The manifest'),
-          sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
+          sizeBytes: z.int().describe('Bytes of the manifest and of everything that it references'),
         }),
       )
       .max(500)
-      .describe('What is being removed now: a run that is interrupted goes on with it'),
+      .describe('What is being removed now; an interrupted run resumes there'),
     stuck: z.array(z.string().max(71)).max(500).describe('Manifests that the registry did not remove'),
   }),
   immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],

@@ -72,7 +72,7 @@ const restoreFrom = z.strictObject({
   ),
   snapshotId: Uuid.describe('Name of the RelationalSnapshot'),
   targetTime: DateTime.optional().describe(
-    'The moment to restore to, after the snapshot; the end of the snapshot when absent',
+    'Time to restore to, after the snapshot; the end of the snapshot when absent',
   ),
 })
 
@@ -83,7 +83,7 @@ const spec = z.strictObject({
   ),
   ...planOverrides,
   walStorageSize: Bytes.optional().describe(
-    'Size of a volume for the write-ahead log alone; may grow, never shrink or go; on the data volume when absent',
+    'Size of a separate volume for the write-ahead log; may grow, not shrink or be removed; the log is on the data volume when absent',
   ),
   replicas: whole(1, 9)
     .optional()
@@ -91,32 +91,34 @@ const spec = z.strictObject({
   engineVersion: z
     .enum(RELATIONAL_VERSIONS)
     .default(NEWEST_RELATIONAL_VERSION)
-    .describe('Major version of PostgreSQL; goes up, which takes the database offline meanwhile, never down'),
+    .describe('Major version of PostgreSQL; only goes up, and the database is offline during the upgrade'),
   imageName: OwnImage,
   databaseName: z
     .string()
     .regex(IDENTIFIER, IDENTIFIER_MESSAGE)
     .max(63)
     .default('app')
-    .describe("The database that is made; a restored one keeps its origin's; immutable"),
+    .describe('The database to create; a restored one keeps the name of its origin; immutable'),
   ownerName: z
     .string()
     .regex(IDENTIFIER, IDENTIFIER_MESSAGE)
     .max(63)
     .default('app')
-    .describe("The role that owns the database and that clients use; a restored one keeps its origin's; immutable"),
+    .describe(
+      'The role that owns the database and that clients use; a restored one keeps the role of its origin; immutable',
+    ),
   extensions: z
     .array(z.enum(RELATIONAL_EXTENSIONS))
     .max(32)
     .default([])
-    .describe('Extensions of the database; one that is taken off the list is dropped unless something needs it'),
+    .describe('Extensions of the database; one that is removed from the list is dropped unless something needs it'),
   // CloudNativePG quotes a value but does not escape it: a backslash or a line break would begin another setting.
   parameters: mapOf(PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'), 100)
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
   synchronousReplicas: whole(0, 8)
     .default(0)
-    .describe('Replicas that must have a commit before it counts; fewer than the instances'),
+    .describe('Number of replicas that must confirm a commit; fewer than the instances'),
   enablePooler: Off.describe(
     'True puts PgBouncer before the primary, with a Service of its own, while the database runs',
   ),
@@ -124,24 +126,26 @@ const spec = z.strictObject({
     .enum(POOLER_MODES)
     .default('Session')
     .describe(
-      'When a client gives a connection of the pool back: Session when it leaves, Transaction after each transaction',
+      'When a client returns a connection to the pool: Session when it disconnects, Transaction after each transaction',
     ),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
   backupEnabled: z
     .boolean()
     .optional()
-    .describe('Whether backups and the log are written to the backup target; when absent, where the platform has one'),
+    .describe('Whether backups and the log are written to the backup target; when absent, if the platform has one'),
   backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When base backups are taken, as cron in five fields, UTC',
   ),
   backupRetentionDays: BackupRetentionDays,
   archivingSuspended: Off.describe(
-    'True stops the archive of the log, which restarts the instances and leaves a gap in what can be restored',
+    'True stops archiving the log, which restarts the instances and leaves a gap in the recovery window',
   ),
   deletionProtection: DeletionProtection,
-  finalSnapshotOnDelete: Off.describe('True has the deletion take a last snapshot and wait for it'),
-  restoreFrom: restoreFrom.optional().describe('The snapshot that it is made from; empty when absent; immutable'),
+  finalSnapshotOnDelete: Off.describe('True makes a deletion take a last snapshot and wait for it'),
+  restoreFrom: restoreFrom
+    .optional()
+    .describe('The snapshot to create it from; an empty database when absent; immutable'),
   takesOver: ResourceName.optional().describe(
     'A database of the group whose connection Services lead here once this one is ready, and which is then stopped; immutable',
   ),
@@ -151,7 +155,7 @@ const spec = z.strictObject({
   running: Running,
   restartedAt: RestartedAt,
   onDelete: OnDelete.describe(
-    'Delete removes the snapshots with it, save the last one; Retain takes a last one and keeps them all',
+    'Delete removes the snapshots with it, except the last one; Retain takes a last one and keeps them all',
   ),
   tags: Tags.prefault({}),
 })
@@ -232,7 +236,7 @@ const rules: Rule<Spec>[] = [
 const origin = z.object({
   clusterName: z.string().describe('The database that the snapshot was taken of'),
   snapshotId: z.string().optional().describe('Name of the RelationalSnapshot'),
-  targetTime: z.string().optional().describe('The moment that was restored to; the end of the snapshot when absent'),
+  targetTime: z.string().optional().describe('Time that was restored to; the end of the snapshot when absent'),
   destinationPath: DESTINATION_PATH,
   serverName: SERVER_NAME,
   backupId: z.string().optional().describe('Id of the base backup in the backup target'),
@@ -280,7 +284,7 @@ export const RelationalCluster = defineKind({
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
     selector: PodSelector,
-    currentPrimary: z.string().describe('Name of the pod that takes writes now'),
+    currentPrimary: z.string().describe('Name of the pod that accepts writes now'),
     publicEndpoint: z.string().describe('Address and port of the load balancer; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
@@ -291,22 +295,22 @@ export const RelationalCluster = defineKind({
     archivingMessage: z.string().describe("Why the archive fails, in the engine's words; absent otherwise"),
     archivingStoppedAt: z
       .string()
-      .describe('Since when nothing is archived, which ends the recovery window; absent while it is'),
-    archivingGaps: z.array(range).describe('Times of which nothing can be restored, because the archive was suspended'),
-    backupEnabled: z.boolean().describe('Whether it is backed up: wanted, and the platform has a target'),
+      .describe('Since when nothing is archived, which ends the recovery window; absent while archiving works'),
+    archivingGaps: z
+      .array(range)
+      .describe('Periods from which nothing can be restored, because the archive was suspended'),
+    backupEnabled: z.boolean().describe('Whether it is backed up: this is wanted, and the platform has a target'),
     backupMessage: z.string().describe("Why the last backup failed, in the engine's words; absent otherwise"),
-    lastBackupAt: z.string().describe('When the last base backup that succeeded ended'),
-    firstRecoverableAt: z.string().describe('The earliest moment that can be restored'),
+    lastBackupAt: z.string().describe('When the last successful base backup ended'),
+    firstRecoverableAt: z.string().describe('The earliest time that can be restored'),
     serverName: SERVER_NAME,
     destinationPath: DESTINATION_PATH,
-    origin: origin.describe('What it was restored from; absent for one that was made empty'),
-    tookOverAt: z.string().describe('When the connection Services of spec.takesOver were led here'),
-    finalSnapshotAt: z
-      .string()
-      .describe('When the last snapshot of a database that is being deleted was begun; absent before'),
+    origin: origin.describe('What it was restored from; absent for a database that was created empty'),
+    tookOverAt: z.string().describe('When the connection Services of spec.takesOver were redirected here'),
+    finalSnapshotAt: z.string().describe('When the last snapshot before the deletion was begun; absent before'),
     editorAdmittedFor: z
       .string()
-      .describe('The uid of the Cluster of the engine whose tables the logins of the editor were let at'),
+      .describe('uid of the Cluster of the engine on whose tables the logins of the editor have rights'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName', 'restoreFrom', 'takesOver'],

@@ -8,7 +8,7 @@ export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
 export const DESTINATION_PATH = z.string().describe('Folder in the backup target, as an s3:// URL')
 export const SERVER_NAME = z
   .string()
-  .describe('Name of the backups in that folder, another one for each life of a database')
+  .describe('Name of the backups in that folder, a new one for each incarnation of a database')
 
 /** A backup of a relational database. It outlives a database that was deleted with `onDelete: Retain`. */
 export const RelationalSnapshot = defineKind({
@@ -26,43 +26,47 @@ export const RelationalSnapshot = defineKind({
     'relationalcluster/createSnapshot': ['create', 'update', 'patch'],
     'relationalcluster/deleteSnapshot': ['delete', 'deletecollection'],
   },
-  description: 'A snapshot of a relational database, from which a new one can be made.',
+  description: 'A snapshot of a relational database, from which a new one can be created.',
   spec: z.strictObject({
-    clusterName: ResourceName.describe('The RelationalCluster of the same group that it is of; immutable'),
+    clusterName: ResourceName.describe('The RelationalCluster in the same group; immutable'),
     name: ResourceName.describe('A name for people, unique among the snapshots of the database; immutable'),
-    description: Description.optional().describe('What it is for, as a text for people'),
+    description: Description.optional().describe('Purpose, as a text for people'),
     method: z
       .enum(SNAPSHOT_METHODS)
       .default('Object')
-      .describe('Object writes a base backup to the backup target; Volume is not offered and refused; immutable'),
+      .describe(
+        'Object writes a base backup to the backup target; Volume is refused, because it is not supported; immutable',
+      ),
     kind: z
       .enum(SNAPSHOT_KINDS)
       .default('Manual')
       .describe(
-        'Manual on request; Scheduled by the schedule, gone with its backup; Final before a deletion; immutable',
+        'Manual on request; Scheduled by the schedule, deleted with its backup; Final before a deletion; immutable',
       ),
     retentionDays: whole(1, 3650)
       .optional()
-      .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
+      .describe('Days after its completion until it is deleted; kept until somebody deletes it when absent'),
     forceDelete: Off.describe(
-      'True lets a deletion take the last base of the recovery window; otherwise it waits for another base',
+      'True allows the deletion of the last base backup of the recovery window; otherwise it waits for another one',
     ),
   }),
   status: statusWith({
     backupName: z.string().describe('Name of the Backup of CloudNativePG'),
     clusterId: z
       .string()
-      .describe("PlatformCluster that the Backup is on; absent on the platform's own, and until it is asked for"),
+      .describe(
+        "PlatformCluster that the Backup is on; absent on the platform's own, and until the Backup is requested",
+      ),
     backupId: z.string().describe('Id of the base backup in the backup target'),
     serverName: SERVER_NAME,
     destinationPath: DESTINATION_PATH,
-    engineVersion: z.string().describe('Major version of PostgreSQL that it was taken of'),
+    engineVersion: z.string().describe('Major version of PostgreSQL of the database'),
     databaseName: z.string().describe('The database in it'),
     ownerName: z.string().describe('The role that owns that database'),
-    storageSize: z.string().describe('What a volume must hold at least to restore it, such as 20Gi'),
+    storageSize: z.string().describe('Minimum size of a volume to restore it to, such as 20Gi'),
     startedAt: z.string().describe('When the backup began'),
     completedAt: z.string().describe('When the backup ended and could be restored; absent until then'),
-    expiresAt: z.string().describe('When it is deleted; absent if nothing ends it'),
+    expiresAt: z.string().describe('When it is deleted; absent if it does not expire'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
   partOf: { collection: 'relationalclusters', field: 'clusterName', verb: 'createsnapshot' },

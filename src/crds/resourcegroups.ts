@@ -13,7 +13,7 @@ const RetainedStorage = z
     z.strictObject({
       kind: z.string().describe('Kind of the resource that may adopt the volumes'),
       name: z.string().describe('Name that this resource had'),
-      storage: z.string().describe('What the volumes ask for together'),
+      storage: z.string().describe('Requested storage of the volumes together'),
     }),
   )
   .max(MOST_RETAINED_TOLD)
@@ -42,12 +42,12 @@ export const ResourceGroup = defineKind({
     tags: Tags.prefault({}),
   }),
   status: statusWith({
-    namespace: z.string().describe('Namespace where the resources stand'),
+    namespace: z.string().describe('Namespace of the resources'),
     heldBy: HeldBy.describe(
       'Protected resources in it, as `<collection>/<name>`, at most 50: the group cannot be deleted while there are any',
     ),
     retainedStorage: RetainedStorage.describe(
-      'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',
+      'Volumes that were retained when resources were deleted, by resource; they count as storage in usage and quotas',
     ),
   }),
   admission: [

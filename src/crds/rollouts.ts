@@ -36,35 +36,35 @@ export const RolloutPlan = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rollouts',
-  description: 'Versions that components are to get together, in which order, and what speaks against it.',
+  description: 'Versions that components shall get together, the order, and problems that prevent it.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create', 'update', 'patch'] },
   spec: z.strictObject({
     targetVersions: mapOf(Version, ITEMS_MAX)
       .default({})
-      .describe('Versions that are asked for, by component; of a rollback none; immutable'),
+      .describe('Requested versions, by component; none for a rollback; immutable'),
     unselected: setOf(ResourceName, ITEMS_MAX)
       .default([])
-      .describe('Charts that stay although an item is made for another version of them; immutable'),
+      .describe('Charts that stay although an item pins another version of them; immutable'),
     kind: z
       .enum(PLAN_KINDS)
       .default('Components')
       .describe(
-        'Components; Release with the platform step; Target rolls what has its version already again, with changed values; Rollback; immutable',
+        'Components; Release with the platform step; Target, which also rolls components whose version stays, with changed values; Rollback; immutable',
       ),
-    rollbackOf: ResourceName.optional().describe('RolloutExecution that a Rollback takes back; immutable'),
-    validateRequestedAt: DateTime.optional().describe('When somebody last asked for it to be looked at again'),
+    rollbackOf: ResourceName.optional().describe('RolloutExecution that a Rollback reverts; immutable'),
+    validateRequestedAt: DateTime.optional().describe('When another validation was last requested'),
   }),
   status: statusWith({
     state: z
       .enum(PLAN_STATES)
       .describe(
-        'Validated without problems, else Unvalidated; Executed once a rollout began; Superseded by newer ones',
+        'Validated without problems, otherwise Unvalidated; Executed once a rollout has begun; Superseded by newer plans',
       ),
-    items: list(PlanItem).describe('What rolls'),
-    batches: list(PlanBatch).describe('In which order'),
-    problems: list(PlanProblem, 500).describe('What speaks against it; only a plan without any is executed'),
-    validatedAt: text('When it was last looked at'),
-    validateRequestedAt: text('The validateRequestedAt that it was last looked at for'),
+    items: list(PlanItem).describe('Components that roll'),
+    batches: list(PlanBatch).describe('Batches, in order'),
+    problems: list(PlanProblem, 500).describe('Problems of the plan; only a plan without any is executed'),
+    validatedAt: text('When it was last validated'),
+    validateRequestedAt: text('The validateRequestedAt that was last handled'),
     execution: text('RolloutExecution that carried it out'),
   }),
   immutable: ['targetVersions', 'unselected', 'kind', 'rollbackOf'],
@@ -88,10 +88,10 @@ export const RolloutPlan = defineKind({
 export type RolloutPlan = ObjectOf<typeof RolloutPlan>
 
 const Check = z.object({
-  id: text('Which check'),
-  result: z.enum(['Passed', 'Warnings', 'Failed', 'Skipped']).describe('What came of it'),
+  id: text('Id of the check'),
+  result: z.enum(['Passed', 'Warnings', 'Failed', 'Skipped']).describe('Result of the check'),
   message: text('Why, as a sentence'),
-  details: z.record(z.string(), z.string()).describe('What was found, by its meaning'),
+  details: z.record(z.string(), z.string()).describe('Details of the result, by name'),
 })
 
 const Rolled = z.object({
@@ -99,28 +99,28 @@ const Rolled = z.object({
   fromVersion: text('Version that was installed before; absent if none').optional(),
   toVersion: text('Version that it gets'),
   state: z.enum(ROLLED_STATES).describe('Pending, Applying, Ready, Failed, Unchanged or RolledBack'),
-  message: text('What it says of itself').optional(),
+  message: text('Details of the state').optional(),
   isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
-  requestedAt: text('With which time Flux was asked to try again; absent if it was not').optional(),
-  startedAt: text('When it was told').optional(),
+  requestedAt: text('The requestedAt with which Flux was asked to retry; absent if it was not').optional(),
+  startedAt: text('When the upgrade began').optional(),
   finishedAt: text('When it was ready or had failed').optional(),
 })
 
 const RolledBatch = z.object({
-  index: z.int().describe('Its place'),
-  kind: z.enum(BATCH_KINDS).describe('What it upgrades'),
+  index: z.int().describe('Position of the batch'),
+  kind: z.enum(BATCH_KINDS).describe('Kind of the components that it upgrades'),
   state: z
     .enum(BATCH_STATES)
     .describe('Pending, Applying, WaitingForHealth, Paused, Succeeded, Failed, Skipped or Cancelled'),
-  components: list(Rolled).describe('What rolls in it'),
+  components: list(Rolled).describe('Components of the batch'),
   timeLimitMinutes: z.int().describe('How long it may take'),
   deadlineAt: text('When that time is over').optional(),
   startedAt: text('When it began').optional(),
   finishedAt: text('When it ended').optional(),
-  checkAt: text('When the checks are looked at again after a chart').optional(),
+  checkAt: text('When the checks run again after a chart').optional(),
 })
 
-const at = (what: string) => DateTime.optional().describe(`When somebody asked ${what}`)
+const at = (what: string) => DateTime.optional().describe(`When it was requested ${what}`)
 const Requests = z
   .strictObject({
     cancelAt: at('to cancel it: the current batch continues'),
@@ -128,14 +128,14 @@ const Requests = z
     skipSnapshot: z
       .boolean()
       .optional()
-      .describe('With resumeAt: goes on without the snapshot that failed, where that is offered'),
+      .describe('With resumeAt: continues without the failed snapshot, if status.pause.canSkipSnapshot is true'),
     comment: PlainText.max(512).optional().describe('Why, in words for people'),
     revertDriftAt: at('to revert manual changes; takes effect while it is paused because of them'),
-    rollbackAt: at('to roll it back after it has ended: needs the verb rollback'),
-    by: PlainText.max(128).optional().describe('Id of the principal who asked last'),
+    rollbackAt: at('to roll it back after it has ended; needs the verb rollback'),
+    by: PlainText.max(128).optional().describe('Id of the principal of the last request'),
   })
   .prefault({})
-  .describe('Requests of people to it')
+  .describe('Requests of people to the rollout')
 
 const before = (cel: string) => `(request.operation == 'CREATE' ? '' : ${cel})`
 const requested = (object: string, field: string) => `${object}.?spec.?requests.?${field}.orValue('')`
@@ -168,47 +168,47 @@ export const RolloutExecution = defineKind({
     plan: ResourceName.describe('Name of the RolloutPlan; immutable'),
     acknowledgedFailures: setOf(PlainText.max(64), 50)
       .default([])
-      .describe('Checks that may fail although that usually keeps a rollout back; immutable'),
-    rollbackOf: ResourceName.optional().describe('RolloutExecution that it takes back; immutable'),
+      .describe('Checks that may fail although that would otherwise block the rollout; immutable'),
+    rollbackOf: ResourceName.optional().describe('RolloutExecution that it reverts; immutable'),
     startedBy: StartedBy,
     requests: Requests,
   }),
   status: statusWith({
     state: z
       .enum(ROLLOUT_STATES)
-      .describe('Executing, Paused, Succeeded, Failed or Cancelled; absent until it has its turn'),
-    step: z.enum(ROLLOUT_PHASES).describe('Where it is'),
+      .describe('Executing, Paused, Succeeded, Failed or Cancelled; absent until it is its turn'),
+    step: z.enum(ROLLOUT_PHASES).describe('Current phase'),
     kind: z.enum(PLAN_KINDS).describe('Kind of its plan'),
-    batches: list(RolledBatch).describe('What was and is to be done'),
+    batches: list(RolledBatch).describe('Batches, finished and pending'),
     pause: z
       .object({
-        code: z.enum(PAUSE_CODES).describe('Why it waits for somebody, as a constant'),
+        code: z.enum(PAUSE_CODES).describe('Why it waits for a person, as a constant'),
         message: text('The same as a sentence'),
         component: text('Component that it is about').optional(),
         batchIndex: z.int().optional().describe('Batch that it is about'),
-        canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the snapshot that failed'),
-        platformDrift: list(DriftItem, DRIFT_MAX).describe('What was changed by hand'),
+        canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the failed snapshot'),
+        platformDrift: list(DriftItem, DRIFT_MAX).describe('Manual changes'),
       })
       .describe('Why it is paused'),
     preflight: z
       .object({
         runAt: text('When the checks ran'),
-        checks: list(Check).describe('What came of each'),
+        checks: list(Check).describe('Result of each check'),
       })
       .describe('The checks that decided whether it begins'),
     overrides: list(
       z.object({
         kind: z.enum(OVERRIDE_KINDS).describe('What was overridden'),
-        by: text('Who did so; empty if that is not known'),
+        by: text('Id of the principal; empty if unknown'),
         at: text('When'),
-        detail: text('What it was about'),
+        detail: text('Details of the override'),
       }),
-    ).describe('Where somebody decided otherwise than the checks'),
+    ).describe('Decisions of people against the checks'),
     snapshot: z
       .object({
         name: text('Name of the Backup'),
-        phase: text('How far it is, as Velero says'),
-        startedAt: text('When it was asked for').optional(),
+        phase: text('Its phase, as Velero reports it'),
+        startedAt: text('When it was requested').optional(),
         completedAt: text('When it was complete').optional(),
       })
       .describe('The snapshot that was taken before the first batch'),
@@ -224,8 +224,8 @@ export const RolloutExecution = defineKind({
     resumedAt: text('The resumeAt that it last handled'),
     revertedAt: text('The revertDriftAt that it last handled'),
     rolledBackAt: text('The rollbackAt that it last handled'),
-    canRollback: z.boolean().describe('Whether a rollback has anything to take back'),
-    release: text('Version of the platform that it brought'),
+    canRollback: z.boolean().describe('Whether there is anything to roll back'),
+    release: text('Version of the platform that it installed'),
   }),
   immutable: ['plan', 'acknowledgedFailures', 'rollbackOf', 'startedBy'],
   admission: [
@@ -283,25 +283,25 @@ export const PlatformDriftScan = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rollouts',
-  description: 'One look at the objects of components for fields that somebody else wrote.',
+  description: 'One scan of the objects of components for fields that somebody else wrote.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create'] },
   spec: z.strictObject({
     trigger: z
       .enum(SCAN_TRIGGERS)
       .default('Manual')
       .describe(
-        'Manual; Scheduled ones are made by the platform, four a day, and Rollout ones after a rollout; immutable',
+        'Manual; Scheduled, created by the platform four times a day; Rollout, created after a rollout; immutable',
       ),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
   }),
   status: statusWith({
-    state: z.enum(SCAN_STATES).describe('Running, Finished or Failed; absent until it has its turn'),
+    state: z.enum(SCAN_STATES).describe('Running, Finished or Failed; absent until it is its turn'),
     startedAt: text('When it began'),
     finishedAt: text('When it ended'),
-    scanned: z.int().describe('Objects that it looked at'),
-    items: list(DriftItem, DRIFT_MAX).describe('What was changed by hand'),
-    configVersion: text('Version of the Secret install-configuration that it saw'),
-    message: text('What it could not look at, or why it failed, as a sentence'),
+    scanned: z.int().describe('Number of scanned objects'),
+    items: list(DriftItem, DRIFT_MAX).describe('Manual changes'),
+    configVersion: text('Version of the Secret install-configuration during the scan'),
+    message: text('What could not be scanned, or why it failed, as a sentence'),
   }),
   immutable: ['trigger', 'notBefore'],
   columns: [

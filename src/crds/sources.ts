@@ -35,19 +35,17 @@ const SecretObjectName = matching(253, /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must
 export const VISIBILITIES = ['Private', 'Boundary'] as const
 
 export const CircuitSettings = z.strictObject({
-  enabled: On.describe(
-    'Whether repositories are made in it, tokens given for it, and what is pushed to it fetched and deployed',
-  ),
+  enabled: On.describe('Whether repositories can be created, tokens issued, and pushes fetched and deployed'),
   defaultVisibility: z
     .enum(VISIBILITIES)
     .default('Private')
     .describe(
-      'Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either',
+      'Intended users of a new repository: Private is this source, Boundary every source of the boundary. Only recorded: this source alone reads either kind',
     ),
   defaultBranch: BranchName.max(100).default('main').describe('The first branch of a new repository'),
   sizeLimitMegabytes: whole(10, 10240)
     .default(1024)
-    .describe('Size of all repositories together, in megabytes, from which on none is made any more'),
+    .describe('Total size of repositories, in megabytes, above which no repository can be created'),
   allowPush: On.describe('Whether tokens of the source may push'),
 })
 export type CircuitSettings = z.output<typeof CircuitSettings>
@@ -55,13 +53,13 @@ export type CircuitSettings = z.output<typeof CircuitSettings>
 const spec = z.strictObject({
   provider: z
     .enum(PROVIDERS)
-    .describe('What it is connected to; Circuit is the Git host that the platform runs; immutable'),
+    .describe('Type of the provider; Circuit is the Git host that the platform runs; immutable'),
   displayName: DisplayName,
   baseUrl: SourceUrl.describe(
-    'Where the provider is, such as https://gitlab.com; of Git the repository, of Registry the registry; immutable, because the credentials go there',
+    'Address of the provider, such as https://gitlab.com, of the repository for Git, of the registry for Registry; immutable, because credentials are sent there',
   ),
-  organization: AccountName.optional().describe('The organization, group or workspace that is meant; immutable'),
-  username: UserName.optional().describe('Who signs in with the password or token, where a name is needed; immutable'),
+  organization: AccountName.optional().describe('Organization, group or workspace at the provider; immutable'),
+  username: UserName.optional().describe('User name for the password or token, if one is needed; immutable'),
   credentials: z
     .strictObject({
       secretName: SecretObjectName.describe(
@@ -69,20 +67,20 @@ const spec = z.strictObject({
       ),
     })
     .optional()
-    .describe('What the platform signs in with; absent only until a GitHub App or a Git host has given it'),
+    .describe('Credentials of the platform; absent only until a GitHub App or a Git host has issued them'),
   installationId: matching(64, /^[0-9]+$/, 'must be a number')
     .optional()
     .describe('Installation of the GitHub App; set once'),
-  circuit: CircuitSettings.optional().describe('Only of provider Circuit'),
+  circuit: CircuitSettings.optional().describe('Settings of a Circuit; only for provider Circuit'),
   install: z
     .strictObject({
-      step: z.enum(['Register', 'Install']).describe('Register makes the GitHub App, Install gives it repositories'),
+      step: z.enum(['Register', 'Install']).describe('Register creates the GitHub App, Install gives it repositories'),
       stateHash: PlainText.max(64).describe('SHA-256 of the state that the provider sends back, in hex'),
       expiresAt: DateTime.describe('When the state expires'),
-      returnUrl: PageUrl.optional().describe('Where the browser goes in the end'),
+      returnUrl: PageUrl.optional().describe('Where the browser is sent at the end'),
     })
     .optional()
-    .describe('An installation under way; written by the platform only, and taken away by the one use of its state'),
+    .describe('An installation in progress; written by the platform only, and removed when its state is used'),
 })
 type Spec = z.output<typeof spec>
 
@@ -130,14 +128,14 @@ const rules: Rule<Spec>[] = [
 
 const head = Head.omit({ before: true }).extend({
   deliveryId: z.string().describe('The delivery that reported it'),
-  receivedAt: DateTime.describe('When it came'),
+  receivedAt: DateTime.describe('When it was received'),
   missing: z
     .object({
-      from: z.string().optional().describe('Where the ref stood before them; absent if it was not known'),
-      to: z.string().describe('Where the ref stood after them'),
+      from: z.string().optional().describe('Commit of the ref before them; absent if unknown'),
+      to: z.string().describe('Commit of the ref after them'),
     })
     .optional()
-    .describe('Earlier pushes that were not delivered yet: once they are, they move the ref no more'),
+    .describe('Earlier pushes that were not delivered yet; their delivery no longer moves the ref'),
 })
 
 /** A connection to a provider of code or images. */
@@ -158,28 +156,28 @@ export const DeploymentSource = defineKind({
   spec,
   status: statusWith({
     accountName: z.string().describe('Account of the credentials at the provider'),
-    accountType: z.enum(['User', 'Organization']).describe('What that account is'),
+    accountType: z.enum(['User', 'Organization']).describe('Type of that account'),
     repositoryCount: z.int().describe('Repositories that the credentials reach, counted up to 1000'),
     installation: z
       .object({
         avatarUrl: z.string().optional().describe('Picture of the account'),
-        repositorySelection: z.enum(['All', 'Selected']).describe('Whether new repositories are reached too'),
-        permissions: z.record(z.string(), z.string()).describe('What the credentials may, by subject'),
-        suspendedAt: DateTime.optional().describe('Since when the provider has suspended it'),
-        createdAt: DateTime.optional().describe('When it was made at the provider'),
+        repositorySelection: z.enum(['All', 'Selected']).describe('Whether new repositories are included'),
+        permissions: z.record(z.string(), z.string()).describe('Permissions of the credentials, by subject'),
+        suspendedAt: DateTime.optional().describe('Since when it is suspended at the provider'),
+        createdAt: DateTime.optional().describe('When it was created at the provider'),
       })
       .describe('Data of the provider about the installation, or about the credentials'),
     hostKey: z
       .string()
       .describe(
-        'Over ssh: the key that the host showed first, as in known_hosts. Another one is refused, unless known-hosts in the Secret names it',
+        'With ssh: the key that the host showed first, as in known_hosts. Another key is refused unless known-hosts in the Secret contains it',
       ),
     heldBy: HeldBy.describe(
       `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
     ),
     hasWebhookSecret: z.boolean().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.describe('When the provider was last asked'),
-    lastEventAt: DateTime.describe('When a verified delivery last came'),
+    lastEventAt: DateTime.describe('When a verified delivery was last received'),
     removedAt: DateTime.describe('When the provider reported that the installation was removed'),
     heads: z
       .array(head)

@@ -50,15 +50,12 @@ const spec = z.strictObject({
     .enum(SQL_ENGINES)
     .default('MsSql')
     .describe('MsSql is Microsoft SQL Server, which needs acceptEula; MariaDb is MariaDB; immutable'),
-  engineVersion: z
-    .enum(VERSIONS)
-    .optional()
-    .describe('Version of the engine, one of its own; the newest when absent; goes up, never down'),
+  engineVersion: z.enum(VERSIONS).optional().describe('Version of the engine; the newest when absent; only goes up'),
   edition: z
     .enum(EDITIONS)
     .optional()
     .describe(
-      'Edition of the engine: Express when absent, Community for MariaDb; Standard and Enterprise run with a product key only',
+      'Edition of the engine: Express when absent, Community for MariaDb; Standard and Enterprise need a product key',
     ),
   acceptEula: Off.describe("True accepts Microsoft's licence terms, without which MsSql may not run"),
   collation: z
@@ -81,17 +78,17 @@ const spec = z.strictObject({
     'must be 1 to 64 letters, digits and underscores that begin with a letter',
   )
     .default('app')
-    .describe('The database that is made and that connection strings name; immutable'),
+    .describe('The database to create, which connection strings name; immutable'),
   memoryLimitMb: whole(256, 16777216)
     .optional()
-    .describe('Most memory that the engine takes, in MiB; 80 % of memoryLimit when absent'),
+    .describe('Maximum memory of the engine, in MiB; 80 % of memoryLimit when absent'),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
   backupEnabled: Off.describe('True is refused: SQL instances cannot be backed up yet'),
   backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When to back up, as cron in five fields, UTC; without effect yet',
   ),
-  backupRetentionDays: BackupRetentionDays.describe('Days that backups are to be kept; without effect yet'),
+  backupRetentionDays: BackupRetentionDays.describe('Days for which backups are kept; without effect yet'),
   deletionProtection: DeletionProtection,
   licenseVersion: whole(0, 1000000)
     .default(0)
@@ -214,9 +211,7 @@ export const SqlInstance = defineKind({
     restartedAt: LastRestartedAt,
     preparedFor: z
       .string()
-      .describe(
-        'Hash of what logins and database were last made for, so that they are made once for each change and start',
-      ),
+      .describe('Hash of the state that logins and database were last prepared for: once per change and start'),
     licenseStatus: z
       .enum(LICENSE_STATES)
       .describe(
@@ -224,7 +219,7 @@ export const SqlInstance = defineKind({
       ),
     licenseEdition: z.string().describe('Edition that the engine reports'),
     productVersion: z.string().describe('Version that the engine reports'),
-    licenseVersion: z.int().describe('Number of the product key that works'),
+    licenseVersion: z.int().describe('Number of the active product key'),
     rejectedLicenseVersion: z.int().describe('Number of the newest product key that the engine did not accept'),
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],

@@ -49,22 +49,20 @@ export const IdpBinding = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'sso',
-  description: 'What people get if an external issuer sends a claim about them: a group, or a role at a scope.',
+  description: 'A group, or a role at a scope, for people about whom an external issuer sends a claim.',
   spec: z.strictObject({
-    tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
+    tenantId: Uuid.describe('Id of the PlatformTenant of the people; immutable'),
     issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer; immutable'),
     claim: ClaimName.default('groups').describe('Name of the claim to check; immutable'),
     claimValue: PlainText.min(1)
       .max(256)
       .describe('Value that the claim must have or, as a list, contain, compared exactly; immutable'),
-    groupId: Uuid.optional().describe(
-      'Id of the PrincipalGroup that they are put into; absent if a role is given; immutable',
-    ),
+    groupId: Uuid.optional().describe('Id of the PrincipalGroup that they join; absent if a role is given; immutable'),
     roleDefinitionName: DisplayNameOf.optional().describe(
-      'The display name of the role that they get, with scope; absent if there is a group; immutable',
+      'The display name of the role that they get at the scope; absent if there is a group; immutable',
     ),
     scope: Scope.optional().describe(
-      'Where the role applies, and everywhere below: /, a boundary, a resource group or a resource; immutable',
+      'Scope where the role applies, with everything below: /, a boundary, a resource group or a resource; immutable',
     ),
     scopeIncarnation: PlainText.max(64)
       .optional()
@@ -72,11 +70,11 @@ export const IdpBinding = defineKind({
   }),
   status: statusWith({
     memberIds: people.describe(
-      'People who have the role or the place in the group from the binding, and lose it with it',
+      'People who have the role or the membership from the binding, and lose it with the binding',
     ),
     changingIds: people.describe('People who are about to get it, or to lose it'),
     leftIds: people.describe(
-      'People whom the issuer names, but from whom somebody took it; forgotten once the issuer no longer names them',
+      'People whom the issuer names but from whom somebody took it away; removed once the issuer no longer names them',
     ),
   }),
   immutable: [
@@ -122,15 +120,18 @@ export const SsoIdentityProvider = z.strictObject({
       'Oidc is OpenID Connect, Saml is SAML 2.0, which the local provider does not speak; Oidc when absent; immutable',
     ),
   metadataUrl: HttpsUrl.optional().describe(
-    'Discovery document (Oidc) or metadata (Saml), which says what the fields below do not',
+    'Discovery document (Oidc) or metadata (Saml), used for the fields below that are absent',
   ),
   issuer: HttpsUrl.optional().describe('Its iss claim (Oidc) or entity id (Saml); from the metadata when absent'),
   authorizationUrl: HttpsUrl.optional().describe('Where people are sent to sign in; from the metadata when absent'),
-  tokenUrl: HttpsUrl.optional().describe('Where codes are turned into tokens (Oidc); from the metadata when absent'),
-  jwksUrl: HttpsUrl.optional().describe('Where its signing keys are (Oidc); from the metadata when absent'),
-  clientId: PlainText.min(1).max(256).optional().describe('Client id of the platform there; required for Oidc'),
+  tokenUrl: HttpsUrl.optional().describe('Token endpoint (Oidc); from the metadata when absent'),
+  jwksUrl: HttpsUrl.optional().describe('Address of its signing keys (Oidc); from the metadata when absent'),
+  clientId: PlainText.min(1)
+    .max(256)
+    .optional()
+    .describe('Client id of the platform at the provider; required for Oidc'),
   clientSecretName: ResourceName.optional().describe(
-    'A Secret in the same namespace whose key client-secret holds the secret; needed for Oidc',
+    'A Secret in the same namespace whose key client-secret holds the secret; required for Oidc',
   ),
   signingCertificate: CertificatesPem.max(16384)
     .optional()
@@ -141,9 +142,11 @@ export const SsoIdentityProvider = z.strictObject({
   trustEmail: z
     .boolean()
     .optional()
-    .describe('Whether an address counts as verified because the provider says it; false when absent'),
+    .describe('Whether addresses from the provider count as verified; false when absent'),
   enabled: z.boolean().optional().describe('Whether people may sign in through it; true when absent'),
-  defaultRoleDefinitionName: DisplayNameOf.optional().describe('Kept and shown; what people get follows from bindings'),
+  defaultRoleDefinitionName: DisplayNameOf.optional().describe(
+    'Only stored and shown: bindings determine what people get',
+  ),
 })
 export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
 const isSaml = ({ protocol }: SsoIdentityProvider) => protocol === 'Saml'
@@ -181,29 +184,29 @@ export const SsoConnection = defineKind({
     domains: z
       .array(
         z.object({
-          domain: z.string().describe('As spec.domains has it'),
+          domain: z.string().describe('Domain, as in spec.domains'),
           status: z
             .enum(['Pending', 'Verified', 'Failed'])
             .describe(
-              'Pending until the TXT record is seen, Verified from then on, Failed where another tenant has it',
+              'Pending until the TXT record is seen, Verified from then on, Failed if another tenant has the domain',
             ),
           verifiedAt: DateTime.optional().describe('When the TXT record was first seen'),
         }),
       )
       .max(50)
-      .describe('Whether each domain was shown to be of the tenant'),
+      .describe('Verification of each domain'),
     identityProviders: z
       .array(
         z.object({
-          alias: z.string().describe('As spec.identityProviders has it'),
+          alias: z.string().describe('Alias, as in spec.identityProviders'),
           status: z
             .enum(['Active', 'Disabled', 'Failing'])
-            .describe('Active while its metadata can be read, Failing while not, Disabled by the spec'),
+            .describe('Active while its metadata can be read, Failing while it cannot, Disabled by the spec'),
           lastError: z.string().optional().describe('Why its metadata could not be read; absent while it can'),
         }),
       )
       .max(20)
-      .describe('Whether each identity provider answers'),
+      .describe('State of each identity provider'),
     missingSecrets: MissingSecrets,
   }),
   rules: [

@@ -4,7 +4,7 @@ import { PlainText } from './fields.ts'
 /** For objects that somebody starts: REST fills in the caller. */
 export const StartedBy = PlainText.max(128)
   .optional()
-  .describe('Id of the principal who requested it, which nobody writes but for themselves; immutable')
+  .describe('Id of the principal who requested it; callers can only set their own; immutable')
 
 /** Nobody may name another principal, because records and audit entries show this one. */
 export const startedByOneself: AdmissionRule = {

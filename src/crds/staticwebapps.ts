@@ -20,13 +20,13 @@ const spec = z.strictObject({
   clusterId: ClusterId,
   ...codeFields,
   image: ImageReference.optional().describe(
-    'Image that is served as it is, on port 8080, in the place of one that is built; exclusive with repositoryUrl',
+    'Image to serve as it is, on port 8080, instead of a built one; exclusive with repositoryUrl',
   ),
   computePlan: ResourceName.default('container-nano').describe('Name of a ComputePlan of family ContainerInstance'),
-  replicas: whole(0, 10).default(1).describe('How many copies serve it'),
+  replicas: whole(0, 10).default(1).describe('Number of copies'),
   cacheControl: HeaderValue.max(256)
     .default('public, max-age=300')
-    .describe('Cache-Control of what is served; files with a hash in their name are kept for a year'),
+    .describe('Cache-Control of answers; files with a hash in their name are cached for a year'),
   headers: mapOf(HeaderValue, 50).prefault({}).describe('Further headers of every answer'),
   isSinglePage: On.describe('Whether paths without a file are answered with /index.html'),
   notFoundPage: matching(
@@ -35,17 +35,17 @@ const spec = z.strictObject({
     'must be the path of a file',
   )
     .default('404.html')
-    .describe('File that is answered where there is none, unless isSinglePage'),
+    .describe('File to answer with for missing paths, unless isSinglePage'),
   proxyUrl: matching(
     2048,
     CALLED_URL.proxy,
     'must be an https address with the name of a host, without a password, a query or a fragment',
   )
     .optional()
-    .describe('Where requests below /api are led'),
+    .describe('Address that requests below /api are forwarded to'),
   enableIngress: On.describe('True gives it a public host, over HTTPS'),
   ingressHost: HostName.optional().describe(
-    "Host of its own, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",
+    "Host of its own, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; generated when absent",
   ),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   running: Running,
@@ -77,7 +77,7 @@ export const StaticWebApp = defineKind({
     deployRequestedAt: z
       .string()
       .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
-    deployedCode: z.string().describe('Hash of where the code was, and how it was built, when last deployed'),
+    deployedCode: z.string().describe('Hash of the location and build settings of the code, as last deployed'),
     selector: PodSelector,
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.readyReplicas', selector: '.status.selector' },

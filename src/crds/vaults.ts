@@ -9,9 +9,11 @@ import { ClusterId } from './workloadFields.ts'
 
 const vaultSpec = z.strictObject({
   clusterId: ClusterId,
-  softDeleteEnabled: On.describe('Whether deleted secrets can be recovered; never turned off'),
+  softDeleteEnabled: On.describe('Whether deleted secrets can be recovered; cannot be turned off'),
   softDeleteRetentionDays: whole(7, 90).default(30).describe('Days until a deleted secret is purged; immutable'),
-  enablePurgeProtection: Off.describe('Deleted secrets cannot be purged before their time; never turned off'),
+  enablePurgeProtection: Off.describe(
+    'Whether deleted secrets cannot be purged before their time; cannot be turned off',
+  ),
   tags: Tags.prefault({}),
 })
 type VaultSpec = z.output<typeof vaultSpec>
@@ -53,9 +55,9 @@ export const SecretVault = defineKind({
   spec: vaultSpec,
   status: statusWith({
     secretCount: z.int().describe('Secrets that are live'),
-    deletedCount: z.int().describe('Secrets that are deleted and not yet purged'),
+    deletedCount: z.int().describe('Secrets that are deleted but not yet purged'),
     keyId: z.string().describe('Id of the platform key that wraps data keys now'),
-    pendingRewraps: z.int().describe('Secrets whose data key is still under an older platform key'),
+    pendingRewraps: z.int().describe('Secrets whose data key is still wrapped by an older platform key'),
   }),
   immutable: ['clusterId', 'softDeleteRetentionDays'],
   rules: vaultRules,
@@ -93,11 +95,11 @@ const SecretKey = matching(253, /^[A-Za-z0-9._-]+$/, 'must be letters, digits, d
 
 const history = z
   .strictObject({
-    life: z.int().min(1).describe('Counts lives: a purge ends one, and the next value begins another'),
+    life: z.int().min(1).describe('Number of the life: a purge ends a life, and the next value begins another'),
     lastVersion: z
       .int()
       .min(0)
-      .describe('Highest version that was ever given; none is given twice, even after a purge'),
+      .describe('Highest version ever given; numbers are never reused, not even after a purge'),
     versions: z
       .array(
         z.strictObject({
@@ -109,18 +111,18 @@ const history = z
       )
       .max(VERSIONS_KEPT)
       .describe('The newest 100 versions of this life, oldest first'),
-    softDelete: z.boolean().describe("The vault's softDeleteEnabled, noted here for the rules of this object"),
-    purgeProtection: z.boolean().describe("The vault's enablePurgeProtection, noted here for the rules of this object"),
+    softDelete: z.boolean().describe("The vault's softDeleteEnabled, copied for the rules of this object"),
+    purgeProtection: z.boolean().describe("The vault's enablePurgeProtection, copied for the rules of this object"),
     isManaged: Off.describe('Whether the platform itself writes the secret, and nobody else may'),
     createdAt: DateTime.optional().describe('When this life got its first version'),
     updatedAt: DateTime.optional().describe('When a version was written or the state changed'),
-    updatedBy: PlainText.max(128).optional().describe('Who last did so through REST'),
-    deletedAt: DateTime.optional().describe('When it was deleted; absent unless it is'),
-    purgedAt: DateTime.optional().describe('When it was purged; absent unless it is'),
+    updatedBy: PlainText.max(128).optional().describe('Who last did this through REST'),
+    deletedAt: DateTime.optional().describe('When it was deleted; absent if it is not'),
+    purgedAt: DateTime.optional().describe('When it was purged; absent if it is not'),
     source: z
       .strictObject({
         secretName: PlainText.max(253).describe('Name of that Secret'),
-        key: PlainText.max(253).describe('Its entry'),
+        key: PlainText.max(253).describe('Its entry with the value'),
         uid: PlainText.max(64).describe('metadata.uid of that Secret'),
         resourceVersion: PlainText.max(64).describe('metadata.resourceVersion of that Secret'),
         version: z.int().min(1).describe('The version that has its value'),
@@ -128,7 +130,7 @@ const history = z
       .optional()
       .describe('The Secret of valueFrom as it was when its value was last taken'),
   })
-  .describe('What the platform keeps about versions and states; written by the platform only')
+  .describe('Record of versions and states; written by the platform only')
 
 const entrySpec = z.strictObject({
   vaultName: ResourceName.describe('The SecretVault in the same namespace; immutable'),
@@ -143,22 +145,22 @@ const entrySpec = z.strictObject({
   ...attributes,
   tags: mapOf(PlainText.max(256), 15)
     .prefault({})
-    .describe('Pairs for people, at most 15, to find secrets by; nothing else depends on them'),
+    .describe('Key-value pairs to find secrets by, at most 15; nothing else depends on them'),
   state: z
     .enum(ENTRY_STATES)
     .default('Active')
     .describe('Active can be read; Deleted can be recovered to Active; Purged removes the values for good'),
   valueFrom: z
     .strictObject({
-      secretName: SecretObjectName.describe('Name of the Secret, an Opaque one that belongs to nothing else'),
+      secretName: SecretObjectName.describe('Name of the Secret, an Opaque one without another owner'),
       key: SecretKey.describe('Its entry with the value, at most 64 KiB'),
     })
     .optional()
     .describe('A Secret of this namespace. Its entry becomes a version, and a further one whenever it changes'),
   mountAs: z
     .strictObject({
-      secretName: SecretObjectName.describe('Name of the Secret that is made'),
-      key: SecretKey.default('value').describe('Its entry that the value goes into'),
+      secretName: SecretObjectName.describe('Name of the Secret to create'),
+      key: SecretKey.default('value').describe('Its entry for the value'),
     })
     .optional()
     .describe('A Secret of this namespace that is kept at the current value, for workloads to mount'),
@@ -237,16 +239,16 @@ export const VaultEntry = defineKind({
   spec: entrySpec,
   status: statusWith({
     version: z.int().describe('Number of the current version; absent without one'),
-    versionCount: z.int().describe('Versions that are kept, at most 100'),
+    versionCount: z.int().describe('Number of stored versions, at most 100'),
     validityChangedAt: z
       .string()
-      .describe('The last time at which a notBefore or an expiresOn of it came; absent before the first'),
+      .describe('When a notBefore or expiresOn of it was last reached; absent before the first'),
     purgeAt: z.string().describe('When the deleted secret is purged; absent unless it is deleted'),
     keyId: z.string().describe('Id of the platform key that wraps the data key'),
-    purgedLife: z.int().describe('The last life whose keys and values are gone'),
-    prunedThrough: z.int().describe('Values of this version and of all before it are gone'),
+    purgedLife: z.int().describe('The last life whose keys and values are deleted'),
+    prunedThrough: z.int().describe('The values of this version and of all earlier ones are deleted'),
     mountedVersion: z.int().describe('Version that the Secret of mountAs holds; absent without it'),
-    mountedSecret: z.string().describe('Name of the Secret of mountAs while it is there'),
+    mountedSecret: z.string().describe('Name of the Secret of mountAs while it exists'),
   }),
   immutable: ['vaultName', 'secretName'],
   protectedFields: { history: 'administrators', mountAs: 'readsecrets' },

@@ -36,15 +36,15 @@ const spec = z.strictObject({
   vectorVersion: z
     .enum(VECTOR_VERSIONS)
     .default(NEWEST_VECTOR_VERSION)
-    .describe('Version of Qdrant; goes up one minor version at a time, never down'),
+    .describe('Version of Qdrant; only goes up, one minor version at a time'),
   imageName: OwnImage,
   apiKeyEnabled: On.describe(
-    'Whether clients must present a key; false admits every client that reaches it, and keeps the keys',
+    'Whether clients must present a key; false accepts every client that can connect, and keeps the keys',
   ),
   apiKeyVersion: whole(1, 1000000)
     .default(1)
     .describe('Generation of the keys: raising it by one rotates them; needs the verb writesecrets'),
-  enableIngress: Off.describe('True makes an Ingress with TLS to the REST port'),
+  enableIngress: Off.describe('True creates an Ingress with TLS to the REST port'),
   ingressHost: matching(
     253,
     /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
@@ -52,7 +52,7 @@ const spec = z.strictObject({
   )
     .optional()
     .describe(
-      "Host of the Ingress, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",
+      "Host of the Ingress, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; generated when absent",
     ),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs.describe(
@@ -131,7 +131,7 @@ export const VectorCluster = defineKind({
       .int()
       .describe('Generation of the keys that work now; behind spec.apiKeyVersion while a new one is applied'),
     apiKeyRotatedAt: z.string().describe('When the keys were last rotated; absent before the first time'),
-    ingressHost: z.string().describe('Host that the Ingress answers under; absent without one'),
+    ingressHost: z.string().describe('Host of the Ingress; absent without one'),
     publicEndpoint: z.string().describe('URL of the Ingress; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,

@@ -8,8 +8,8 @@ export const SNAPSHOTS_MAX = 10
 export const VectorSnapshots = listBy(
   'name',
   z.strictObject({
-    name: ResourceName.describe('What the snapshot is called'),
-    description: Description.optional().describe('What it is for, as a text for people'),
+    name: ResourceName.describe('Name of the snapshot'),
+    description: Description.optional().describe('Purpose, as a text for people'),
   }),
   SNAPSHOTS_MAX,
 )
@@ -21,16 +21,19 @@ export const VectorSnapshots = listBy(
 /** A peer's part of a collection, in one file. */
 const Part = z.object({
   peer: z.string().describe('Pod of the peer on whose volume it is'),
-  collection: z.string().describe('Collection that it is of'),
+  collection: z.string().describe('Collection of the file'),
 })
 
 export const TakenSnapshots = z
   .array(
     z.object({
-      name: z.string().describe('What the snapshot is called'),
-      startedAt: z.string().optional().describe('When its first file was asked for; absent until then'),
-      completedAt: z.string().optional().describe('When the last of its files was there; absent until then'),
-      failure: z.string().optional().describe('Why it is not complete, or no longer; absent if nothing is wrong'),
+      name: z.string().describe('Name of the snapshot'),
+      startedAt: z.string().optional().describe('When its first file was requested; absent until then'),
+      completedAt: z.string().optional().describe('When its last file was complete; absent until then'),
+      failure: z
+        .string()
+        .optional()
+        .describe('Why it is not complete, or no longer complete; absent if nothing is wrong'),
       isLeaving: z.boolean().optional().describe('True while its files are being deleted'),
       files: z
         .array(
@@ -39,13 +42,13 @@ export const TakenSnapshots = z
             sizeBytes: z.int().describe('Bytes of the file'),
           }),
         )
-        .describe('What it consists of'),
+        .describe('Files of the snapshot'),
       pending: Part.extend({
-        known: z.array(z.string()).describe('Files of the collection that were there before'),
-        askedAt: z.string().optional().describe('When the engine was asked for it; absent until then'),
+        known: z.array(z.string()).describe('Files of the collection that existed before'),
+        askedAt: z.string().optional().describe('When it was requested from the engine; absent until then'),
       })
         .optional()
-        .describe('The file that is being made'),
+        .describe('The file that is being created'),
     }),
   )
   .optional()

@@ -7,7 +7,7 @@ import { Bytes, Cores, DateTime, matching, Off, On, Uuid, whole } from './fields
  */
 
 export const ClusterId = Uuid.optional().describe(
-  "Id of the PlatformCluster that it is on; the platform's own when absent; immutable",
+  "Id of the PlatformCluster that it runs on; the platform's own when absent; immutable",
 )
 
 const LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
@@ -18,24 +18,20 @@ export const StorageClassName = matching(253, new RegExp(`^${SUBDOMAIN}$`), CLAS
 export const PlanStorageClass = matching(253, new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
 
 /** In a status: the plan that was accepted, which stays in force if it is no longer offered. */
-export const AcceptedPlan = z.string().describe('Compute plan that its sizes come from')
+export const AcceptedPlan = z.string().describe('Compute plan that determines its sizes')
 
 /** Fields that a compute plan sets and that a spec may override one by one. */
 export const planOverrides = {
-  cpuRequest: Cores.optional().describe(
-    "CPU that each replica is guaranteed, in cores, such as 500m; the plan's when absent",
-  ),
+  cpuRequest: Cores.optional().describe("CPU request of each replica, in cores, such as 500m; the plan's when absent"),
   cpuLimit: Cores.optional().describe(
-    "Most CPU that each replica gets, in cores, such as 2; not below the request; the plan's when absent",
+    "CPU limit of each replica, in cores, such as 2; not below the request; the plan's when absent",
   ),
-  memoryRequest: Bytes.optional().describe(
-    "Memory that each replica is guaranteed, such as 512Mi; the plan's when absent",
-  ),
+  memoryRequest: Bytes.optional().describe("Memory request of each replica, such as 512Mi; the plan's when absent"),
   memoryLimit: Bytes.optional().describe(
-    "Most memory that each replica gets, such as 1Gi; not below the request; the plan's when absent",
+    "Memory limit of each replica, such as 1Gi; not below the request; the plan's when absent",
   ),
   storageSize: Bytes.optional().describe(
-    "Size of each replica's volume, such as 20Gi; may grow, never shrink; the plan's when absent",
+    "Size of each replica's volume, such as 20Gi; may grow, not shrink; the plan's when absent",
   ),
   storageClass: StorageClassName.optional().describe(
     "StorageClass of the volumes; when absent the plan's, else the cluster's default; immutable",
@@ -49,10 +45,10 @@ export const OwnImage = z
   .max(255)
   .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be a container image reference')
   .optional()
-  .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
+  .describe('Image to run instead of that of the version, if the platform allows it; immutable')
 
 export const EnableLoadBalancer = Off.describe(
-  'True makes a Service of type LoadBalancer for clients outside the cluster',
+  'True creates a Service of type LoadBalancer for clients outside the cluster',
 )
 
 /** One text, as the interface defines it; the rule of each kind checks the networks in it. */
@@ -65,12 +61,12 @@ export const AllowedCidrs = z
   )
 
 export const DeletionProtection = Off.describe(
-  'While true its deletion is refused, and through REST that of its resource group too',
+  'While true, its deletion is refused, and through REST that of its resource group as well',
 )
 
 export const BackupRetentionDays = whole(1, 365)
   .default(14)
-  .describe('Days that base backups and the log are kept at least; longer while a snapshot needs them')
+  .describe('Minimum days for which base backups and the log are kept; longer while a snapshot needs them')
 
 export const Running = On.describe('False stops it and keeps the data; true starts it again')
 
@@ -80,13 +76,13 @@ export const RestartedAt = DateTime.optional().describe('A later time restarts e
 export const OnDelete = z.enum(['Delete', 'Retain']).default('Delete')
 
 /** Observed, in a status. */
-export const WantedReplicas = z.int().default(0).describe('Wanted replicas, whether or not they run')
+export const WantedReplicas = z.int().default(0).describe('Desired replicas, whether or not they run')
 
 export const ReadyReplicas = z.int().default(0).describe('Replicas that are ready to serve')
 
 export const PodSelector = z
   .string()
-  .describe('Label selector of the pods, which the scale subresource tells autoscalers')
+  .describe('Label selector of the pods, for autoscalers that use the scale subresource')
 
 export const ExternalAddresses = z
   .array(z.string())
