@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { OptionalText, Port, Url } from './fields.ts'
 
-/** Settings of the activator of functions, a part of the configuration. */
 export const activatorSettings = {
   activatorContext: OptionalText.describe('Context of the kubeconfig for the activator of functions'),
   activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { Networks, Pairs } from './fields.ts'
 
-/** Settings of builds. */
 export const buildSettings = {
   buildImage: z
     .string()

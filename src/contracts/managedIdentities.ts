@@ -37,7 +37,6 @@ export function identityCopyName(id: string): string {
   return childName('mi', id)
 }
 
-/** Names of its files. */
 export const IDENTITY_FILES = {
   clientId: 'client-id',
   clientSecret: 'client-secret',

@@ -47,7 +47,6 @@ const WEB = {
   BytesOut: rate('bytes/s'),
 }
 
-/** The metrics of each collection. */
 export const METRICS = {
   vectorclusters: {
     ...RUNNING,
@@ -114,7 +113,6 @@ export const METRICS = {
 export type MetricCollection = keyof typeof METRICS
 export const METRIC_COLLECTIONS = Object.keys(METRICS) as MetricCollection[]
 
-/** Metrics of the platform as a whole. */
 export const PLATFORM_METRICS = {
   CpuAllocatable: level('cores'),
   CpuRequested: level('cores'),

@@ -33,9 +33,8 @@ const STORE_NAME_MAX_LENGTH = 63
 
 /**
  * Returns the name of a bucket at the endpoint, different for each pair: `<account>.<name>`, as neither contains a dot;
- * if that is too long, 46 characters without a dot and 16 hex digits of its SHA-256. A bucket keeps the name that it
- * got:
- * `storeNameOf`.
+ * if that is too long, 46 characters without a dot and 16 hex digits of its SHA-256.
+ * For the name of an existing bucket see `storeNameOf`.
  */
 export function storeBucketName(account: string, bucket: string): string {
   const whole = `${account}.${bucket}`

@@ -62,8 +62,8 @@ export function authoritySecret(cluster: string): string {
 }
 
 /**
- * Returns the host of the primary of this very database. It is the engine's own Service, because ours may lead to
- * another database (`connectTo`), which not everybody may read who may read this one.
+ * Returns the host of the primary of this very database: the engine's own Service, because ours may lead to another
+ * database (`connectTo`), which some readers of this one may not read.
  */
 export function engineHost(namespace: string, name: string): string {
   return serviceHost(`${relationalNames(name).cluster}-rw`, namespace)

@@ -32,7 +32,7 @@ const Discovery = z.object({
 const WELL_KNOWN = '/.well-known/openid-configuration'
 const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
-/** Reads the metadata of an identity provider. With another's issuer, a provider could sign in the other's people. */
+/** Reads the metadata of an identity provider. A provider with another's issuer could sign in the other's people. */
 export function readMetadata(text: string, asked: Asked): Metadata {
   return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
 }

@@ -44,7 +44,6 @@ export function vectorEndpoints(namespace: string, name: string): { host: string
 export type VectorKey = { version: number; id: string; apiKey: string; readOnlyApiKey: string }
 
 /**
-/**
  * The content of the Secret of the keys. `current` works on every serving peer; `pending` is being rolled out to the
  * peers; `retired` worked before and is dropped when no pod can ask for it any more. `current` is absent only if the
  * Secret was lost while peers ran: then no key is known to work until the pending one has reached all of them.

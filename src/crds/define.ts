@@ -75,8 +75,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   segment?: string
   /**
    * How paths of REST name an object, if not by its name below the segment: the collection, and the field of the spec,
-   * or
-   * `id`, that identifies it there. Objects with free names are identified by their ids.
+   * or `id`, that identifies it there. Objects with free names are identified by their ids.
    */
   called?: { readonly collection?: string; readonly by?: (keyof z.output<S> & string) | 'id' }
   shortNames: readonly string[]

@@ -17,11 +17,9 @@ export function ruled<Schema extends z.ZodString>(
   return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations })
 }
 
-/** A boolean with its default. */
 export const Off = z.boolean().default(false)
 export const On = z.boolean().default(true)
 
-/** A whole number between two bounds. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most)
 
 /** A text of at most `most` characters that matches the pattern. */

@@ -21,7 +21,7 @@ const NAMING: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Where principals have a record of ours; with Keycloak people have none, and their ids never recur. */
+/** Types of our records of principals. People in Keycloak have no record, and their ids never recur. */
 export const PRINCIPAL_RESOURCES: readonly Resource[] = [
   PlatformUser.resource,
   PlatformClient.resource,

@@ -81,7 +81,7 @@ export function lastRun(schedule: string, now: number, zone = 'UTC'): string | n
   }
 }
 
-/** Returns the milliseconds by which clocks change within a day of now: times there come in another order. */
+/** Returns the milliseconds by which clocks change within a day of now: local times there are not in order. */
 function reachOf(zone: string, now: number): number {
   return Math.abs(offsetAt(zone, now - A_DAY) - offsetAt(zone, now + A_DAY))
 }
@@ -93,8 +93,8 @@ function timesFrom(schedule: string, shown: number) {
 }
 
 /**
- * At an hour that clocks show twice, a schedule runs the first time; at one that they skip, as if they did not. A
- * schedule of every hour goes by the minutes alone and runs both times.
+ * If clocks are set back, a schedule runs in the first of the two equal hours; if they are set forward over its time, it
+ * runs as if they were not. A schedule of every hour depends on the minutes alone and runs in both hours.
  */
 function runsAt(schedule: string, shown: number, zone: string): number[] {
   const { moments, unset } = momentsOf(zone, shown)
@@ -140,8 +140,7 @@ const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4]
 
 /**
  * Normalizes a schedule so that every implementation of cron understands it alike: days are a star or plain numbers,
- * Sunday is 0, and no number occurs twice. They differ in whether a star with a step leaves days open, and in Sunday as
- * 7.
+ * Sunday is 0, and no number occurs twice. They differ in Sunday as 7 and in whether a star with a step leaves days open.
  *
  * @throws Error for a part that has no numbers
  */

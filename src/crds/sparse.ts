@@ -18,7 +18,7 @@ export function sparse<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.
   return standsFor(thin, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
 }
 
-/** Does the same for a record that contains such a list. */
+/** Returns `thin`, and registers `whole` as the schema with its defaults; for a record that contains such a list. */
 export function standsFor<Schema extends z.ZodType>(thin: Schema, whole: z.ZodType): Schema {
   WHOLE.set(thin.def, whole)
   return thin

@@ -1,7 +1,6 @@
 import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-/** The policies of Cilium; a cluster may lack them. */
 export const ciliumNetworkPolicy = optional('cilium.io', 'CiliumNetworkPolicy', {
   version: 'v2',
 })

@@ -1,7 +1,6 @@
 import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-/** The kinds of Flux that install charts; a cluster may lack them. */
 export const helmRelease = optional('helm.toolkit.fluxcd.io', 'HelmRelease', { version: 'v2' })
 export const ociRepository = optional('source.toolkit.fluxcd.io', 'OCIRepository')
 

@@ -1,7 +1,6 @@
 import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-/** The kinds of CloudNativePG and of its Barman Cloud plugin that the platform writes; a cluster may lack them. */
 export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster')
 export const postgresqlBackup = optional('postgresql.cnpg.io', 'Backup')
 export const postgresqlScheduledBackup = optional('postgresql.cnpg.io', 'ScheduledBackup')

@@ -3,7 +3,6 @@ import type { Resource } from './object.ts'
 
 const VERSION = { version: 'v2alpha1' }
 
-/** The kinds of Skupper that the platform writes; a cluster may lack them. */
 export const skupperSite = optional('skupper.io', 'Site', VERSION)
 export const skupperAccessGrant = optional('skupper.io', 'AccessGrant', VERSION)
 

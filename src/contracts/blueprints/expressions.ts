@@ -203,7 +203,6 @@ function valueIn(condition: Condition, lookUp: ValueOf): Scalar {
   }
 }
 
-/** Returns every reference of a condition. */
 export function referencesOf(condition: Condition): Reference[] {
   if (condition.kind === 'value')
     return typeof condition.value === 'object' && condition.value !== null ? [condition.value] : []

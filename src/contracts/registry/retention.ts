@@ -96,7 +96,7 @@ function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
   return keyed.map(({ stored }) => stored)
 }
 
-/** Keeps, for the same reason, what a kept manifest needs and what describes it. */
+/** Also keeps what a kept manifest needs and what describes it, for the same reason. */
 function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)

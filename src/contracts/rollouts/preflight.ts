@@ -178,7 +178,6 @@ export function checkOf(id: string): Check | undefined {
   return CHECKS.find((check) => check.id === id)
 }
 
-/** Runs every check. */
 export function runChecks(facts: Facts): Checked[] {
   return CHECKS.map(({ id, decide }) => {
     const { result, message, details = {} } = decide(facts)

@@ -13,9 +13,8 @@ export type NameRule = {
 
 /**
  * git-check-ref-format(1), and for branches and tags what `git branch` and `git tag` refuse: names that commands would
- * read as an option, or as HEAD. Invisible characters are refused as well, because people are shown these names. `*`
- * and
- * `?` are added where they are not wildcards.
+ * read as an option, or as HEAD. Invisible characters are refused as well, because people are shown these names.
+ * `*` and `?` are added where they are not wildcards.
  */
 const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${HIDDEN}]`
 const AS_GIT = 'as git check-ref-format allows'

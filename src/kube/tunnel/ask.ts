@@ -3,7 +3,7 @@ import { readWithin } from '../../core/readWithin.ts'
 
 const ANSWER_MAX = 64 * 1024
 
-/** Asks one short question over a tunnel, answered as JSON. @throws Error without an answer in time */
+/** Sends a GET over a tunnel and parses the answer, short JSON. @throws Error if it does not arrive in time */
 export async function askTunnel(session: ClientHttp2Session, path: string, timeout: number): Promise<unknown> {
   const stream = session.request({ [constants.HTTP2_HEADER_PATH]: path })
   stream.setTimeout(timeout, () => stream.destroy(new Error('No answer came in time.')))
