@@ -114,7 +114,7 @@ export function decodeProductKey(
   }
 }
 
-/** Returns one connection in the formats of drivers. Every part is escaped as its format requires. */
+/** Returns one connection in the formats of drivers. Our passwords and names have nothing that ADO.NET would quote. */
 export function sqlConnectionForms(
   { engine, databaseName: database }: { engine: SqlEngineName; databaseName: string },
   { host, user, password }: { host: string; user: string; password: string },

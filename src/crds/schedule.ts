@@ -93,8 +93,8 @@ function timesFrom(schedule: string, shown: number) {
 }
 
 /**
- * If clocks are set back, a schedule runs in the first of the two equal hours; if they are set forward over its time, it
- * runs as if they were not. A schedule of every hour depends on the minutes alone and runs in both hours.
+ * If clocks are set back, a schedule runs in the first of the two equal hours; if they are set forward over its time,
+ * it runs as if they were not. A schedule of every hour depends on the minutes alone and runs in both hours.
  */
 function runsAt(schedule: string, shown: number, zone: string): number[] {
   const { moments, unset } = momentsOf(zone, shown)
@@ -140,7 +140,7 @@ const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4]
 
 /**
  * Normalizes a schedule so that every implementation of cron understands it alike: days are a star or plain numbers,
- * Sunday is 0, and no number occurs twice. They differ in Sunday as 7 and in whether a star with a step leaves days open.
+ * Sunday is 0, and no number occurs twice. They differ on Sunday as 7 and on a star with a step.
  *
  * @throws Error for a part that has no numbers
  */

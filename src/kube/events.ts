@@ -57,7 +57,7 @@ const SERIES_MILLISECONDS = 600_000
 /** Rate limit per object: a burst, then one event every thirty seconds. */
 const BURST = 10
 const REFILL_MILLISECONDS = 30_000
-/** Maximum waiting events; with more, the server is slow or down, and new ones are dropped. One caller may fill half. */
+/** Maximum waiting events. Above it, the server is slow or down, and new ones are dropped. One caller may have half. */
 const MAX_WAITING = 500
 const MAX_OBJECTS = 5_000
 
