@@ -15,7 +15,7 @@ try {
 } catch (error) {
   endWith(error)
 }
-// What a benchmark has started must not keep the process.
+// Child processes of a benchmark must not keep this process alive.
 process.exit()
 
 async function main(words: readonly string[]): Promise<void> {

@@ -24,7 +24,7 @@ function readJson(path) {
   }
 }
 
-/** Compares what npm installed with what the lock asks for: versions, never times, which a checkout does not keep. */
+/** Compares installed versions with those in the lock file. Times would not do: a checkout does not keep them. */
 function whatIsStale() {
   const installed = readJson('node_modules/.package-lock.json')
   if (installed === undefined) return 'node_modules is missing'
@@ -55,8 +55,8 @@ function installAlone() {
 }
 
 /**
- * Whether the lock is this process's now. One of a process that is gone does not count. It appears whole (a link), so that
- * nobody reads half a name; as scripts/controlplane/lockfile.ts does.
+ * Whether this process now holds the lock. The lock of a dead process does not count. The file appears whole (a link),
+ * so that nobody reads half a holder, as in scripts/controlplane/lockfile.ts.
  */
 function taken(lock) {
   const own = `${lock}.${process.pid}`
@@ -77,7 +77,9 @@ function isHeldBy(holder) {
   return Number(pid) > 0 && lives(Number(pid), start)
 }
 
-/** In turn: of two that found it, the slower one would remove the lock of who was quicker. */
+/**
+ * One after the other: of two processes that find a dead lock, the slower one would remove the new lock of the faster.
+ */
 function removeStale(lock, holder) {
   const turn = `${lock}.${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`
   if (!taken(turn)) return
@@ -113,7 +115,10 @@ function lives(pid, start) {
   return start === '' || startOf(pid) === start
 }
 
-/** Tells a process from a later one with the same number, as scripts/controlplane/identity.ts does; '' where that cannot be told. */
+/**
+ * Distinguishes a process from a later one with the same number, as scripts/controlplane/identity.ts does; '' if
+ * unknown.
+ */
 function startOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -140,7 +145,10 @@ function install(reason) {
   process.stderr.write(`Installed in ${Math.round((performance.now() - started) / 1000)} s\n`)
 }
 
-/** Node 24 as installed; where install scripts are forbidden, its own step is run here; else the Node we run under. */
+/**
+ * The installed Node 24. If npm may not run install scripts, its install step runs here; otherwise the current Node is
+ * used.
+ */
 function findNode() {
   const own = join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (majorOf(own) >= NODE_MAJOR) return own
@@ -168,7 +176,7 @@ function run(node) {
   const child = spawn(node, [join(root, 'scripts', `${script}.ts`), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', ...channel],
     env: {
-      // Hundreds of small modules are loaded at each start: their compiled form is kept, for every process below.
+      // Each start loads hundreds of small modules: cache their compiled form, for all child processes too.
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compile'),
       ...process.env,
       PATH: `${join(root, 'node_modules', '.bin')}:${dirname(node)}:${process.env.PATH}`,

@@ -55,7 +55,7 @@ describe('a tree whose packages are not installed', () => {
   })
   afterEach(() => rm(tree, { recursive: true, force: true }))
 
-  /** `npm run hello` there. `said` is what it has told so far. */
+  /** Runs `npm run hello` there. `said` is its output so far. */
   const hello = () => {
     const child = spawn(process.execPath, [join(tree, 'scripts/bootstrap.mjs'), 'hello'], {
       env: { ...process.env, PATH: `${join(tree, 'bin')}:${process.env.PATH}` },

@@ -30,26 +30,26 @@ export async function bundle(root = PROJECT): Promise<void> {
     absWorkingDir: root,
     nodePaths: [join(PROJECT, 'node_modules')],
     bundle: true,
-    // What is imported only where it is used stays in a file of its own.
+    // Dynamic imports stay in files of their own.
     splitting: true,
     platform: 'node',
     format: 'esm',
     target: 'node24',
     outExtension: { '.js': '.mjs' },
     banner: { js: REQUIRE },
-    // Identifiers stay, for stacks and logs. The maps are read when an error is told, not by Node at the start.
-    // Packages look things up by the name of a class, which a file of many would change.
+    // Keep identifiers for stacks and logs, and because packages look things up by class name. Source maps are read
+    // when an error is reported, not by Node at startup.
     keepNames: true,
     minifyWhitespace: true,
     minifySyntax: true,
     sourcemap: 'external',
     sourcesContent: false,
-    // Looks for files beside its own, and for native parts that may not be built.
+    // Looks for files next to its own, and for native parts that may not be built.
     external: ['ssh2'],
     logLevel: 'warning',
     plugins: [asInPlace(root, fresh), laterFromPackages(root), withoutMaps],
   })
-  // Somebody may read the files of the bundle before.
+  // Another process may still be reading the previous bundle.
   await rm(folder, { recursive: true, force: true })
   await rename(fresh, folder)
 }
@@ -65,7 +65,7 @@ export async function bundledProgram(root = PROJECT): Promise<string[]> {
   return [...words.slice(0, -1), join(root, words.at(-1) ?? '')]
 }
 
-/** Files beside a source are found where the source lies, not where the bundle does. */
+/** Files next to a source are looked up next to the source, not next to the bundle. */
 const asInPlace = (root: string, folder: string): Plugin => ({
   name: 'as-in-place',
   setup: ({ onLoad }) =>
@@ -86,8 +86,8 @@ const asInPlace = (root: string, folder: string): Plugin => ({
 })
 
 /**
- * A package that a source of ours imports when it is needed comes from `node_modules`, as Node reads it: of one in CommonJS a
- * bundle would have the default export alone, and none of the names.
+ * Dynamically imported packages come from `node_modules`: a bundle of a CommonJS package would have only the default
+ * export, and none of the names.
  */
 const laterFromPackages = (root: string): Plugin => ({
   name: 'later-from-packages',

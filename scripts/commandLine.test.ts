@@ -12,7 +12,7 @@ const PROGRAMS = new Set(Object.values(scripts).flatMap((line) => /bootstrap\.mj
 describe('the scripts of package.json', () => {
   const run = (name: string, word: string) => endOfOwn([join(import.meta.dirname, `${name}.ts`), word])
 
-  // What `test` does not know goes to mocha, which refuses it.
+  // `test` passes unknown options on to mocha, which refuses them.
   for (const name of [...PROGRAMS].filter((program) => program !== 'test')) {
     it(`refuse an unknown option of ${name}, and do nothing`, () => {
       const { status, stderr } = run(name, '--no-such-option')

@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
-/** Wrong words on the command line: the message is for the user, with the usage behind it. */
+/** Invalid words on the command line. The message is for the user and is followed by the usage. */
 export class UsageError extends Error {}
 
-/** No mistake: the usage is what was asked for. */
+/** Not a mistake: the user asked for the usage. */
 export class HelpAsked extends Error {}
 
 type Flags = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
@@ -32,10 +32,10 @@ export function parsed<const Options extends Flags>(
   }
 }
 
-/** `npm run up --fresh` keeps the flag, tells the script of it as of a setting of npm, and hands on nothing. */
+/** `npm run up --fresh` keeps the flag as a setting of npm and passes nothing on; only the environment shows it. */
 function isTakenByNpm(flag: string, type: string | undefined, environment: NodeJS.ProcessEnv): boolean {
   const value = environment[`npm_config_${flag.replaceAll('-', '_')}`]
-  // npm has settings of its own, such as git, whose values people may have chosen.
+  // npm has settings of its own, such as git, which people may have set.
   return type === 'boolean' ? value === 'true' || value === '' : value !== undefined && value !== ''
 }
 

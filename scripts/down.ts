@@ -8,7 +8,7 @@ const STOP_DEADLINE_MS = 40_000
 
 try {
   const { folder } = parseDownArguments(process.argv.slice(2))
-  // A lock would make the folder.
+  // Taking the lock would create the folder.
   const stopped = (await isFolder('--data', folder)) ? await stopAll(folder) : []
   process.stdout.write(stopped.length === 0 ? `Nothing runs on ${folder}.\n` : `Stopped ${stopped.join(', ')}.\n`)
 } catch (error) {
@@ -19,7 +19,7 @@ try {
 async function stopAll(folder: string): Promise<string[]> {
   const supervisor = await runningSupervisor(folder)
   if (supervisor !== undefined) await stopRecord(supervisor, STOP_DEADLINE_MS)
-  // What a killed `up` left behind, if its end did not end them.
+  // Leftovers of a killed `up`, unless they ended with it.
   const leftovers = await stopLeftovers(folder)
   await removeCgroups(stateOf(folder))
   const release = await becomeSupervisor(folder)

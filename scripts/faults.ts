@@ -17,7 +17,7 @@ ${NAMES.map((name) => `  "${name}"`).join('\n')}`
 const chosen = ownWords(USAGE, {}, NAMES).positionals
 let failed = 0
 
-/** A run that breaks off fails, and the next one is played all the same. */
+/** A run that breaks off counts as failed, and the next one still runs. */
 async function report(title: string, run: () => Promise<Oracle[]>): Promise<void> {
   const breaksOff = (error: unknown): Oracle[] => [
     { holds: false, sentence: 'it is played to its end', seen: String(error) },

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { ownWords } from './commandLine.ts'
 import { generatedFiles } from './generate/files.ts'
 
-/** Folders that hold nothing but generated files: what is not generated any more is removed from them. */
+/** Folders that contain only generated files: anything else in them is removed. */
 const GENERATED_FOLDERS = ['deploy/crds', 'deploy/helm/freehold/templates', 'docs/reference/kinds']
 const root = join(import.meta.dirname, '..')
 

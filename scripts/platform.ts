@@ -23,18 +23,20 @@ import { untilAnswers } from './platform/readiness.ts'
 import { untilTenantsAreServed } from './platform/tenants.ts'
 import { type RunningRegistry, startRegistry } from './registry/start.ts'
 
-/** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
+/** Listeners of the platform on 127.0.0.1, chosen before the API server starts, which must know the issuer. */
 export const REALM = 'freehold'
-/** Public hosts of resources lie below it. Browsers and curl lead every host below localhost to this machine. */
+/**
+ * Public hosts of resources are below this domain. Browsers and curl resolve all hosts below localhost to this machine.
+ */
 export const DOMAIN = 'freehold.localhost'
-/** The audience that the facade and the API server ask for (interface section 5). */
+/** The audience that the facade and the API server require (interface section 5). */
 const AUDIENCE = 'platform-kubernetes-client'
 const READY_WITHIN = 180_000
-/** Milliseconds for one call of the installation: a busy machine takes long for all definitions at once. */
+/** Milliseconds for one call of the installation: a busy machine needs long for all CRDs at once. */
 const ANSWERED_WITHIN = 180_000
 /**
- * As in the image: Node would let the young generation take 40 MB more, for a tenth of the processor time of a read. No
- * package is a symbolic link, and to look for links at each of 1,800 files takes a tenth of the start.
+ * As in the image: Node would give the young generation 40 MB more, for a tenth of the processor time of a read. No
+ * package is a symbolic link, and checking 1,800 files for links takes a tenth of the start.
  */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--preserve-symlinks']
 
@@ -48,26 +50,28 @@ export type PlatformOptions = {
   progress: Progress
   /** Aborted when the user stops `up` before it is ready. */
   signal: AbortSignal
-  /** The program of the object store, once it is built; undefined runs without one. */
+  /** The program of the object store, once it is built; undefined to run without one. */
   objectStore?: Promise<string | undefined>
-  /** The same of the registry of images. */
+  /** The same for the image registry. */
   registry?: Promise<string | undefined>
-  /** The program of the Git host, once it is built; undefined runs without one. */
+  /** The program of the Git host, once it is built; undefined to run without one. */
   gitHost?: Promise<GitHostProgram | undefined> | undefined
   /** A Git host that somebody else runs. */
   otherGitHost?: GitHost
-  /** Hosts of sources beside those on the Internet: what tests play. */
+  /** Hosts of sources beside those on the Internet: those that tests simulate. */
   outgoingHosts?: readonly string[]
-  /** Variables of the platform that win over those that follow from all this. */
+  /** Variables of the platform that override the derived ones. */
   environment?: Readonly<Record<string, string>>
-  /** What the operator is started from: the sources where absent, or the bundle of the image, which is there (scripts/bundle.ts). */
+  /**
+   * What the operator is started from: the sources if absent, or the existing bundle of the image (scripts/bundle.ts).
+   */
   program?: 'sources' | 'bundle'
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
 export type Platform = { facadeUrl: string; tokenUrl: string; realm: string } & FirstOwners
 
-/** Whom the API server trusts beside its own certificates, and whom it asks before its own roles. */
+/** The issuer that the API server trusts, and the webhooks that it asks before RBAC. */
 export function platformAccess(ports: PlatformPorts): AccessOptions {
   return {
     oidc: { issuerUrl: issuerUrl(ports), audience: AUDIENCE },
@@ -76,7 +80,7 @@ export function platformAccess(ports: PlatformPorts): AccessOptions {
   }
 }
 
-/** A control plane on which only the operator's process is missing. */
+/** A control plane that lacks only the operator's process. */
 export type PreparedPlatform = {
   platform: Platform
   store: RunningStore | undefined
@@ -101,7 +105,7 @@ export async function installPlatform(
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal, logFileOf(options.folder, 'freehold')), controlPlane.failed])
   })
-  // Whom the API server of a cluster that exists asks, is not known.
+  // It is unknown what an existing cluster's API server asks.
   if (controlPlane.source !== 'kubeconfig') {
     await progress.step('waiting until the API server serves tenants', () =>
       Promise.race([untilTenantsAreServed(controlPlane, platform, signal), controlPlane.failed]),
@@ -123,7 +127,7 @@ async function finishAsAdministrator(
     await progress.step('waiting until all policies judge', () =>
       Promise.race([untilPoliciesJudge(admin, signal), controlPlane.failed]),
     )
-    // The record of the cluster, which the operator has made by now, names the Gateway of the node.
+    // The operator has created the cluster's record by now; it names the Gateway of the node.
     await routeThroughGateway(admin, gateway)
     if (gateway === undefined) return
     await progress.step('waiting for the Gateway', () => untilGatewayServes(controlPlane, gateway, DOMAIN))
@@ -132,7 +136,7 @@ async function finishAsAdministrator(
   }
 }
 
-/** With all rights; to be closed. */
+/** With all rights; must be closed. */
 export function administrator({ kubeconfigPath }: ControlPlane): KubeClient {
   const access = loadKubeconfig(kubeconfigPath)
   return createKubeClient(access, {
@@ -142,17 +146,17 @@ export function administrator({ kubeconfigPath }: ControlPlane): KubeClient {
   })
 }
 
-/** Everything but starting the operator; tests that kill and restart it begin here. */
+/** Everything but starting the operator, for tests that kill and restart it. */
 export async function preparePlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<PreparedPlatform> {
   const { folder, ports, progress } = options
   const admin = administrator(controlPlane)
-  // Nothing of a cluster that exists is known to reach this machine.
+  // It is unknown whether anything in an existing cluster reaches this machine.
   const isReached = controlPlane.source !== 'kubeconfig'
   const webhook = isReached
     ? { url: `https://127.0.0.1:${ports.webhook}/admit`, caPem: controlPlane.servingCaPem }
     : undefined
   try {
-    // First: their images are pulled while everything else is installed.
+    // First, so that their images are pulled while everything else is installed.
     if (controlPlane.gateway !== undefined)
       await progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))
     await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
@@ -171,7 +175,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
 
 type Beside = Pick<PreparedPlatform, 'store' | 'registry'> & { gitHost: GitHost | undefined }
 
-/** What runs beside the platform, where its programs could be had. */
+/** Programs that run beside the platform, if they are available. */
 async function startBeside(controlPlane: ControlPlane, options: PlatformOptions): Promise<Beside> {
   const { folder, ports, progress, otherGitHost } = options
   const programs = [await options.objectStore, await options.registry, await options.gitHost] as const
@@ -200,7 +204,10 @@ async function startBeside(controlPlane: ControlPlane, options: PlatformOptions)
   }
 }
 
-/** Credentials of a backup target that nobody serves: what is played needs none, but the way of a real one is walked. */
+/**
+ * Credentials of a backup target that nobody serves: simulated backups need none, but the code path of a real one is
+ * used.
+ */
 function playedBackupTarget(): KubeObject {
   return {
     apiVersion: 'v1',
@@ -221,7 +228,9 @@ export function untilReady(
   return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, within, signal, logFile)
 }
 
-/** The key that wraps the data keys of secret vaults, made once for a data folder: without it no secret would open. */
+/**
+ * The key that wraps the data keys of secret vaults, created once for a data folder: without it no secret can be read.
+ */
 async function platformKeys(path: string): Promise<string> {
   if ((await readIfThere(path)) === undefined) {
     const key = {
@@ -236,7 +245,7 @@ async function platformKeys(path: string): Promise<string> {
 
 async function programOf({ program }: PlatformOptions): Promise<string[]> {
   if (program !== 'bundle') return [...NODE_FLAGS, join(import.meta.dirname, '..', 'src', 'main.ts')]
-  // Only here: who runs the sources has no need of what bundles them.
+  // Imported here only: running the sources does not need the packages that bundle them.
   const { bundledProgram } = await import('./bundle.ts')
   return bundledProgram()
 }
@@ -253,7 +262,7 @@ async function operatorCommand(
   const file = (name: string) => join(folder, 'platform', name)
   const vaultKeys = await platformKeys(file('vault-keys.json'))
   const [certificate, key, authority] = [file('identity.crt'), file('identity.key'), file('authority.crt')]
-  // Of the cluster: signs the certificate that the API server shows to webhooks.
+  // The cluster's authority, which signs the certificate that the API server presents to webhooks.
   const clientAuthority = file('client-authority.crt')
   await Promise.all([
     writePrivate(certificate, certPem),

@@ -22,27 +22,27 @@ import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
 const root = join(import.meta.dirname, '..')
 const SHARED = 'end-to-end tests on one platform'
-/** End-to-end files that share a platform and run at once; it is one of the busy ones. */
+/** End-to-end files that run concurrently on the shared platform; it is one of the busy parts. */
 const SHARED_JOBS = 3
 /**
- * Processes that take the files of the unit tests between them: one process that holds all of them collects garbage for a
- * fifth of its time, and stays alive with whatever a failed test has left open.
+ * Processes that share the files of the unit tests: a single process with all of them spends a fifth of its time on
+ * garbage collection, and stays alive with whatever a failed test left open.
  */
 const UNIT_JOBS = 2
-/** Milliseconds for a unit test, which takes seconds at most: one that hangs is told of, and its file runs again. */
+/** Milliseconds for a unit test, which takes seconds at most: a hanging one is reported, and its file runs again. */
 const UNIT_TIMEOUT = 300_000
-/** Milliseconds for a whole run, twice of what it takes on a slow machine: where something hangs, its end says what. */
+/** Milliseconds for a whole run, twice the time on a slow machine: if something hangs, the end of the run says what. */
 const LONGEST = 60 * 60_000
 /**
- * Cores that each part needs: a little less than it took alone, as all wait now and then, and what waits would leave a core
- * idle. The shared platform keeps one busy; a file with a platform of its own mostly waits for it, and those on a node for
- * pods. The crashes keep a core busy too, but have to fit beside the shared platform.
+ * Cores for each part: slightly less than it used alone, because all wait now and then, which would leave a core idle.
+ * The shared platform keeps one busy; a file with its own platform mostly waits for that, and files on a node for pods.
+ * The crash tests keep a core busy too, but must fit beside the shared platform.
  */
 const WEIGHTS = { unit: 0.5, crashes: 0.8, shared: 1.1, node: 0.4, alone: 0.3 }
-/** Slowest files that a run names at its end. */
+/** The number of slowest files that a run lists at its end. */
 const SLOWEST = 10
 
-/** Read by test/config.ts; and programs in Go, kubectl before all, end before it pays to collect their garbage. */
+/** Read by test/config.ts. Programs in Go, above all kubectl, also end before collecting their garbage is worth it. */
 const BUNDLED = { FREEHOLD_TEST_BUNDLED: 'true', ...ROOM_FOR_GARBAGE }
 
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
@@ -60,7 +60,7 @@ const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
 /** The platform that a file uses in turn with others (test/cluster/lent.ts). */
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
-/** Long ones take some minutes, and begin first. */
+/** Long parts take some minutes, and start first. */
 type Planned = Work & { title: string; isLong?: boolean }
 /** `timeout` is of each test, in milliseconds; that of .mocharc.json if absent. */
 type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[]; timeout?: number }
@@ -78,13 +78,13 @@ class TestRun {
   /** Time in tests and hooks by file, in milliseconds. */
   readonly #milliseconds = new Map<string, number>()
   readonly #failed: Failure[] = []
-  /** What failed first and passed when it ran again. */
+  /** Files that failed first and passed when repeated. */
   readonly #unsteady: Failure[] = []
   readonly #folder = mkdtempSync(join(tmpdir(), 'freehold-run-'))
-  /** What every platform of this run adds to. */
+  /** A file to which every platform of this run appends. */
   readonly #seenRoutes = join(this.#folder, 'routes')
   #isHeldBack = false
-  /** Parts that have begun and not ended. */
+  /** Parts that are running. */
   readonly #underWay = new Set<string>()
 
   constructor(words: string[]) {
@@ -125,7 +125,7 @@ class TestRun {
     this.#tell()
   }
 
-  /** Operators of tests are started from what is shipped, which is made once for all of them. */
+  /** Operators in tests run the shipped bundle, built once for all of them. */
   #onBundle(works: readonly Planned[]): Planned[] {
     let made: Promise<void> | undefined
     const make = async () => (await import('./bundle.ts')).bundle()
@@ -143,16 +143,16 @@ class TestRun {
     return this.#selection.rest.filter((word) => !word.endsWith('.test.ts'))
   }
 
-  /** Files of this part of the tree: those that were named, or all. */
+  /** Files of this part of the tree: the named ones, or all. */
   #filesIn(...folders: string[]): string[] {
     const named = this.#selection.rest.filter((word) => word.endsWith('.test.ts')).map((word) => normalize(word))
     const all = folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).sort())
     return named.length === 0 ? all : all.filter((file) => named.includes(file))
   }
 
-  /** The flows in which the operator dies at every write keep a core busy, and so are a part of their own. */
+  /** Flows in which the operator dies at every write keep a core busy, so they are a part of their own. */
   #unit(): Planned[] {
-    // The checks play what stands in test/policy; nothing is played twice in one run.
+    // The checks run the files in test/policy; a run repeats nothing.
     const policy = this.#selection.checks ? [] : ['test/policy']
     const parts = [
       {
@@ -195,7 +195,10 @@ class TestRun {
     ]
   }
 
-  /** What everything on a node hangs on, if one can start here at once; else it says why not, and counts as skipped. */
+  /**
+   * What everything on a node depends on, if one can start here at once; otherwise it says why not, and counts as
+   * skipped.
+   */
   async #onNodeInEveryRun(): Promise<Planned[]> {
     const files = this.#filesIn('test/node').filter((file) => isMarked(file, '@everyRun'))
     const cannot = nodeIsImpossible(machineFacts()) ?? ((await isNodeBuilt()) ? undefined : NOT_BUILT)
@@ -205,7 +208,7 @@ class TestRun {
     return []
   }
 
-  /** Files that need pods that run, one node after the other. Those marked `@backups` have a target for backups. */
+  /** Files that need real pods, on one node after the other. Those marked `@backups` have a target for backups. */
   #onNode(files: string[]): Planned {
     const marked = files.filter((file) => isMarked(file, '@backups'))
     const others = files.filter((file) => !marked.includes(file))
@@ -238,7 +241,7 @@ class TestRun {
       const options = ['--parallel', `--jobs=${SHARED_JOBS}`]
       await this.#mocha(0, { title: SHARED, files, options, environment }).run()
       await keepSeenRoutes(platform.managementUrl, this.#seenRoutes)
-      // Only a run of everything can tell what nobody tests.
+      // Only a full run can tell what no test covers.
       if (this.#selection.rest.length === 0) this.#add(provoked(platform))
     } finally {
       await platform.stop()
@@ -283,7 +286,7 @@ class TestRun {
     const slowest = [...this.#milliseconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST)
     const line = ([file, time]: [string, number]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`
     if (this.#milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest.map(line).join('\n')}`)
-    // Once more at the end, because the parts of a run print thousands of lines.
+    // Repeated at the end, because the parts of a run print thousands of lines.
     const list = (failures: Failure[]) =>
       failures.map(({ file, title, reason }) => `  ${file}: ${title}\n    ${reason}`)
     const [told, unsteady] = [list(this.#failed), list(this.#unsteady)]
@@ -296,7 +299,7 @@ class TestRun {
   }
 }
 
-/** A light one that takes long would leave cores idle as the last; of the others, the light ones fill what is left. */
+/** A light part that takes long must not be last, when it leaves cores idle; other light parts fill gaps. */
 function longestFirst(works: readonly Planned[]): Work[] {
   const isLong = ({ isLong = false }: Planned) => Number(isLong)
   return works.toSorted((one, other) => isLong(other) - isLong(one) || other.weight - one.weight)
@@ -316,7 +319,7 @@ function listed(what: string, missing: readonly string[]): Outcome {
   return { passes: missing.length === 0 ? 1 : 0, pending: 0, failed: missing.map((each) => failure(each, what)) }
 }
 
-/** Of what has said its reason where it failed. */
+/** For failures that have already printed their reason. */
 function failure(file: string, title: string): Failure {
   return { file, title, reason: 'See FAIL above.' }
 }

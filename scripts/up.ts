@@ -16,7 +16,7 @@ try {
   endWith(error)
 }
 if (process.connected) process.disconnect()
-// What a start has begun that was interrupted or failed would keep the process for minutes.
+// Leftovers of an interrupted or failed start would keep the process alive for minutes.
 process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 
 async function main(options: UpArguments): Promise<number> {
@@ -33,7 +33,7 @@ async function main(options: UpArguments): Promise<number> {
   return runHere(options)
 }
 
-/** Runs in this process until a signal comes, or until who started us is gone. */
+/** Runs in this process until a signal arrives, or until the parent process is gone. */
 async function runHere(options: UpArguments): Promise<number> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
@@ -42,7 +42,7 @@ async function runHere(options: UpArguments): Promise<number> {
   process.on('disconnect', () => {
     if (!parted) stop.abort()
   })
-  // In the background: into the log, and to who started us as long as it listens.
+  // In the background: output goes to the log, and to the parent process as long as it listens.
   const output = { write: (text: string) => process.stderr.write(text) && tell({ line: text.trimEnd() }) }
   const ran = await supervise(options, {
     progress: createProgress(options.supervise ? output : process.stderr),

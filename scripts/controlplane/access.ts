@@ -19,7 +19,10 @@ const CONFIGURATION = 'apiserver.config.k8s.io/v1'
 const OUR_NAMESPACES = '^(freehold-system|boundary-[0-9a-f-]{36}|.+-[0-9a-f]{10})$'
 const MAX_TOKEN_LIFETIME_SECONDS = 86_400
 const PRINCIPALS = 'freehold:principals-'
-/** Each principal is in one of them, by the first digit of its id: the API server serves them apart (deploy/manifests/flowcontrol.yaml). */
+/**
+ * Each principal is in one of these groups, by the first digit of its id, so that the API server limits them separately
+ * (deploy/manifests/flowcontrol.yaml).
+ */
 export const PRINCIPAL_GROUPS: readonly string[] = [...'0123456789abcdef'].map((digit) => PRINCIPALS + digit)
 
 /** AuthenticationConfiguration: anonymous callers reach the health paths only. */
@@ -35,12 +38,13 @@ export function authenticationConfiguration(oidc: Required<OidcIssuer> | undefin
 function jwtAuthenticator({ issuerUrl, caPem, audience }: Required<OidcIssuer>): object {
   return {
     issuer: { url: issuerUrl, audiences: [audience], certificateAuthority: caPem },
-    // No group comes from a token: membership lives in our own kinds, where it can be withdrawn before a token expires.
+    // Tokens carry no groups: memberships are objects of ours, which can be removed before a token expires.
     claimMappings: {
       username: { claim: 'sub', prefix: 'p:' },
       groups: { expression: `['${PRINCIPALS}' + claims.sub.substring(0, 1)]` },
       uid: { claim: 'sub' },
-      // A token outlives its principal: the authorizer refuses it to whoever has the id afterwards.
+      // A token can outlive its principal. With the uid, the authorizer can refuse it to a later principal of the same
+      // id.
       extra: [
         {
           key: 'freehold.dev/principal-uid',
@@ -78,22 +82,22 @@ function webhookAuthorizer(kubeConfigFile: string): object {
     type: 'Webhook',
     name: 'freehold',
     webhook: {
-      // What takes longer is a 500 for kubectl. A facade that is down refuses at once; only one that hangs costs this.
+      // After this time kubectl gets a 500. A facade that is down refuses at once; only one that hangs takes this long.
       timeout: '3s',
       subjectAccessReviewVersion: 'v1',
       matchConditionSubjectAccessReviewVersion: 'v1',
-      // Not a TTL of 0, which means the default of minutes: a withdrawn right must end at once.
+      // A TTL of 0 would mean the default of minutes, and a withdrawn right must end at once.
       cacheAuthorizedRequests: false,
       cacheUnauthorizedRequests: false,
-      // A deny that cannot be asked for must not turn into an allow by RBAC.
+      // If denies cannot be checked, RBAC must not allow the request.
       failurePolicy: 'Deny',
       connectionInfo: { type: 'KubeConfigFile', kubeConfigFile },
       matchConditions: [
         'has(request.resourceAttributes)',
-        // Of our principals everything: one that was deleted keeps no role of Kubernetes' own either.
+        // All requests of our principals, so that a deleted one keeps no role of Kubernetes either.
         `request.user.startsWith('p:') || request.resourceAttributes.group.matches('(^|[.])freehold[.]dev$') || request.resourceAttributes.namespace.matches('${OUR_NAMESPACES}')`,
-        // Components of Kubernetes and our own must work while the webhook is down; nobody else may be exempt but
-        // Velero: it restores the platform while nothing of it runs, and waits for ever where it is refused.
+        // Components of Kubernetes and our own must work while the webhook is down. The only other exemption is Velero,
+        // which restores the platform before it runs and waits forever if it is refused.
         // The administrators of a kubeadm cluster are not in system:masters.
         "!('system:masters' in request.groups || 'kubeadm:cluster-admins' in request.groups || 'system:nodes' in request.groups)",
         `!(${['kube-system', 'freehold-system', 'velero'].map((name) => `'system:serviceaccounts:${name}' in request.groups`).join(' || ')})`,
@@ -118,8 +122,8 @@ export function encryptionConfiguration(keyBase64: string): object {
 }
 
 /**
- * Pod Security for namespaces that say nothing: no privileged pods. Tenant namespaces are labelled `restricted`. And the
- * certificate by which webhooks of ours know that the API server asks.
+ * Pod Security for namespaces without labels: no privileged pods. Tenants' namespaces are labelled `restricted`. Also
+ * the certificate by which our webhooks recognise the API server.
  */
 export function admissionConfiguration(webhookKubeconfig: string): object {
   return {
@@ -148,8 +152,8 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
 }
 
 /**
- * Who wrote a boundary, a group, a resource or a part of one, and how it is then: what activity tells. Status is not in it,
- * and of a vault not even the ciphertext.
+ * Who wrote a boundary, group, resource or part of one, and its new content, for activity. Status is left out, and even
+ * the ciphertext of vaults.
  */
 export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
   const told = kinds.filter(isTold)

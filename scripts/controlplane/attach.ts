@@ -8,15 +8,15 @@ import { accessTo } from './prepare.ts'
 import { onPath, readProcessRecords } from './processes.ts'
 import type { ControlPlane } from './types.ts'
 
-/** What another process needs to use a control plane that runs. */
+/** What another process needs to use a running control plane. */
 export type ControlPlaneReference = Pick<ControlPlane, 'source' | 'version' | 'simulated' | 'kubectlPath'> & {
   folder: string
   kubeconfig: string
 }
 
 /**
- * The control plane that another process runs on a folder. Stopping it is that process's business: `stop` does
- * nothing, and `failed` never rejects.
+ * A control plane that another process runs in a folder. Stopping it is up to that process: `stop` does nothing, and
+ * `failed` never rejects.
  *
  * @throws Error when the folder holds no control plane
  */

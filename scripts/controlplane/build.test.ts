@@ -15,7 +15,7 @@ describe('who builds while another build is under way', () => {
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  /** @returns what is told by the time that it has looked once, and waits */
+  /** @returns the output until it has looked once and waits */
   async function toldWhile(pid: number): Promise<string[]> {
     const path = join(folder, 'lock')
     await writeFile(path, JSON.stringify({ pid, identity: identityOf(pid) }))

@@ -73,13 +73,13 @@ export function requireGo(found: string | undefined, wanted: string): void {
 
 const releaseOf = (found: string) => /^go(\d+(?:\.\d+)*)/.exec(found)?.[1]
 
-/** A development build ("devel ...") has no number; it is newer than any release that we could name. */
+/** A development build ("devel ...") has no number and counts as newer than any release. */
 export function isGoOlder(found: string, wanted: string): boolean {
   const release = releaseOf(found)
   return release !== undefined && isOlder(release, wanted)
 }
 
-/** Whether a version is before another. */
+/** Whether one version precedes another. */
 export function isOlder(version: string, wanted: string): boolean {
   const [left, right] = [version, wanted].map((text) => text.split('.').map(Number))
   for (let index = 0; index < 3; index += 1) {
@@ -100,8 +100,8 @@ export async function goVersion(): Promise<string | undefined> {
 }
 
 /**
- * The compiler is done with a package before its garbage fills the memory: collecting it later saves a quarter of the
- * time. The limit holds for each compiler, of which as many run as there are cores.
+ * The compiler finishes a package before its garbage fills the memory: collecting it less often saves a quarter of the
+ * time. The limit applies to each compiler; as many run as there are cores.
  */
 const ROOM_FOR_GARBAGE = { GOGC: '400', GOMEMLIMIT: '1GiB' }
 
@@ -112,12 +112,12 @@ export async function goBuild(
   signal: AbortSignal | undefined,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<void> {
-  // -mod=readonly: the locks decide, whatever the environment says.
+  // -mod=readonly: the lock files decide, whatever the environment says.
   const [command = 'go', ...rest] = dyingWithParent('INT', ['go', ...args])
   const child = spawn(command, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Go passes the signal on to its compilers; killed without one they would run on.
+    // Go passes the signal on to its compilers, which would keep running without it.
     ...(signal === undefined ? {} : { signal, killSignal: 'SIGINT' as const }),
     env: {
       ...ROOM_FOR_GARBAGE,
@@ -141,8 +141,8 @@ export async function goBuild(
 type BuildPlace = { folder: string; module: string; progress: Progress; signal: AbortSignal | undefined }
 
 /**
- * Builds into a folder of the cache, through another one in it. One lock for each module: two builds of it side by side
- * would both compile what they share.
+ * Builds into a cache folder through a temporary one. One lock per module: two concurrent builds would compile shared
+ * packages twice.
  */
 export async function buildInto(
   { folder, module, progress, signal }: BuildPlace,
@@ -151,7 +151,7 @@ export async function buildInto(
   await mkdir(folder, { recursive: true })
   const release = await takeBuildLock(join(dirname(folder), `.building-${module}`), progress, signal)
   try {
-    // A killed build could not remove its own; with the lock held, none of these is in use.
+    // Leftovers of killed builds: while we hold the lock, none of these folders is in use.
     for (const name of await readdir(folder))
       if (name.startsWith('.build-')) await rm(join(folder, name), { recursive: true, force: true })
     const temporary = await mkdtemp(join(folder, '.build-'))
@@ -172,7 +172,7 @@ export async function takeBuildLock(
     const release = await tryLock(path)
     if (release !== undefined) return release
     const { pid = process.pid } = (await holderOf(path)) ?? {}
-    // Builds of this process show themselves.
+    // Builds of this process report their own progress.
     if (!told && pid !== process.pid) {
       progress.note('Another build of the same programs, or of what they share, is under way: waiting for it')
       told = true

@@ -42,7 +42,7 @@ describe('a cluster of somebody else', () => {
   }
   const open = (path: string) => openExisting(join(folder, 'data'), path)
 
-  /** How the operator reaches it, by the kubeconfig that is written for it. */
+  /** How the operator reaches the cluster, according to the kubeconfig written for it. */
   async function carriedOn(cluster: Record<string, unknown>) {
     const controlPlane = await open(await given(cluster))
     const target = join(folder, 'written')

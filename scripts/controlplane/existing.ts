@@ -9,7 +9,7 @@ import { Authority } from './pki.ts'
 import { onPath, ProcessGroup, stopLeftovers } from './processes.ts'
 import type { ControlPlane } from './types.ts'
 
-/** A cluster of somebody else's: it is asked for its version, and nothing of it is started or stopped. */
+/** A cluster that already exists: only its version is read; nothing in it is started or stopped. */
 export async function openExisting(folder: string, path: string): Promise<ControlPlane> {
   await stopLeftovers(folder)
   const group = new ProcessGroup(folder)
@@ -61,7 +61,7 @@ async function versionOf(access: ClusterAccess, path: string): Promise<string> {
   }
 }
 
-/** The way that the operator will go: what it could not use is refused here, before anything is written. */
+/** Checks the connection that the operator will use, so that an unusable one is refused before anything is written. */
 async function dispatcherOf(access: ClusterAccess, path: string): Promise<Agent | ProxyAgent> {
   const tls = await access.tls()
   const options = { headersTimeout: 10_000 }

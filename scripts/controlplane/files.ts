@@ -28,7 +28,7 @@ export async function readOrCreate(path: string, make: () => string | Promise<st
   return content
 }
 
-/** @param mode what must be allowed; being there is enough if absent */
+/** @param mode the access to check; existence only if absent */
 export function exists(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,

@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { AUDIT_LOG_BYTES_MAX } from '../../src/contracts/auditLog.ts'
 import type { Ports } from './ports.ts'
 
-/** What the player plays, and what the cluster needs first. */
-/** Types of operators whose work is played. */
+/** Types of simulated operators. */
 export const PLAYED = fileURLToPath(new URL('../../deploy/played', import.meta.url))
 export const STAGES = fileURLToPath(new URL('../../deploy/stages', import.meta.url))
 
@@ -27,15 +26,15 @@ export const API_SERVER_NAMES = [
 export type FlagOptions = {
   folder: string
   ports: ControlPlanePorts
-  /** False for tests: the store does not wait for the disk, and a power cut loses it. */
+  /** False for tests: the store does not wait for the disk, so a power failure loses data. */
   durable: boolean
-  /** Whether somebody is sent the audit log. */
+  /** Whether the audit log is sent anywhere. */
   audit: boolean
-  /** Where pods and nodes reach the API server; undefined where both are played. */
+  /** The API server's address for pods and nodes; undefined if both are simulated. */
   nodeAddress?: string | undefined
 }
 
-/** Where everything of a data folder lies. */
+/** Paths in a data folder. */
 export function layout(folder: string) {
   const pki = join(folder, 'pki')
   const configuration = join(folder, 'configuration')
@@ -52,7 +51,9 @@ export function layout(folder: string) {
 const flags = (values: Record<string, string | number | boolean>) =>
   Object.entries(values).map(([name, value]) => `--${name}=${value}`)
 
-/** Client certificates of an authority of its own are the only way in: whoever reads etcd has every Secret's envelope. */
+/**
+ * Only client certificates of etcd's own authority are accepted: whoever reads etcd has the envelope of every Secret.
+ */
 export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
   const paths = layout(folder)
   const [client, peer] = [`https://127.0.0.1:${ports.etcd}`, `https://127.0.0.1:${ports.etcdPeer}`]
@@ -60,7 +61,8 @@ export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
     name: 'freehold',
     'data-dir': paths.etcdData,
     'listen-client-urls': client,
-    // Its metrics and health. On one port with them, calls would take a slower way, at a quarter more of processor time.
+    // Metrics and health on a port of their own: sharing one makes calls take a slower path, at a quarter more
+    // processor time.
     'listen-client-http-urls': `https://127.0.0.1:${ports.etcdHttp}`,
     'advertise-client-urls': client,
     'listen-peer-urls': peer,
@@ -74,7 +76,7 @@ export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
     'peer-key-file': paths.key('etcd'),
     'peer-client-cert-auth': true,
     'peer-trusted-ca-file': paths.certificate('etcd-ca'),
-    // Old revisions go after 5 minutes, and 4 GiB instead of 2 keep a busy day from filling it.
+    // Old revisions are compacted after 5 minutes; 4 GiB instead of 2 suffice for a busy day.
     'auto-compaction-mode': 'periodic',
     'auto-compaction-retention': '5m',
     'quota-backend-bytes': 4 * 1024 ** 3,
@@ -132,9 +134,10 @@ export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOption
           'audit-webhook-batch-max-wait': '1s',
           'audit-webhook-batch-max-size': 100,
           'audit-webhook-batch-throttle-enable': false,
-          // Four more attempts, in four minutes: a facade that is restarted misses nothing, on a busy machine neither.
+          // Four more attempts within four minutes, so that no events are lost while a facade restarts, even on a busy
+          // machine.
           'audit-webhook-initial-backoff': '30s',
-          // No more than ours takes at once. Of a longer event only who did what is sent; with that too long, none.
+          // At most as much as our webhook accepts at once. Longer events are truncated to who did what, or dropped.
           'audit-webhook-truncate-enabled': true,
           'audit-webhook-truncate-max-batch-size': AUDIT_LOG_BYTES_MAX,
           'audit-webhook-truncate-max-event-size': AUDIT_LOG_BYTES_MAX,
@@ -143,14 +146,14 @@ export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOption
   })
 }
 
-/** The usual limits of 20 and 30 requests a second make 1,000 pods take most of a minute. */
+/** The usual limits of 20 and 30 requests a second would slow down 1,000 pods to most of a minute. */
 const CLIENT_LIMITS = { qps: 500, burst: 1000 }
 
 export function controllerManagerFlags({ folder, nodeAddress }: FlagOptions): string[] {
   const paths = layout(folder)
   return flags({
     kubeconfig: paths.kubeconfig('kube-controller-manager'),
-    // It serves nothing, so it needs no port and no certificate.
+    // It serves nothing, so it needs neither a port nor a certificate.
     'secure-port': 0,
     'leader-elect': false,
     'use-service-account-credentials': true,

@@ -18,7 +18,7 @@ export function identityOf(pid: number): string | undefined {
   }
 }
 
-/** @param stat `/proc/<pid>/stat` (proc(5)): the name in parentheses may itself hold spaces and parentheses */
+/** @param stat `/proc/<pid>/stat` (proc(5)): the name in parentheses may itself contain spaces and parentheses */
 export function linuxIdentity(stat: string, bootId: string): string | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, startTime] = [fields[0], fields[19]]

@@ -1,7 +1,7 @@
 import { dump } from 'js-yaml'
 import { writePrivate } from './files.ts'
 
-/** One way into the API server: a client certificate or a token. */
+/** Credentials for the API server: a client certificate or a token. */
 export type KubeconfigContext = {
   name: string
   user: { certPem: string; keyPem: string } | { token: string }
@@ -17,11 +17,11 @@ export type Kubeconfig = {
   'current-context': string
 }
 
-/** How to reach an API server, beside its address, where somebody else set it up. */
+/** Connection options for an API server that somebody else set up. */
 export type Reach = {
-  /** The name in its certificate, where it differs from that of the address. */
+  /** The name in its certificate, if it differs from that of the address. */
   serverName?: string | undefined
-  /** Its certificate is not checked, because the kubeconfig that was given does not either. */
+  /** Its certificate is not verified, because the given kubeconfig does not verify it either. */
   isUnchecked?: boolean | undefined
   proxyUrl?: string | undefined
 }
@@ -37,7 +37,7 @@ export function kubeconfigOf(
 ): Kubeconfig {
   const cluster = {
     server,
-    // kubectl refuses an authority beside a certificate that is not checked, and an empty one.
+    // kubectl refuses an authority together with an unverified certificate, and an empty authority.
     ...(isUnchecked
       ? { 'insecure-skip-tls-verify': true }
       : caPem !== '' && { 'certificate-authority-data': base64(caPem) }),

@@ -6,7 +6,7 @@ import { identityOf } from './identity.ts'
 /** A process that holds a lock file. */
 export type Holder = { pid: number; identity: string }
 
-/** The living holder of a lock file; one that is gone does not count. */
+/** The living holder of a lock file; dead processes do not count. */
 export async function holderOf(path: string): Promise<Holder | undefined> {
   const holder = parsed(await readIfThere(path))
   return lives(holder) ? holder : undefined
@@ -17,7 +17,7 @@ const lives = (holder: Holder | undefined) => holder !== undefined && identityOf
 /**
  * Takes a lock file for this process. The file appears whole (a link), so nobody ever reads half a holder.
  *
- * @returns how to give it up, or undefined when a living process holds it
+ * @returns a function that releases it, or undefined if a living process holds it
  */
 export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
   const own = `${path}.${randomUUID()}`
@@ -36,8 +36,8 @@ export async function tryLock(path: string): Promise<(() => Promise<void>) | und
 }
 
 /**
- * Removes a dead holder's file. Only who holds the lock on this very content may: else a slow one, which saw the dead
- * holder too, would remove the file of who was quicker.
+ * Removes the file of a dead holder. Only the holder of the lock on this very content may do so: otherwise a slower
+ * process that also saw the dead holder would remove the file of the faster one.
  */
 async function removeStale(path: string, content: string): Promise<void> {
   const release = await tryLock(`${path}.${createHash('sha256').update(content).digest('hex').slice(0, 16)}`)

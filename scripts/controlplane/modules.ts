@@ -17,7 +17,7 @@ export type NodeProgramName = 'kubelet' | 'kube-proxy'
 /** The folder under `tools/` whose go.mod locks all of them: at one version each, what they share is compiled once. */
 export const CONTROL_PLANE = 'controlplane'
 
-/** Smallest first: the first line of progress comes soon. */
+/** Smallest first, so that the first progress shows soon. */
 export const PROGRAMS: readonly Program[] = [
   { name: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
   { name: 'kube-apiserver', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
@@ -27,7 +27,7 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
 ]
 
-/** What a real node needs beside; built only for one. */
+/** Further programs for a real node, built only on demand. */
 export const NODE_PROGRAMS: readonly Program[] = [
   { name: 'kube-proxy', package: 'k8s.io/kubernetes/cmd/kube-proxy' },
   { name: 'kubelet', package: 'k8s.io/kubernetes/cmd/kubelet' },
@@ -57,7 +57,7 @@ export function toolLockOf(files: readonly string[]): ToolLock {
   return { kubernetesVersion, goVersion, cacheKey: `${kubernetesVersion}-${hash.digest('hex').slice(0, 16)}` }
 }
 
-/** Linker flags: without them the programs say v0.0.0-master and clients guess wrong about what the server can. */
+/** Without these linker flags the programs report v0.0.0-master, and clients misjudge what the server supports. */
 export function linkerFlags(version: string): string {
   const [major = '', minor = ''] = version.replace(/^v/, '').split('.')
   const set = { gitVersion: version, gitMajor: major, gitMinor: minor }

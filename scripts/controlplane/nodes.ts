@@ -4,10 +4,10 @@ export type NodeSize = { cpu: string; memory: string; pods: string; storage: str
 export const NODE_SIZE: NodeSize = { cpu: '64', memory: '256Gi', pods: '500', storage: '4Ti' }
 
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
-/** Of this machine, in the words of Kubernetes and of images. */
+/** Operating system and architecture of this machine, as Kubernetes and images name them. */
 export const ARCHITECTURE = ARCHITECTURES[arch] ?? 'amd64'
 
-/** A node that KWOK plays: it is annotated for it, and its range of pod addresses holds more than its pods. */
+/** A node that KWOK simulates: its annotation says so, and its pod range has more addresses than it can run pods. */
 export function playedNode(index: number, version: string, size: NodeSize = NODE_SIZE) {
   const name = `freehold-node-${index}`
   const amount = { cpu: size.cpu, memory: size.memory, pods: size.pods, 'ephemeral-storage': size.storage }

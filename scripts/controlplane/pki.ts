@@ -12,10 +12,12 @@ import { readIfThere, readOrCreate, writePrivate } from './files.ts'
 
 export type { CertificatePair, LeafRequest } from '../../src/composition/certificates.ts'
 
-/** Renewed at start when less than this is left; a run that lasts longer than a month is restarted before. */
+/** Renewed at startup when less time than this is left; a run of more than a month must be restarted in between. */
 const RENEW_DAYS = { authority: 400, leaf: 30 }
 
-/** Why a certificate is made anew, or undefined when it may stay. An authority that expires first takes its leaves along. */
+/**
+ * Why a certificate must be issued again, or undefined. If its authority is replaced, a certificate is issued again too.
+ */
 export function renewalReason(
   found: { validTo: Date; names: readonly string[]; signedByAuthority: boolean } | undefined,
   wanted: { names: readonly string[]; kind: 'authority' | 'leaf' },

@@ -5,7 +5,7 @@ import { readIfThere, writePrivate } from './files.ts'
 
 export type Ports<Name extends string> = Record<Name, number>
 
-/** Says which stored ports to keep: those that are a port, differ from each other, and are free. */
+/** Selects the stored ports to keep: valid, distinct and free ones. */
 export function keptPorts<Name extends string>(
   names: readonly Name[],
   stored: Readonly<Partial<Record<Name, unknown>>>,
@@ -24,18 +24,18 @@ export function keptPorts<Name extends string>(
 }
 
 /**
- * Below the ports that the kernel gives to outgoing connections and to listeners that name none, and below node ports:
+ * Below the ports that the kernel assigns to outgoing connections and to unnamed listeners, and below node ports:
  * seconds pass until the last program of a platform listens, and any connection could take its port in between.
  */
 const FREE_RANGE = { from: 12_000, below: 30_000 }
-/** More than a platform has listeners. */
+/** More than the number of listeners of a platform. */
 const NEIGHBORS = 50
-/** Milliseconds that the programs of a platform have, after their ports were chosen, until the last one listens. */
+/** Milliseconds between choosing ports and the last program listening on one. */
 const STARTING = 120_000
 
 /**
- * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
- * bookmarks stay good, else free ones. All are held open while choosing, so no two are the same.
+ * Ports on loopback for the named listeners: those of the last run if they are free, so that kubeconfigs and bookmarks
+ * remain valid, otherwise free ones. All are held open while choosing, so that no two are equal.
  *
  * @param asked ports that somebody wants for some of them; whoever else had one of these gets another
  * @throws Error where such a port cannot be had, or no port is free; nothing is remembered then
@@ -81,8 +81,8 @@ function parsed(text: string | undefined): Record<string, unknown> {
 }
 
 /**
- * Of neighbors that are all free: where one is taken, the others may be chosen already and not used before seconds have
- * passed. Where no such neighbors are left, of any.
+ * Chooses from adjacent ports that are all free: if one is taken, the others may have been chosen by a start that does
+ * not listen yet. Without such a range, any free port is used.
  *
  * @returns gives the next one
  */
@@ -98,8 +98,8 @@ async function neighbors(held: Map<number, Server>): Promise<() => Promise<numbe
 }
 
 /**
- * Goes on listening on the last of the neighbors of what was chosen, so that another start, of this process or any, does not find
- * all of them free before the programs listen.
+ * Keeps listening on the last of the adjacent ports, so that a concurrent start, in this process or another, does not
+ * find all of them free before the programs listen.
  */
 async function markNeighbors(chosen: readonly number[], held: Map<number, Server>): Promise<void> {
   const { from, below } = FREE_RANGE
@@ -127,7 +127,7 @@ async function holdAny(held: Map<number, Server>): Promise<number> {
 
 async function hold(port: unknown, held: Map<number, Server>): Promise<number> {
   if (typeof port !== 'number' || held.has(port)) return 0
-  // A client of the last run may call: a connection that stayed open would keep the port held for ever.
+  // A client of the last run may connect; an open connection would hold the port forever.
   const server = createServer((socket) => socket.destroy())
   const bound = await new Promise<number>((done) => {
     server.once('error', () => done(0))

@@ -20,7 +20,7 @@ import type { AccessOptions, ControlPlane, StartOptions } from './types.ts'
 
 export type Files = Awaited<ReturnType<typeof prepare>>
 
-/** Everything that the processes read: certificates, kubeconfigs, configuration. */
+/** All files that the processes read: certificates, kubeconfigs, configuration. */
 export async function prepare(folder: string, options: StartOptions) {
   const paths = layout(folder)
   const ports = await choosePorts(folder, PORT_NAMES)
@@ -56,7 +56,7 @@ export async function prepare(folder: string, options: StartOptions) {
     ),
     writeKubeconfigFile(paths.kubeconfig('kube-scheduler'), kubeconfig('scheduler', scheduler)),
     writeKubeconfigFile(paths.kubeconfig('kwok'), kubeconfig('player', player)),
-    // Users of this file are named by the host that is called; the star stands for all.
+    // Users in this file are named by host; the star matches all.
     writeKubeconfigFile(paths.kubeconfig('admission-webhooks'), kubeconfig('*', webhookCaller)),
     writeConfiguration(folder, { ca, servingCa }, options),
   ])
@@ -95,7 +95,7 @@ async function writeConfiguration(folder: string, authorities: Authorities, opti
   ])
 }
 
-/** The two files that the API server reads again when they change. */
+/** The two files that the API server reloads when they change. */
 async function writeAccess(folder: string, { ca, servingCa }: Authorities, access: AccessOptions): Promise<void> {
   const paths = layout(folder)
   const write = (name: string, object: object) =>
@@ -105,7 +105,7 @@ async function writeAccess(folder: string, { ca, servingCa }: Authorities, acces
   const { authorizationWebhook: webhook, auditWebhook } = access
   if (webhook === undefined && auditWebhook === undefined)
     return write('authorization', authorizationConfiguration(undefined))
-  // The webhook knows by this client certificate that the API server asks.
+  // The client certificate by which the webhook recognises the API server.
   const user = await ca.keep(paths.pki, 'authorization-webhook', {
     commonName: 'freehold:authorization-webhook-caller',
     purpose: 'client',
@@ -120,7 +120,7 @@ async function writeAccess(folder: string, { ca, servingCa }: Authorities, acces
   await write('authorization', authorizationConfiguration(await writeWebhook('authorization-webhook', webhook)))
 }
 
-/** What a control plane on this folder offers whoever holds its keys, in the process that runs it or in another. */
+/** What a control plane offers to holders of the folder's keys, in the process that runs it or another. */
 export function accessTo(
   folder: string,
   { server, authorities, adminKubeconfig, adminPath }: Omit<Files, 'admin' | 'flagOptions'>,

@@ -5,14 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readIfThere } from './files.ts'
 import { identityOf } from './identity.ts'
 
-/** A process as the data folder remembers it: `identity` keeps a recycled number from being stopped. */
+/** A process as recorded in the data folder: `identity` prevents stopping another process with a recycled number. */
 export type ProcessRecord = { name: string; pid: number; identity: string }
 export type ProcessCommand = {
-  /** Names its log file too. */
+  /** Also the name of its log file. */
   name: string
   program: string
   args: readonly string[]
-  /** Left out: that of this process. */
+  /** Defaults to this process's environment. */
   environment?: NodeJS.ProcessEnv
 }
 export type RunningProcess = ProcessRecord & { logFile: string; child: ChildProcess; exited: Promise<string> }
@@ -26,7 +26,7 @@ const STOP_POLL_MS = 20
 /** Starts, remembers and stops the processes of one data folder. */
 export class ProcessGroup {
   readonly running: RunningProcess[] = []
-  /** Rejects with the end of the log of the first process that ends without being asked to. */
+  /** Rejects with the end of the log of the first process that exits unexpectedly. */
   readonly failed: Promise<never>
   #fail: (error: Error) => void = () => undefined
   #stopping = false
@@ -37,7 +37,7 @@ export class ProcessGroup {
     this.failed = new Promise((_done, reject) => {
       this.#fail = reject
     })
-    // Who cares races against it; nobody listening is no crash.
+    // Callers race against it; without a listener it must not count as an unhandled rejection.
     this.failed.catch(() => undefined)
   }
 
@@ -48,7 +48,7 @@ export class ProcessGroup {
     mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
     const log = openSync(logFile, 'w', 0o600)
     const [command = program, ...rest] = dyingWithParent('KILL', [program, ...args])
-    // A session of its own: Ctrl-C in the terminal reaches us only, and we stop the processes in order.
+    // A session of its own: Ctrl-C in the terminal then reaches only this process, which stops the others in order.
     const child = spawn(command, rest, { stdio: ['ignore', log, log], detached: true, env: environment ?? process.env })
     closeSync(log)
     const exited = new Promise<string>((done) => {
@@ -71,7 +71,7 @@ export class ProcessGroup {
     return started
   }
 
-  /** Ends the wait of who starts or watches, as if a process had failed. */
+  /** Ends the wait of whoever starts or watches, as if a process had failed. */
   abort(reason: Error): void {
     this.#fail(reason)
   }
@@ -85,17 +85,17 @@ export class ProcessGroup {
 }
 
 /**
- * Ours, which write to the API server, go first, then who else needs it, then the API server, its store, and the
- * namespaces that hold them all.
+ * Stop order: our processes, which write to the API server, then others that need it, the API server, its store, and
+ * the namespaces that contain them all.
  */
 const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd'], ['node']]
 const STOP_DEADLINE_MS = 10_000
 /**
- * All that it knows is in etcd by then. It would wait for who takes its audit log, which ended before it or cannot write
- * without it.
+ * By then etcd has everything. A graceful stop would wait for the audit webhook, which has ended already or cannot
+ * write without the API server.
  */
 const API_SERVER_STOP_DEADLINE_MS = 2_000
-/** Waits for the first process of namespaces: it is that one which is told to end, or nobody would be left to reap it. */
+/** Waits for the first process in the namespaces, which is told to end; otherwise nobody would reap it. */
 const HOLDER = 'node'
 
 async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {
@@ -113,13 +113,13 @@ async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]>
 const stopDeadlineOf = ({ name }: ProcessRecord) =>
   name === 'kube-apiserver' ? API_SERVER_STOP_DEADLINE_MS : STOP_DEADLINE_MS
 
-/** Linux can end a child when its parent dies, by SIGKILL too; `setpriv` (util-linux) asks for it. */
+/** On Linux `setpriv` (util-linux) makes a child end when its parent dies, even by SIGKILL. */
 export function dyingWithParent(signalName: 'KILL' | 'INT', command: readonly string[]): readonly string[] {
   const setpriv = process.platform === 'linux' ? onPath('setpriv') : undefined
   return setpriv === undefined ? command : [setpriv, '--pdeathsig', signalName, '--', ...command]
 }
 
-/** The path of a program, if the PATH has it. */
+/** The path of a program on the PATH, if any. */
 export function onPath(name: string): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, name)
@@ -131,7 +131,7 @@ export function onPath(name: string): string | undefined {
   return undefined
 }
 
-/** SIGTERM, then SIGKILL at the deadline; never a process that only has the same number. */
+/** SIGTERM, then SIGKILL at the deadline, but never to another process with the same number. */
 export async function stopRecord(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
   const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
   if (!lives()) return false
@@ -146,7 +146,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (error) {
-    // It ended between the look and the signal.
+    // It ended between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
@@ -167,7 +167,7 @@ export function tailOf(logFile: string, lines = TAIL_LINES): string {
 
 const recordsFile = (folder: string) => join(folder, 'processes.json')
 
-/** Synchronous: no two writers meet, and next to no time passes between a start and its record. */
+/** Synchronous, so that writers cannot interleave and a start is recorded almost at once. */
 export function writeProcessRecords(folder: string, processes: readonly ProcessRecord[]): void {
   const records = processes.map(({ name, pid, identity }) => ({ name, pid, identity }))
   const temporary = `${recordsFile(folder)}.new`
@@ -180,13 +180,13 @@ export async function readProcessRecords(folder: string): Promise<ProcessRecord[
     const value: unknown = JSON.parse((await readIfThere(recordsFile(folder))) ?? '[]')
     return Array.isArray(value) ? value : []
   } catch (error) {
-    // It is written whole: only a machine that lost its power breaks it, and with it went the processes.
+    // The file is replaced atomically. Only a power failure breaks it, and then the processes are gone too.
     if (error instanceof SyntaxError) return []
     throw error
   }
 }
 
-/** Stops what an earlier run of this data folder left behind. */
+/** Stops leftovers of an earlier run in this data folder. */
 export async function stopLeftovers(folder: string): Promise<string[]> {
   const records = await readProcessRecords(folder)
   if (records.length === 0) return []

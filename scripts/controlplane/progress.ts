@@ -1,4 +1,4 @@
-/** Where long work shows itself. A step is announced, lives, and ends with its duration. */
+/** Reports long work: a step is announced, shows that it is alive, and ends with its duration. */
 export type Progress = {
   step<T>(title: string, work: () => Promise<T>): Promise<T>
   note(text: string): void

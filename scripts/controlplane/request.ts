@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 
-/** Just enough of a client to start a cluster with: one identity, JSON, one connection pool. */
+/** A minimal client to start a cluster with: one identity, JSON, one connection pool. */
 export type AdminClient = {
   send(
     method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE',
@@ -67,6 +67,6 @@ export async function waitUntil(
     const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
     throw new Error(`${what} did not come within ${deadlineMs / 1000} s (${last}). ${advice}`)
   }
-  // Questions that nobody waits for would keep the process until the deadline.
+  // Abandoned requests would keep the process until their deadline.
   await Promise.race([poll(), failed]).finally(() => over.abort())
 }

@@ -4,7 +4,7 @@ import { cachedAt } from './cache.ts'
 import { exists } from './files.ts'
 import { NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, type ToolLock } from './modules.ts'
 
-/** Where the programs come from. `mixed`: a given folder had some, the cache or a build the rest. */
+/** Where the programs come from. `mixed`: some from a given folder, the rest from the cache or a build. */
 export type SourceName = 'kubeconfig' | 'kubebuilder-assets' | 'cache' | 'go-build' | 'mixed'
 
 export type SourcePlan =
@@ -19,7 +19,7 @@ export type SourceFacts = {
   cache: Partial<Record<ProgramName, string>>
 }
 
-/** First that serves, program by program: an existing cluster, the given folder, our cache, a build with Go. */
+/** For each program the first available of: an existing cluster, the given folder, our cache, a build with Go. */
 export function chooseSource(facts: SourceFacts, wanted: readonly Program[] = PROGRAMS): SourcePlan {
   if (facts.kubeconfig !== undefined) return { source: 'kubeconfig', kubeconfig: facts.kubeconfig }
   const found: Partial<Record<ProgramName, string>> = {}
@@ -31,7 +31,7 @@ export function chooseSource(facts: SourceFacts, wanted: readonly Program[] = PR
     else found[name] = path
     used.add(facts.assets[name] !== undefined ? 'kubebuilder-assets' : path !== undefined ? 'cache' : 'go-build')
   }
-  // A cache that only lacked some program is still our own build of the same lock, so it counts as one.
+  // A cache that lacked a program is still our build of the same lock, so it counts as one.
   if (used.has('go-build')) used.delete('cache')
   const [only, ...others] = used
   return { source: others.length === 0 && only !== undefined ? only : 'mixed', found, build }
@@ -42,7 +42,7 @@ export function cacheFolder(lock: ToolLock, environment: NodeJS.ProcessEnv): str
   return cachedAt(lock.cacheKey, environment)
 }
 
-/** The programs that a folder holds and that may be run. */
+/** The executable programs in a folder. */
 export async function programsIn(folder: string | undefined): Promise<Partial<Record<ProgramName, string>>> {
   const found: Partial<Record<ProgramName, string>> = {}
   if (folder === undefined || folder === '') return found

@@ -34,12 +34,12 @@ import type { ControlPlane, Simulated, StartOptions } from './types.ts'
 const TOOLS = fileURLToPath(new URL('../../tools', import.meta.url))
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_DEADLINE_MS = 180_000
-/** Played instead of run, wherever this control plane is our own. */
+/** Always simulated in our own control plane. */
 export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine']
-/** Types in `deploy/played`; beside a real node the first come with CloudNativePG itself. */
+/** Types in `deploy/played`; with a real node the first come from CloudNativePG itself. */
 const RELATIONAL_ENGINE = 'cloudnative-pg.yaml'
 const STORE_ENGINE = 'seaweedfs.yaml'
-/** What stays played beside a real node: nobody gives its load balancers addresses. */
+/** Still simulated with a real node, where nothing assigns addresses to load balancers. */
 const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers']
 
 /**
@@ -51,7 +51,7 @@ const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers']
 export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
   const folder = resolve(options.folder)
   const progress = options.progress ?? silentProgress
-  // One that was there before keeps its mode: it may be anybody's, such as /tmp. What is made in it is private.
+  // An existing folder keeps its mode: it may be shared, such as /tmp. What is created in it is private.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (options.kubeconfig !== undefined) return openExisting(folder, resolve(options.kubeconfig))
   if ((options.nodes ?? 1) > MAX_NODES)
@@ -120,7 +120,7 @@ async function nodeOf(folder: string, { group, parts, files, options }: NodeStar
   )
 }
 
-/** In the network of the node: there Services and pods answer, and names of Services mean something. */
+/** In the node's network, where Services and pods are reachable and names of Services resolve. */
 function within(enter: RunningNode['inNetwork'] | undefined, command: ProcessCommand): ProcessCommand {
   if (enter === undefined) return command
   const [program = '', ...args] = enter([command.program, ...command.args])
@@ -148,14 +148,14 @@ type RunOptions = {
   programs: Programs
   files: Files
   progress: Progress
-  /** A real one; then none is played. */
+  /** A real node; if it is set, none is simulated. */
   node: RunningNode | undefined
   nodes: number
 }
 
 /**
- * Collecting garbage would be a third of what the API server does: a control plane of a test takes memory for it instead,
- * up to a twelfth of the machine's, as three of them run at once. With less than the least, what lives would hardly fit.
+ * Garbage collection would take a third of the API server's time, so a control plane of a test uses memory instead: up
+ * to a twelfth of the machine's, as three run at once. Below the minimum, live data would hardly fit.
  */
 const LEAST = 768 * 1024 ** 2
 export const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
@@ -222,7 +222,7 @@ async function applyPlayedNodes(client: AdminClient, version: string, nodes: num
   }
 }
 
-/** The types of played operators. The player looks for them when it starts, and ends where one is not there. */
+/** The types of simulated operators. The player looks for them at startup, and exits if one is missing. */
 async function applyPlayedTypes(client: AdminClient, files: readonly string[], failed: Promise<never>): Promise<void> {
   const texts = await Promise.all(files.map((name) => readFile(join(PLAYED, name), 'utf8')))
   const definitions = texts.flatMap((text) => loadAll(text) as Definition[])
@@ -231,7 +231,7 @@ async function applyPlayedTypes(client: AdminClient, files: readonly string[], f
   const isServed = async ({ spec: { group, names } }: Definition) => {
     const [list, schema] = await Promise.all([
       client.send('GET', `/apis/${group}/v1/${names.plural}?limit=1`),
-      // The player reads the schema as well, which is published a moment after the type is served.
+      // The player also reads the schema, which is published shortly after the type is served.
       client.send('GET', `/openapi/v3/apis/${group}/v1`),
     ])
     return list.status === 200 && schema.status === 200 && schema.text.includes(`{namespace}/${names.plural}/`)

@@ -14,7 +14,7 @@ export type Tool = {
   readonly name: string
   /** Build tags of Go, with commas. */
   readonly tags?: string
-  /** Whether it is linked with C, which needs a compiler on the machine; without, it is static and runs alone in an image. */
+  /** Whether it is linked with C, which needs a C compiler; otherwise it is static and can be alone in an image. */
   readonly usesC?: true
 }
 
@@ -27,7 +27,7 @@ export type ToolSearch = {
 /**
  * The path of the program: from the cache, or built with Go once for each lock.
  *
- * @returns the oldest version of Go that could build it if the PATH has none as new
+ * @returns the oldest version of Go that could build it, if the PATH has none as new
  * @throws Error if the build fails
  */
 export async function findTool(tool: Tool, search: ToolSearch): Promise<{ program: string } | { needsGo: string }> {
@@ -68,7 +68,7 @@ export async function lockedVersion(tool: Tool, module: string): Promise<string>
 /** The folder of `tools/` that locks it. */
 export const moduleFolder = ({ folder }: Tool) => fileURLToPath(new URL(`../../tools/${folder}`, import.meta.url))
 
-/** go.mod, go.sum and, of a module of ours, its sources: they decide too what comes out. */
+/** go.mod, go.sum and, for a module of ours, its sources, which determine the program too. */
 async function readLock(tool: Tool): Promise<string[]> {
   const own = tool.package.startsWith('.') ? [join(tool.package, 'main.go')] : []
   return Promise.all(['go.mod', 'go.sum', ...own].map((name) => readFile(join(moduleFolder(tool), name), 'utf8')))

@@ -6,14 +6,14 @@ import type { ProcessCommand, ProcessRecord } from './processes.ts'
 import type { Progress } from './progress.ts'
 import type { SourceName } from './sources.ts'
 
-/** What is played instead of run, as `dev.json` and `/version` tell. */
+/** What is simulated, as `dev.json` and `/version` report it. */
 export type Simulated = 'nodes' | 'pods' | 'volumes' | 'load-balancers' | 'relational-engine'
 
-/** What the API server asks others about; may change while it runs. */
+/** What the API server asks webhooks; may change while it runs. */
 export type AccessOptions = {
   oidc?: OidcIssuer | undefined
   authorizationWebhook?: Webhook | undefined
-  /** Is sent what was written to our objects. Not changed while the API server runs. */
+  /** Receives the audit log of our objects. Fixed while the API server runs. */
   auditWebhook?: Webhook | undefined
 }
 
@@ -26,10 +26,10 @@ export type StartOptions = AccessOptions & {
   durable?: boolean
   /** Played nodes, default 1. */
   nodes?: number
-  /** A real node instead of played ones, with these ports of the platform served on loopback here. */
+  /** A real node instead of simulated ones; these ports of the platform are served on loopback here. */
   realNode?: { ports: readonly number[] } | undefined
   progress?: Progress
-  /** Aborting it stops the start, and what was started. */
+  /** Aborting it stops the start and everything that was started. */
   signal?: AbortSignal
   environment?: NodeJS.ProcessEnv
 }
@@ -57,12 +57,12 @@ export type ControlPlane = {
   issueServingCertificate(names: readonly string[]): Promise<CertificatePair>
   /** Writes a kubeconfig (0600) for this API server. */
   writeKubeconfig(path: string, ...contexts: KubeconfigContext[]): Promise<void>
-  /** Replaces the issuer and the webhook; live after 10 s and at once. @throws Error on an existing cluster */
+  /** Replaces the issuer (effective after 10 s) and the webhook (at once). @throws Error on an existing cluster */
   reconfigure(access: AccessOptions): Promise<void>
   /** Runs a process of ours beside it: logged, remembered, and stopped first. */
   startProcess(command: ProcessCommand): ProcessRecord
   processes: readonly ProcessRecord[]
-  /** Rejects when a process ends that should not, with the end of its log. Never resolves. */
+  /** Rejects when a process exits unexpectedly, with the end of its log. Never resolves. */
   failed: Promise<never>
   /** Stops what was started; a second call waits for the first. */
   stop(): Promise<void>

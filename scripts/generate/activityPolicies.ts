@@ -4,14 +4,14 @@ import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
-/** What the record of activity, which is made of the audit log, needs to be true and whole. */
+/** Policies that make the activity record, which is derived from the audit log, true and complete. */
 export function activityPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   return [...unchangedPolicy(kinds), ...dryRunPolicy(kinds), ...oneByOnePolicy(kinds)]
 }
 
 /**
- * Of parts that the audit log tells of without their content it says which writes change nothing: an apply that is
- * repeated is no entry of activity.
+ * The audit log omits the content of some objects. This policy marks their writes that change nothing, because a
+ * repeated apply is not recorded as activity.
  */
 function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const same = (field: string) => `object.metadata.?${field}.orValue({}) == oldObject.metadata.?${field}.orValue({})`
@@ -27,7 +27,10 @@ function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-/** A dry run is no entry. The audit log shows only what the client wrote, which may look like one and be none. */
+/**
+ * Dry runs are not recorded. The audit log shows only the client's request, which can look like a dry run without being
+ * one.
+ */
 function dryRunPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const told = kinds.filter(isTold)
   const rule = ruleFor(told, ['CREATE', 'UPDATE', 'DELETE'])
@@ -40,8 +43,8 @@ function dryRunPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 }
 
 /**
- * Of a collection that is deleted at once the audit log names no object if one of them is refused, when others are gone
- * already, and none of what it tells without content.
+ * For a deleted collection, the audit log names no objects if one of them is refused, although others are deleted
+ * already, and never those whose content it omits.
  */
 function oneByOnePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return policyWithBinding({
@@ -50,7 +53,7 @@ function oneByOnePolicy(kinds: readonly AnyKind[]): KubeObject[] {
     variables: CALLER_VARIABLES,
     validations: [
       {
-        // Only the deletion of a collection names nothing.
+        // Only the deletion of a collection has no name.
         expression: 'variables.isKubernetes || has(request.name)',
         messageExpression:
           "request.resource.resource + ' are deleted one by one, so that the record of activity tells of each: name them, or use kubectl delete --all'",

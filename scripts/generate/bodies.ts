@@ -25,7 +25,7 @@ type Schema = {
   $defs?: Record<string, Schema>
 } & Partial<Record<(typeof BOUNDS)[number][0 | 1], number>>
 
-/** The bounds that a type may have, with what they count. */
+/** The bounds that a type can have, with the unit that they count. */
 const BOUNDS = [
   ['minimum', 'maximum', ''],
   ['minLength', 'maxLength', 'characters'],
@@ -41,7 +41,7 @@ const MANY: Readonly<Record<string, string>> = {
   object: 'objects',
 }
 
-/** One schema of what may be several: without null, with what it refers to in its place. */
+/** Merges alternatives into one schema: without null, and with references resolved. */
 function plain(schema: Schema, root: Schema): Schema {
   const { description, default: standard } = schema
   const own = {
@@ -69,7 +69,7 @@ function typeOf(given: Schema, root: Schema): string {
   return isWhole(name) ? name : [name, ...boundsOf(schema)].join(', ')
 }
 
-/** Formats and quantities say by themselves how long they are. */
+/** The format or quantity already implies the length. */
 const isWhole = (name: string) => /^(uuid|date-time|quantity)\b/.test(name)
 
 function nameOfType(schema: Schema, type = 'any', root: Schema): string {
@@ -86,7 +86,7 @@ function several(schema: Schema | undefined, root: Schema): string {
   return MANY[each] ?? (/[, ]/.test(each) ? `(${each})` : each)
 }
 
-/** `quantity of bytes from 1Mi to 1Ei`: only the rule of such a text tells its bounds. */
+/** `quantity of bytes from 1Mi to 1Ei`: the bounds of such a text are only in its rule. */
 const quantityOf = ({ 'x-kubernetes-validations': rules = [] }: Schema): string | undefined =>
   rules.flatMap(({ message }) => /^must be a (quantity of .*?)(?:, such as .*)?$/.exec(message)?.[1] ?? [])[0]
 
@@ -105,7 +105,7 @@ function rangeOf(from: number | undefined, to: number | undefined): string | und
   return to === undefined ? `at least ${from}` : `${from} to ${to}`
 }
 
-/** @param standards the schema of the kind, which has the defaults that a body leaves to it */
+/** @param standards the schema of the kind, which has the defaults for fields that a body leaves out */
 function fieldsOf(given: Schema, root: Schema, standards: Schema | undefined, before = ''): BodyField[] {
   const schema = plain(given, root)
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
@@ -129,7 +129,7 @@ function fieldsOf(given: Schema, root: Schema, standards: Schema | undefined, be
   })
 }
 
-/** What answers show and bodies may repeat without effect. */
+/** Fields of answers that bodies may repeat without effect. */
 const isIgnored = ({ description, type, ...others }: Schema) =>
   type === undefined && Object.keys(others).length === 0 && (description === undefined || /ignored/i.test(description))
 
@@ -142,7 +142,10 @@ function bodyOf(route: Route, kinds: readonly AnyKind[]): BodyField[] {
   return fieldsOf(json, json, standards)
 }
 
-/** `src/client/bodies.ts`: what one may say of each thing that is created, its name too, by method and path of its creation. */
+/**
+ * `src/client/bodies.ts`: the fields with which each thing can be created, including its name, by method and path of
+ * its creation.
+ */
 export function bodiesModule(
   routes: readonly Route[],
   kinds: readonly AnyKind[],
@@ -153,7 +156,7 @@ export function bodiesModule(
     resourceKinds,
   ).flatMap((collection) => {
     const made = collection.routes.filter(({ verb }) => verb === 'create')
-    // What is made by its first replacement.
+    // These are created by their first PUT.
     return made.length > 0 ? made : collection.routes.filter(({ verb }) => verb === 'update')
   })
   const wanted = new Set(creations.map(({ method, path }) => `${method} ${path}`))

@@ -2,14 +2,14 @@ import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { IS_ADMINISTRATOR, negated, policyWithBinding } from './policy.ts'
 
-/** With which BuildKit's programs set up a user namespace. */
+/** The capabilities with which BuildKit's programs set up a user namespace. */
 const CAPABILITIES = ['SETUID', 'SETGID']
-/** Volumes that hold nothing of the node, nor of anything else outside of the cluster. */
+/** Volumes that contain nothing of the node or of anything else outside the cluster. */
 const VOLUMES = ['emptyDir', 'projected', 'secret', 'configMap', 'downwardAPI']
 
 /**
- * Builds need more than the level `restricted` of Pod Security allows, and no level between it and none has what they
- * need. What leads from a pod to its node is closed here, to whoever may start pods among builds.
+ * Builds need more than the Pod Security level `restricted` allows, and no other level fits their needs. This policy
+ * closes the ways from a build pod to its node, for anybody who may create pods there.
  */
 export function buildPodsPolicy(): KubeObject[] {
   const added = `c.?securityContext.?capabilities.?add.orValue([]).all(a, a in [${CAPABILITIES.map((name) => `'${name}'`).join(', ')}])`
@@ -17,7 +17,7 @@ export function buildPodsPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-build-pods',
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
-    // Pods elsewhere neither wait for this policy nor depend on it. The API server itself sets the label.
+    // Pods elsewhere are not evaluated and do not depend on this policy. The API server itself sets the label.
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': BUILD_NAMESPACE } },
     matchConditions: [negated(IS_ADMINISTRATOR)],
     variables: [{ name: 'containers', expression: 'object.spec.containers + object.spec.?initContainers.orValue([])' }],

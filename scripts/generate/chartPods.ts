@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../src/core/object.ts'
 
-/** How the chart lets an administrator place and mark the pods of each part. */
+/** How the chart lets an administrator place and label the pods of each part. */
 
 type Container = { resources?: object; volumeMounts?: unknown[] }
 type Pod = { containers: Container[]; volumes?: unknown[]; topologySpreadConstraints?: object[] }
 export type Part = KubeObject & { spec: { template: { spec: Pod } } }
 
-/** Values that stand for all parts, each with what it is when nothing is said; a part may have its own. */
+/** Values for all parts, with their defaults; a part may override them. */
 const PLACEMENT = {
   imagePullSecrets: [],
   nodeSelector: {},
@@ -15,12 +15,12 @@ const PLACEMENT = {
   priorityClassName: '',
 } as const
 const MARKS = { podAnnotations: {}, podLabels: {} } as const
-/** Files that settings name: of a part beside those of all, and of what is installed anyway. */
+/** Files that settings name: those of a part are added to those of all and to the built-in ones. */
 const FILES = { volumes: [], volumeMounts: [] } as const
 
 const list = { type: 'array', items: { type: 'object' } } as const
 const words = { type: 'object', additionalProperties: { type: 'string' } } as const
-/** Selectors, policies and rollouts go by ours. */
+/** Our labels win, because selectors, policies and rollouts depend on them. */
 const marks = { ...words, patternProperties: { '^(app\\.kubernetes\\.io|freehold\\.dev)/': false } } as const
 
 export const COMMON_SCHEMA = {
@@ -54,7 +54,7 @@ export const PART_SCHEMA = {
   },
 }
 
-/** What the values say of all parts. */
+/** The values for all parts. */
 export const commonValues = () =>
   Object.entries({ ...PLACEMENT, ...MARKS, ...FILES })
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
@@ -64,7 +64,7 @@ export const partOf = ({ metadata }: KubeObject) => metadata.name.replace('freeh
 
 export const resourcesOf = (part: Part): object => part.spec.template.spec.containers[0]?.resources ?? {}
 
-/** Lines of the template of a pod, in place of properties of these names. */
+/** Lines of a pod template that replace its properties of these names. */
 const LINES = {
   placement: 'SLOT-placement',
   spread: 'SLOT-spread',
@@ -74,7 +74,7 @@ const LINES = {
 const RESOURCES = 'SLOT-resources'
 const ITEMS = { volumes: 'SLOT-volumes', volumeMounts: 'SLOT-mounts' } as const
 
-/** The part with slots where `withPodValues` puts what the values say. */
+/** The part with placeholders that `withPodValues` replaces with the values. */
 export function withPodSlots<T extends Part>(part: T): T {
   const changed = structuredClone(part) as T & { spec: { template: { metadata: { labels: object } } } }
   const { template } = changed.spec
@@ -95,7 +95,7 @@ export function withPodSlots<T extends Part>(part: T): T {
   return changed
 }
 
-/** @param text the manifest of a part with slots */
+/** @param text the manifest of a part with placeholders */
 export function withPodValues(name: string, text: string): string {
   const values = `.Values.${name}`
   const own = (key: string) => `hasKey ${values} "${key}" | ternary ${values}.${key} .Values.${key}`

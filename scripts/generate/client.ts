@@ -20,7 +20,7 @@ type Schema = {
   $defs?: Record<string, Schema>
 }
 
-/** The parts of one operation that a caller must know. */
+/** The parts of an operation that a caller must know. */
 function queryNames({ query, list }: Route): string[] {
   const paging = list === undefined ? [] : [...LIST_QUERY_NAMES]
   return [...new Set([...Object.keys(query?.shape ?? {}), ...paging])].sort()
@@ -28,7 +28,7 @@ function queryNames({ query, list }: Route): string[] {
 
 const isPaged = (route: Route) => route.list !== undefined || queryNames(route).includes('pageSize')
 
-/** TypeScript for a JSON schema; what it cannot say is `unknown`. Types of named records go into `named`. */
+/** TypeScript for a JSON schema; `unknown` for what it cannot express. Types of named records are added to `named`. */
 function typeOf(schema: Schema, named: Map<string, string>, rename: (name: string) => string): string {
   const inner = (part: Schema) => typeOf(part, named, rename)
   if (schema.$ref !== undefined) {
@@ -77,7 +77,7 @@ function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: M
   if (io === 'input' && json.properties !== undefined) {
     json.properties = Object.fromEntries(Object.entries(json.properties).filter(([, part]) => part.readOnly !== true))
   }
-  // What is sent and what is received may differ under one name: defaults are optional on the way in.
+  // Input and output may differ under one name: fields with defaults are optional in the input.
   const rename = (name: string) => (name.startsWith('__') ? 'unknown' : io === 'input' ? `${name}Input` : name)
   for (const [name, part] of Object.entries(json.$defs ?? {})) {
     if (rename(name) !== 'unknown') named.set(rename(name), typeOf(part, named, rename))
@@ -90,7 +90,7 @@ function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: M
   return typeOf(json, named, rename)
 }
 
-/** Whether a request without a body is refused: something in it has no default. */
+/** Whether a request without a body is refused, because a field has no default. */
 function needsBody({ bodyKind, isBodyOptional, body: read, documentedBody: body = read }: Route): boolean {
   if (bodyKind !== 'json' || isBodyOptional || body === undefined) return false
   const json = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Schema
@@ -98,7 +98,7 @@ function needsBody({ bodyKind, isBodyOptional, body: read, documentedBody: body 
   return required.length > 0
 }
 
-/** What the status of one thing may be, where its record says: who waits for another waits in vain. */
+/** The possible statuses of a thing, if its record lists them; waiting for another would be in vain. */
 function statusesOf({ method, path, reply, replyMediaType }: Route): readonly unknown[] {
   if (method !== 'GET' || !path.endsWith('}') || replyMediaType !== 'application/json' || reply === undefined) return []
   const json = z.toJSONSchema(reply, { io: 'output', unrepresentable: 'any', reused: 'inline' }) as Schema
@@ -107,8 +107,8 @@ function statusesOf({ method, path, reply, replyMediaType }: Route): readonly un
 }
 
 /**
- * The words for the collection that holds the objects of a kind, as the command line takes them: `roleAssignments`, and
- * `blueprints/sources` where a segment of that name stands higher up. By its routes, else by its name.
+ * The command line's words for the collection of a kind: `roleAssignments`, or `blueprints/sources` if a higher segment
+ * has that name too. Derived from its routes, otherwise from its name.
  */
 function collectionOfKind({ kind, plural, segment }: AnyKind, routes: readonly Route[]): string | undefined {
   const literals = ({ path }: Route) => path.split('/').filter((word) => !word.startsWith('{'))
@@ -127,7 +127,7 @@ function collectionOfKind({ kind, plural, segment }: AnyKind, routes: readonly R
   return isPlain ? nounOf(found) : `${parentOf(found)}/${nounOf(found)}`
 }
 
-/** What the table says of an operation beside its method and path. */
+/** The table's information on an operation, beside its method and path. */
 function extrasOf(route: Route): string {
   const query = queryNames(route)
   const statuses = statusesOf(route)

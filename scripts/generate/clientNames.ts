@@ -3,10 +3,10 @@ import type { AnyKind } from '../../src/crds/define.ts'
 type Row = { readonly id: string; readonly method: string; readonly path: string }
 type Named = { readonly noun: string; readonly verb: string; readonly row: Row }
 
-/** Segments that say where a thing is, and not what it is. */
+/** Segments that say where a thing is, not what it is. */
 const PLACES = ['boundaries/{}/resourcegroups/{}/resources', 'boundaries/{}/resources', 'boundaries/{}', ''] as const
 const GROUP = 'boundaries/{}/resourcegroups/{}'
-/** Prefixes of the interface that a person would not say. */
+/** Prefixes of the interface that nobody would say. */
 const SCAFFOLDING = new Set(['providers', 'authorization', 'v1', 'internal', 'resources', '.well-known'])
 const ITEM_VERBS: Readonly<Record<string, string>> = {
   GET: 'get',
@@ -36,7 +36,7 @@ export function clientNames(rows: readonly Row[], kinds: readonly AnyKind[]): Ma
   )
 }
 
-/** Of two with one name the second says where, and then by what. */
+/** If two operations have the same name, the second adds where, and then by what. */
 function unique({ noun, verb, row }: Named, taken: ReadonlySet<string>): string {
   const place = isInGroup(row.path) ? 'InGroup' : row.path.startsWith('/boundaries/{') ? 'InBoundary' : 'OfPlatform'
   const last = /\{(\w+)\}[^{]*$/.exec(row.path)?.[1] ?? ''
@@ -65,7 +65,7 @@ function nameOf(row: Row, collections: ReadonlySet<string>, kinds: readonly AnyK
   return { noun: nounOf(noun, kinds), verb: verbOf(row.method, noun, below, collections), row }
 }
 
-/** `vectorclusters` as the kind is written: `vectorClusters`. */
+/** `vectorclusters` in the spelling of its kind: `vectorClusters`. */
 function nounOf(segment: string, kinds: readonly AnyKind[]): string {
   const kind = kinds.find(({ plural, segment: own }) => plural === segment || own === segment)
   if (kind === undefined) return camel(segment)
@@ -83,7 +83,7 @@ function verbOf(method: string, noun: string, below: readonly string[], collecti
     return capital(camel(isOne && collections.has(word) ? singular(word) : word))
   })
   const last = words.at(-1)
-  // What may be done is a parameter, or the word after: `.../actions/restart`.
+  // The action is a parameter or the next word: `.../actions/restart`.
   if (isItem && last === 'actions') return `run${parts.slice(0, -1).join('')}Action`
   const done = words.at(-2) === 'actions' ? -2 : -1
   if (last === undefined)
@@ -94,18 +94,18 @@ function verbOf(method: string, noun: string, below: readonly string[], collecti
       ? `list${parts.join('')}`
       : `create${[...parts.slice(0, -1), capital(camel(singular(last)))].join('')}`
   }
-  // What is done is the last word of the path: `.../apikey/rotate`.
+  // The action is the last word of the path: `.../apikey/rotate`.
   if (method === 'POST') return camel(last) + parts.slice(0, done).join('')
   return (ITEM_VERBS[method] ?? 'call') + parts.join('')
 }
 
 function ofCollection(method: string, noun: string, collections: ReadonlySet<string>): string {
   if (method === 'GET') return collections.has(noun) || noun === 'resources' ? 'list' : 'get'
-  // One that is no collection is itself what is done: `.../checkAccess`.
+  // A segment that is not a collection is itself the action: `.../checkAccess`.
   return method === 'POST' && !/[^s]s$/.test(noun) ? 'run' : (ITEM_VERBS[method] ?? 'call')
 }
 
-/** `rows:bulk`, what is done with them behind the colon. */
+/** `rows:bulk`: the action follows the colon. */
 const wordsOf = (segment: string) => segment.split(':')
 
 const camel = (text: string) => text.replaceAll(/[-:.](\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -7,11 +7,14 @@ const API_VERSION = 'flowcontrol.apiserver.k8s.io/v1'
 const labels = { 'app.kubernetes.io/part-of': 'freehold', 'app.kubernetes.io/component': 'flowcontrol' }
 
 type Limited = {
-  /** Beside the levels of Kubernetes, which have 245: each gets about 2 of the 600 requests that the API server serves at once. */
+  /**
+   * Kubernetes' own levels have 245 shares: of the 600 requests that the API server serves at once, each share gets
+   * about 2.
+   */
   nominalConcurrencyShares: number
-  /** How much of them others may use as long as they are free. */
+  /** The percentage that other levels may use while it is free. */
   lendablePercent: number
-  /** How much of others it may use; any amount when absent. */
+  /** The percentage that it may borrow from others; no limit if absent. */
   borrowingLimitPercent?: number
   queues: { queues: number; handSize: number; queueLengthLimit: number }
 }
@@ -21,7 +24,7 @@ function level(name: string, { queues, ...limited }: Limited): KubeObject {
   return { apiVersion: API_VERSION, kind: 'PriorityLevelConfiguration', metadata: { name, labels }, spec } as KubeObject
 }
 
-/** Everything that the subjects ask for has its turn at the level of the same name, among the requests of other users. */
+/** All requests of the subjects take turns with those of other users at the level of the same name. */
 function schema(name: string, matchingPrecedence: number, subjects: readonly object[]): KubeObject {
   const resourceRules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }]
   const nonResourceRules = [{ verbs: ['*'], nonResourceURLs: ['*'] }]
@@ -45,8 +48,8 @@ const PLATFORM: Limited = {
 }
 
 /**
- * A few at once: more of them would keep the processor from everybody, and what their readers take slowly keeps its place.
- * Many may wait: who is refused at once asks again at once.
+ * Only a few at once: more would take the processor from everybody, and slow readers keep their places. Many may wait,
+ * because a refused client retries at once.
  */
 const PRINCIPALS: Limited = {
   nominalConcurrencyShares: 3,
@@ -56,9 +59,9 @@ const PRINCIPALS: Limited = {
 }
 
 /**
- * Whose requests the API server serves beside whose. Kubernetes would have the accounts of the platform share a level with
- * all others, and tenants one with everybody who is no account. A level has no limit for one user, so there are several
- * for principals: whoever holds all places of one keeps few others from theirs.
+ * How the API server divides its capacity. By default the platform's accounts share a level with all other accounts,
+ * and tenants one with everybody who is no account. A level has no limit per user, so principals are spread over
+ * several: whoever fills one delays few others.
  */
 export function flowControl(): KubeObject[] {
   const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT].map((name) => ({
@@ -66,7 +69,7 @@ export function flowControl(): KubeObject[] {
     serviceAccount: { namespace: SYSTEM_NAMESPACE, name },
   }))
   const principals = PRINCIPAL_GROUPS.map((name) => ({ name: name.replaceAll(':', '-'), group: { name } }))
-  // Before those that Kubernetes has for accounts (9000) and for everybody (9900).
+  // Before Kubernetes' levels for accounts (9000) and for everybody (9900).
   return [
     level('freehold-platform', PLATFORM),
     ...principals.map(({ name }) => level(name, PRINCIPALS)),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { BUILTIN } from '../../src/kube/builtin.ts'
 import type { Resource } from '../../src/kube/object.ts'
 
-/** The types of Kubernetes in the client's own package. They are read as text: importing them takes a second. */
+/** Kubernetes' types in the client's package, read as text, because importing them takes a second. */
 const MODELS = new URL('./gen/models/', import.meta.resolve('@kubernetes/client-node'))
 const SCALARS: Readonly<Record<string, string>> = {
   string: 's',
@@ -14,7 +14,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   any: '*',
   object: '*',
 }
-/** Schemas contain themselves, and nobody reads them from another cluster. */
+/** These schemas are recursive, and nobody reads them from another cluster. */
 const UNREAD = new Set(['CustomResourceDefinition'])
 
 type Forms = Record<string, Record<string, string>>
@@ -28,7 +28,7 @@ export function formsModule(): string {
     const name = modelOf(resource)
     addModel(forms, name)
     kinds[`${resource.group}/${resource.kind}`] = name
-    // The API server always sends it, although its description does not say so.
+    // The API server always sends it, although its description does not require it.
     const { spec } = forms[name] ?? {}
     if (spec !== undefined) forms[name] = { ...forms[name], spec: `!${spec.replace('!', '')}` }
   }
@@ -49,10 +49,10 @@ function addModel(forms: Forms, name: string): void {
   const text = readFileSync(new URL(`${name}.d.ts`, MODELS), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
   const own = text.slice(text.indexOf('export declare class'), text.indexOf('static readonly discriminator'))
   for (const [, field = '', isOptional, type = ''] of own.matchAll(/'([^']+)'(\??): ((?:\{[^}]*\}|[^;{])+);/g)) {
-    // Metadata is looked at by itself, and types are known from where they were asked for.
+    // Metadata is checked separately, and types are known from the request.
     if (['metadata', 'apiVersion', 'kind'].includes(field)) continue
     const form = formOf(forms, type.replaceAll(/\s+/g, ' ').trim())
-    // Times may be null where they are required.
+    // Times may be null even if required.
     if (!form.endsWith('*')) fields[field.replace(/^_/, '')] = isOptional === '' && form !== 'd' ? `!${form}` : form
   }
 }

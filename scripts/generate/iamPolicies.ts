@@ -25,7 +25,7 @@ import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { CALLER_VARIABLES, IS_ADMINISTRATOR, NOT_OURS, negated, policyWithBinding, ruleFor } from './policy.ts'
 
-/** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
+/** Kinds that tenants may write within their assignments, admitted by the rules of REST; all other kinds are closed. */
 const OPEN_IAM_KINDS: readonly AnyKind[] = [
   RoleAssignment,
   DenyAssignment,
@@ -36,7 +36,7 @@ const OPEN_IAM_KINDS: readonly AnyKind[] = [
 ]
 const pluralsOf = (kinds: readonly AnyKind[]) => kinds.map(({ resource }) => `'${resource.plural}'`).join(', ')
 
-/** Kinds that carry secrets or belong to the machinery, and parts of the others, are written by administrators only. */
+/** Kinds that carry secrets or belong to the machinery, and such parts of others: only administrators write them. */
 export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const iam = kinds.filter((kind) => kind.group === 'iam')
   const isAtRoot = `request.namespace == '${SYSTEM_NAMESPACE}'`
@@ -62,8 +62,9 @@ export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 }
 
 /**
- * Nobody gives a role that they do not hold. Whether they hold it is asked of the authorizers, as the virtual verb
- * `grant` on the role in the namespace of the boundary. Below a boundary, and for whom the role is, the webhook decides.
+ * Nobody can grant a role that they do not hold. The policy asks the authorizers, with the virtual verb `grant` on the
+ * role in the namespace of the boundary. The webhook decides about scopes below the boundary, and about who receives
+ * the role.
  */
 export function grantPolicy(): KubeObject[] {
   const { group } = RoleDefinition.resource
@@ -78,7 +79,7 @@ export function grantPolicy(): KubeObject[] {
       { name: 'isAtPlace', expression: "object.spec.scope.matches('^/(boundaries/[^/]+)?$')" },
       { name: 'grant', expression: check },
     ],
-    // A message cannot ask authorizers itself, so there is one for each of their answers.
+    // A message expression cannot ask authorizers, so there is a validation for each of their answers.
     validations: [
       ...[GRANT_REFUSALS.unknown(ROLE), GRANT_REFUSALS.rootOnly(ROLE, SCOPE), GRANT_REFUSALS.notYoursAtRoot(ROLE)].map(
         (words) => ({
@@ -93,8 +94,8 @@ export function grantPolicy(): KubeObject[] {
 }
 
 /**
- * Patterns that cover nothing are refused whoever writes them: an administrator's slip in a deny would protect nothing,
- * and nobody would see it.
+ * Patterns that match nothing are refused even to administrators: a deny with a typing error would protect nothing, and
+ * nobody would notice.
  */
 export function patternPolicy(): KubeObject[] {
   const kinds = [RoleDefinition, DenyAssignment]
@@ -123,8 +124,8 @@ export function patternPolicy(): KubeObject[] {
 }
 
 /**
- * The names of built-in roles are theirs, whoever writes: another role of such a name would give nothing, and nobody would
- * see it. What an earlier version took stays editable.
+ * Names of built-in roles are reserved, even for administrators: another role with such a name would grant nothing, and
+ * nobody would notice. Existing objects stay editable.
  */
 export function roleNamePolicy(): KubeObject[] {
   const names = BUILT_IN_ROLES.map(({ name, displayName }) => `${inCel(name)}: ${inCel(displayName)}`)
@@ -148,8 +149,9 @@ export function roleNamePolicy(): KubeObject[] {
 export const SEEDED = 'is as this release of the platform defines it: make one of your own under another name'
 
 /**
- * Built-in roles and the platform's own templates are what their release says, and the leader writes them so at its start. An edit of
- * an administrator would be shown until then, or even deployed, and be gone without a word. Deleted ones come back likewise.
+ * The release defines built-in roles and the platform's own templates, and the leader writes them at startup. An
+ * administrator's edit would be shown or even deployed until then, and be reverted silently. Deleted ones come back in
+ * the same way.
  */
 export function seededPolicy(): KubeObject[] {
   const named = (names: readonly string[]) => `(request.name in [${names.map(inCel).join(', ')}])`
@@ -170,7 +172,10 @@ export function seededPolicy(): KubeObject[] {
   })
 }
 
-/** A trust lends what is named exactly, whoever writes it: of anything else an administrator would believe that it counts. */
+/**
+ * A trust contains exact actions only, even if an administrator writes it: patterns would have no effect, contrary to
+ * what they suggest.
+ */
 export function trustPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-trust-actions',
@@ -189,7 +194,7 @@ export function trustPolicy(): KubeObject[] {
   })
 }
 
-/** Where the words of a refusal name what is in the object. */
+/** Where messages of refusals name parts of the object. */
 const ROLE = '{role}'
 const SCOPE = '{scope}'
 
@@ -202,7 +207,7 @@ function inCel(words: string): string {
   return parts.map((part) => fields[part] ?? `'${part.replaceAll("'", "\\'")}'`).join(' + ')
 }
 
-/** By which the API server asks the facade about every write of access control that a tenant makes. */
+/** The webhook by which the API server asks the facade about every write of access control by a tenant. */
 export function iamWebhook(): KubeObject {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -215,15 +220,15 @@ export function iamWebhook(): KubeObject {
       {
         name: WEBHOOK_NAME,
         admissionReviewVersions: ['v1'],
-        // A turn, which lasts until the write shows: none where none is to come.
+        // A turn lasts until the write shows, so dry runs take none.
         sideEffects: 'NoneOnDryRun',
-        // Closed while no facade answers, and until one has put its authority and path in here.
+        // Closed while no facade answers, and until one has written its authority and path in here.
         failurePolicy: 'Fail',
         matchPolicy: 'Equivalent',
         timeoutSeconds: 5,
         clientConfig: { service: { ...WEBHOOK_SERVICE, port: 443 } },
         rules: [ruleFor(OPEN_IAM_KINDS, ['CREATE', 'UPDATE', 'DELETE'])],
-        // Whoever repairs the platform must not need it: these are never asked about.
+        // Callers who repair the platform must not depend on it: they are exempt.
         matchConditions: [...NOT_OURS, negated(IS_ADMINISTRATOR)],
       },
     ],

@@ -21,9 +21,9 @@ const read = (path: string) => readFileSync(join(deploy, path), 'utf8')
 const CONFIGURATION = 'configuration.yaml'
 const CHART = 'deploy/helm/freehold'
 
-/** In manifests, the image of this release. */
+/** In manifests: the image of this release. */
 const IMAGE = { name: 'freehold', newName: 'ghcr.io/freehold-dev/freehold', newTag: VERSION }
-/** Of a release, and so never in selectors, which cannot change. */
+/** Changes with each release, so it must not be in selectors, which are immutable. */
 const RELEASE_LABELS = { 'app.kubernetes.io/version': VERSION, 'app.kubernetes.io/instance': 'freehold' }
 
 /** What a release changes, for the kustomizations of the platform and of agents. */
@@ -48,10 +48,10 @@ type Workload = KubeObject & {
   }
 }
 
-/** What is installed, in the order in which kubectl applies it: what kustomize builds from the same files. */
+/** The installed objects in kubectl's order, as kustomize builds them from the same files. */
 export type Installation = { definitions: readonly KubeObject[]; manifests: readonly KubeObject[]; settings: string }
 
-/** @param generated the files of deploy that are being generated, by path: on the disk they may be old */
+/** @param generated the generated files of deploy, by path: those on disk may be outdated */
 export function readInstallation(generated: ReadonlyMap<string, string>): Installation {
   const { resources, configMapGenerator } = load(read('manifests/kustomization.yaml')) as Kustomization
   const textOf = (path: string) => generated.get(`deploy/${path}`) ?? read(path)
@@ -90,7 +90,7 @@ function withImage(object: KubeObject): KubeObject {
   return changed
 }
 
-/** As `labels` of kustomize with `includeTemplates`, which leaves selectors as they are. */
+/** Like `labels` of kustomize with `includeTemplates`, which leaves selectors unchanged. */
 function withLabels(object: KubeObject, pairs: Readonly<Record<string, string>>): KubeObject {
   const changed = structuredClone(object)
   changed.metadata.labels = { ...changed.metadata.labels, ...pairs }
@@ -101,7 +101,7 @@ function withLabels(object: KubeObject, pairs: Readonly<Record<string, string>>)
   return changed
 }
 
-/** What watches the platform, where the Prometheus operator is: optional in every way of installation. */
+/** Monitoring of the platform for the Prometheus operator; optional in every way of installation. */
 export function monitoringObjects(): KubeObject[] {
   const { resources } = load(read('monitoring/kustomization.yaml')) as Pick<Kustomization, 'resources'>
   return resources.flatMap((name) => loadAll(read(`monitoring/${name}`)) as KubeObject[])
@@ -115,7 +115,7 @@ export function installFile({ definitions, manifests }: Installation): string {
   return yaml([...definitions, ...manifests])
 }
 
-/** Text that a template puts in place of a value. Nothing that we install holds such words. */
+/** Text that a template puts in place of a value. No installed object contains such words. */
 const slot = (name: string) => `SLOT-${name}-END`
 const SLOTS: Readonly<Record<string, string>> = {
   image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
@@ -129,7 +129,7 @@ const ENVIRONMENT = '          {{- with .Values.env }}\n          {{- toYaml . |
 
 /** The files of the Helm chart, by path. */
 export function chartFiles(installation: Installation, monitoring: readonly KubeObject[]): Map<string, string> {
-  // Helm keeps its release in the namespace of the platform, which must be there before; it makes others itself.
+  // Helm stores its release in the platform's namespace, which must already exist; it creates others itself.
   const isNamespace = ({ kind, metadata }: KubeObject) => kind === 'Namespace' && metadata.name === SYSTEM_NAMESPACE
   const isConfiguration = ({ kind }: KubeObject) => kind === 'ConfigMap'
   const manifests = installation.manifests.map(ofRelease)
@@ -159,7 +159,7 @@ const REFUSAL = `{{- if and (ne .Release.Namespace "${SYSTEM_NAMESPACE}") (not .
 {{- end }}
 `
 
-/** What helm says at its end: what is still to do, as the page of the installation has it. */
+/** Helm's closing notes: the remaining steps of the installation page. */
 const NOTES = `Freehold {{ .Chart.AppVersion }} runs in ${SYSTEM_NAMESPACE} as soon as its pods are ready:
 
   kubectl -n ${SYSTEM_NAMESPACE} wait deployment --all --for=condition=Available --timeout=5m
@@ -172,12 +172,15 @@ Still to do:
 {{ .Values.configuration.publicUrl }} shows the documentation and what can be called.
 `
 
-/** What looks like a template in a manifest means itself. */
+/** Escapes text in manifests that looks like a template. */
 const literal = (text: string) => text.replaceAll('{{', '{{ "{{" }}')
 
 const when = (value: string, text: string) => `{{- if .Values.${value} }}\n${literal(text)}{{- end }}\n`
 
-/** Helm leaves what has this annotation when it uninstalls. With a definition every record of its kind would go. */
+/**
+ * Helm keeps objects with this annotation when it uninstalls. Without it, deleting a CRD would delete every record of
+ * its kind.
+ */
 const KEEP = `{{- if .Values.keepDefinitions }}
   annotations:
     helm.sh/resource-policy: keep
@@ -218,7 +221,7 @@ const CHART_FILE = {
   kubeVersion: `>=1.${OLDEST_KUBERNETES_MINOR}.0-0`,
 }
 
-/** Why a part has as many replicas as it has. */
+/** Why a part has its number of replicas. */
 const REPLICAS: Readonly<Record<string, string>> = {
   controllers: '  # The holder of the lease works, the other takes over.\n',
   activator: '  # One counts calls and holds them; another would wait for its lease.\n',

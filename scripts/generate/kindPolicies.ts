@@ -5,11 +5,11 @@ import { END_RULE, ENDING_KINDS } from '../../src/crds/ends.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { CALLER_VARIABLES, NOT_OURS, policyWithBinding, ruleFor } from './policy.ts'
 
-/** Policies that kinds ask for in their declarations. */
+/** Policies that kinds request in their declarations. */
 
 /**
- * Fields for which the right to write is not enough, neither at creation nor later. Whether the caller holds the virtual verb that is needed
- * is asked of the same authorizers as the request itself.
+ * Fields that need more than the right to write, at creation and later. The policy asks the same authorizers as the
+ * request itself whether the caller holds the required virtual verb.
  */
 export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const guarded = kinds.filter(({ protectedFields }) => protectedFields !== undefined)
@@ -41,7 +41,7 @@ export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-/** Who makes a part of a resource, which its name does not tell, needs a right at that resource. */
+/** Creating a part of a resource needs a right at that resource, which the part's name does not show. */
 function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): AdmissionRule[] {
   if (partOf === undefined || !('field' in partOf)) return []
   const { collection, field, verb } = partOf
@@ -51,14 +51,14 @@ function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): Admiss
   return [atOwner(owner.resource, field, verb, message)]
 }
 
-/** A rule of the schema would close what has a shorter name already to every change. */
+/** As a rule of the schema, it would prevent every change of objects whose name is already shorter. */
 function nameRules({ kind, nameMin }: AnyKind): AdmissionRule[] {
   if (nameMin === undefined) return []
   const message = `the name of a ${kind} has at least ${nameMin} characters`
   return [{ on: 'CREATE', cel: `size(object.metadata.name) >= ${nameMin}`, message }]
 }
 
-/** What kinds say about their own writes and deletions that no schema can. */
+/** Rules of kinds about their own writes and deletions that no schema can express. */
 export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   const rulesOf = (kind: AnyKind) => [
     ...(kind.admission ?? []),
@@ -101,10 +101,10 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   ]
 }
 
-/** Whether a rule begins by exempting the platform: no such rule is evaluated where the platform writes. */
+/** Whether a rule begins by exempting the platform; such a rule is skipped for the platform's writes. */
 const isExempting = ({ cel }: AdmissionRule) => cel.startsWith('variables.isExempt || ')
 
-/** What kinds say about their own writes that stands in others: a policy for each kind of these, and each that looks at it. */
+/** Rules of kinds about writes that depend on another kind: a policy for each such kind and each one that reads it. */
 export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
   return kinds.flatMap((kind) =>
     (kind.beside ?? []).flatMap(({ of, rules }) => {
@@ -129,8 +129,8 @@ function validationOf({ on, cel, message, messageCel }: AdmissionRule, skips: re
 }
 
 /**
- * What is protected stays until the protection is taken away, whoever asks (REST: DELETION_PROTECTED). The controllers
- * and the parts of Kubernetes that clean up are exempt: a group that goes was asked for its protected things before.
+ * Protected objects stay until the protection is removed, whoever deletes them (REST: DELETION_PROTECTED). Controllers
+ * and Kubernetes' clean-up are exempt: a group was checked for protected contents before its deletion began.
  */
 export function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const guarded = kinds.filter(({ spec }) => 'deletionProtection' in spec.shape)

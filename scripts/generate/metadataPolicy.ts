@@ -11,18 +11,19 @@ import {
   ruleFor,
 } from './policy.ts'
 
-/** Labels, and annotations, that a tenant's object may carry. */
+/** Limits on the labels and annotations of a tenant's object. */
 export const METADATA_ENTRIES_MAX = 64
 /**
- * Field managers of server-side apply of one object; Kubernetes bounds those of updates itself. Only a write that adds one is
- * refused: whoever fills an object with them must not close it to the edits of others, nor to what takes them off again.
+ * Limit on managers of server-side apply per object; Kubernetes limits those of updates itself. Only a write that adds
+ * one is refused, so that filling up an object blocks neither others' edits nor the removal of managers.
  */
 export const FIELD_MANAGERS_MAX = 32
-/** Under which the platform writes: what these own, only it takes away again. */
+/** The platform's field managers: only the platform may remove the fields that they own. */
 const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILLING_MANAGER]
 
 export const METADATA_REFUSALS = {
-  // An administrator too: kubectl takes annotations away that nobody names, and with this one go rights and namespaces.
+  // For administrators too: kubectl removes annotations that a manifest lacks, and losing this one loses rights and
+  // namespaces.
   incarnation: `the annotation ${INCARNATION_ANNOTATION} stays as it is: what is granted at the object, and what is made for it, is known by it. If an apply would take it away, apply afresh after kubectl patch --type=merge -p '{"metadata":{"managedFields":[{}],"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}'`,
   finalizers: 'finalizers of objects of the platform are written by the platform only',
   ownerReferences: 'owner references of objects of the platform are written by the platform only',
@@ -41,16 +42,16 @@ const map = (field: string, object = 'object') => `${object}.metadata.?${field}.
 /** Keys that Velero obeys in the objects that it backs up. */
 const VELERO = '^([^/]*[.])?velero[.]io/'
 
-/** No entry whose key is like that comes or changes; what was restored has such, and may lose them. */
+/** No entry with such a key may be added or changed; restored objects have some, and may lose them. */
 function addsNone(field: 'labels' | 'annotations', pattern: string): string {
   const [next, old] = [map(field), map(field, 'oldObject')]
   return `${next}.all(k, !k.matches('${pattern}') || (request.operation == 'UPDATE' && k in ${old} && ${old}[k] == ${next}[k]))`
 }
 
 /**
- * Metadata is input as the spec is. An owner reference to something that is not there has the garbage collector delete
- * what its writer may not; a finalizer keeps what others delete; the rest is only large. Administrators may write what
- * they can also take back, but nobody has the garbage collector delete in their place.
+ * Metadata is input like the spec. An owner reference to a missing object makes the garbage collector delete what its
+ * writer may not; a finalizer keeps what others delete; the rest is limited in size. Administrators may write what they
+ * can take back, but nobody may have the garbage collector delete for them.
  */
 export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const isUpdate = "request.operation == 'UPDATE'"
@@ -89,7 +90,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       variables: CALLER_VARIABLES,
       validations: rules.map(refusal),
     }),
-    // What stays behind without its owner counts in no quota, and a namesake would meet it.
+    // Orphaned dependents would count in no quota, and a new object of the name would find them.
     ...policyWithBinding({
       name: 'freehold-orphans',
       rules: [ruleFor(kinds, ['DELETE'])],

@@ -19,10 +19,10 @@ const GROUPS: readonly Group[] = [
   { title: 'Clusters', declare: (registry) => countClusters(registry, NOTHING, systemClock) },
   { title: 'Calls to the API server', declare: requestMetrics },
 ]
-/** What a metric would count: declaring it asks for nothing. */
+/** Stands in for what metrics read: declaring them reads nothing. */
 const NOTHING = { cache: () => ({ list: () => [] }) } as never
 
-/** The metrics of each group, as the code declares them. */
+/** The metrics of each group, as declared in the code. */
 function declaredMetrics(): { title: string; metrics: Declared[] }[] {
   return GROUPS.map(({ title, declare }) => {
     const registry = new Registry()
@@ -32,7 +32,7 @@ function declaredMetrics(): { title: string; metrics: Declared[] }[] {
 }
 
 /**
- * The names of all metrics that are ours, without those that every Node process has.
+ * The names of all our metrics, without those that every Node process has.
  *
  * @internal Tests read it.
  */

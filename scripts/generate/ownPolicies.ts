@@ -22,7 +22,7 @@ import {
   type Validation,
 } from './policy.ts'
 
-/** Policies that hold the platform's own accounts to what they are for. */
+/** Policies that limit the platform's own accounts to their purpose. */
 
 const LEVELS = Object.entries(RESTRICTED).filter(([key]) => key.startsWith('pod-security.kubernetes.io/enforce'))
 
@@ -30,7 +30,7 @@ const levelOf = (object: string) =>
   `[${LEVELS.map(([key]) => `${object}.metadata.?labels[?'${key}'].orValue('')`).join(', ')}]`
 const isOurs = (object: string) => `${object}.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''`
 
-/** Namespaces: those of tenants alone, and at the level of Pod Security at which a pod does not reach its node. */
+/** Namespaces: only those of tenants, and with a Pod Security level at which pods do not reach their node. */
 const OWN_NAMESPACES = [
   {
     expression: `!variables.isPlatform || (${isOurs("(request.operation == 'DELETE' ? oldObject : object)")} && (request.operation != 'UPDATE' || ${isOurs('oldObject')} || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
@@ -38,7 +38,7 @@ const OWN_NAMESPACES = [
     reason: 'Forbidden',
   },
   {
-    // What an administrator has set for a namespace of ours stays.
+    // Settings of an administrator on our namespaces stay.
     expression: `!variables.isPlatform || request.operation == 'DELETE' || ${levelOf('object')} == [${LEVELS.map(([, value]) => `'${value}'`).join(', ')}] || (request.operation == 'UPDATE' && ${isOurs('oldObject')} && ${levelOf('object')} == ${levelOf('oldObject')})`,
     message: 'the platform makes namespaces of the Pod Security level restricted, latest, and opens none',
     reason: 'Forbidden',
@@ -46,20 +46,21 @@ const OWN_NAMESPACES = [
 ]
 
 const DELETED_WITH_OWNER = {
-  // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
+  // Deleting the namespace would delete what its group protects. An administrator who must do so removes the label
+  // first.
   expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
   messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
   reason: 'Forbidden',
 }
 
-/** Holds our own service accounts to the namespaces that carry our label, whatever a bug or a stolen token asks for. */
+/** Restricts our own service accounts to namespaces with our label, even in case of a bug or a stolen token. */
 export function ownAccountsPolicy(): KubeObject[] {
   return [...ownNamespacesPolicy([...OWN_NAMESPACES, DELETED_WITH_OWNER]), ...boundAccountPolicies()]
 }
 
 /**
- * The same of the agent in another cluster, whose account has the name and nearly the rights of the controllers. Its
- * namespaces may be deleted by whoever may there: what owns them is elsewhere, and may be gone.
+ * The same for the agent in another cluster, whose account has the controllers' name and nearly their rights. Local
+ * administrators may delete its namespaces: their owners are elsewhere and may be gone.
  */
 export function agentPolicies(): KubeObject[] {
   return [...ownNamespacesPolicy(OWN_NAMESPACES), ...boundAccountPolicies()]
@@ -118,14 +119,14 @@ const WORKLOADS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Whoever may start a pod in a namespace may read every Secret and use every account there. The roles cannot say where
- * tenants' namespaces are, so this does.
+ * Anybody who may create a pod in a namespace can read every Secret and use every account there. Roles cannot express
+ * which namespaces are tenants', so this policy does.
  */
 function ownWorkloadsPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-own-workloads',
     rules: Object.entries(WORKLOADS).map(([group, plurals]) => rule(group, plurals)),
-    // Looked at first, so that writes of everybody else cost next to nothing.
+    // Evaluated first, so that other callers' writes cost next to nothing.
     matchConditions: [IS_PLATFORM],
     validations: [
       {
@@ -137,19 +138,19 @@ function ownWorkloadsPolicy(): KubeObject[] {
   })
 }
 
-/** Of others, written where others are: events beside what they tell of, Velero's beside it, base backups of databases of all. */
+/** Objects written outside tenants' namespaces: events, Velero's objects, and base backups of any database. */
 const ELSEWHERE = ['events.k8s.io/', 'velero.io/', 'postgresql.cnpg.io/backups']
-/** The archive of any database is held back, and let go on, by an annotation: what it runs stays. */
+/** An annotation suspends and resumes the archive of any database; its spec must not change. */
 const OF_ARCHIVES =
   "request.resource.resource == 'clusters' && request.operation == 'UPDATE' && object.?spec.orValue({}) == oldObject.?spec.orValue({})"
-/** What leads hosts of functions to the activator stands beside that. */
+/** Routes that lead hosts of functions to the activator are in the activator's namespace. */
 const ROUTES = ['ingresses', 'httproutes', 'certificates']
-/** Policies of volumes stand beside Velero, wherever that is. */
+/** Resource policies for volumes are in Velero's namespace, whatever its name. */
 const OF_BACKUPS = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_STEMS)
   .map((stem) => `'${stem}-'`)
   .join(', ')}].exists(stem, request.name.startsWith(stem))`
 
-/** What else the roles let the controllers write in every namespace, from what these declare. */
+/** Everything else that the roles let the controllers write in every namespace, from their declarations. */
 function ownObjectsPolicy(): KubeObject[] {
   const ours = new Set(KINDS.map(({ resource }) => resource.group))
   const isBounded = ({ resource, verbs }: ReturnType<typeof operatorRights>[number]) =>
@@ -166,7 +167,7 @@ function ownObjectsPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-own-objects',
     rules: [...groups].sort().map(([group, rights]) => rule(group, plurals(rights).sort())),
-    // Looked at first, so that writes of everybody else cost next to nothing.
+    // Evaluated first, so that other callers' writes cost next to nothing.
     matchConditions: [IS_PLATFORM],
     validations: [
       {
@@ -178,7 +179,7 @@ function ownObjectsPolicy(): KubeObject[] {
   })
 }
 
-/** Kubernetes writes the token of any account of the namespace into such a Secret, for whoever may read it. */
+/** Kubernetes writes the token of any account of the namespace into such a Secret, for anybody who may read it. */
 function ownTokensPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-own-tokens',
@@ -194,8 +195,8 @@ function ownTokensPolicy(): KubeObject[] {
 }
 
 /**
- * Velero runs commands of backups in every pod that they name, and copies every Secret, with rights over the whole
- * cluster. For the platform it runs those of tenants in their own pods, and leaves out what is Kubernetes' own.
+ * Velero runs commands of backups in every pod that they select, and copies every Secret, with rights over the whole
+ * cluster. Backups by the platform may run commands only in tenants' own pods, and exclude Kubernetes' namespaces.
  */
 function ownBackupsPolicy(): KubeObject[] {
   const ofGroups = (list: string) => `(size(${list}) > 0 && ${list}.all(n, n.matches('${GROUP_NAMESPACE_PATTERN}')))`
@@ -226,14 +227,14 @@ function ownBackupsPolicy(): KubeObject[] {
   })
 }
 
-/** cert-manager says on each Secret that it keeps which certificate it is of. */
+/** cert-manager annotates each Secret that it maintains with the name of its certificate. */
 const OF_CERTIFICATES = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTES}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
 
 /**
- * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
- * and delete there only what they made for managed identities, and can read none of it. Beside that they make, once,
- * what keys of functions are digested with, and delete what cert-manager kept of custom domains of functions: no role can confine
- * that to names.
+ * The platform's own namespace contains the signing keys and the secrets of service accounts. The controllers may
+ * create and delete only Secrets of managed identities there, and read none. In addition they create, once, the Secret
+ * for digests of function keys, and delete Secrets that cert-manager kept for custom domains of functions: RBAC cannot
+ * restrict that by name.
  */
 export function ownSecretsPolicy(): KubeObject[] {
   return policyWithBinding({
@@ -247,7 +248,8 @@ export function ownSecretsPolicy(): KubeObject[] {
         scope: 'Namespaced',
       },
     ],
-    // Writes of Secrets elsewhere neither wait for this policy nor depend on it. The API server itself sets the label.
+    // Writes of Secrets elsewhere are not evaluated and do not depend on this policy. The API server itself sets the
+    // label.
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
     validations: [
       {
@@ -260,8 +262,8 @@ export function ownSecretsPolicy(): KubeObject[] {
 }
 
 /**
- * What is stored of a function tells the gate of agents which ports of pods to open for the activator. It parses calls of
- * strangers, and so may not say it itself.
+ * The agents' port learns from stored functions which pod ports to open for the activator. The activator parses calls
+ * of strangers, and so must not write this information itself.
  */
 export function activatorPolicy(): KubeObject[] {
   const own = `k in [${ACTIVATOR_FIELDS.map((field) => `'${field}'`).join(', ')}]`

@@ -40,7 +40,7 @@ const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; mes
   },
 }
 
-/** Admits each namespaced kind only where its placement says; the same for kubectl, Git and REST. */
+/** Admits each namespaced kind only in its declared places, equally for kubectl, Git and REST. */
 function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const namespaced = kinds.filter((kind) => kind.placement !== 'cluster')
   const validations = Object.entries(PLACEMENT_RULES).flatMap(([placement, rule]) => {
@@ -77,7 +77,7 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 
 const ours = (map: string) => `(has(${map}) ? ${map} : {})`
 
-/** True when nothing whose key begins with our prefix was added, changed or removed. */
+/** True if no entry with our key prefix was added, changed or removed. */
 function unchanged(field: 'labels' | 'annotations'): string {
   const [next, old] = [ours(`object.metadata.${field}`), ours(`oldObject.metadata.${field}`)]
   const mine = (key: string) => `!${key}.startsWith('${PREFIX}')`
@@ -90,8 +90,8 @@ function unchanged(field: 'labels' | 'annotations'): string {
 const OWNER_TEST = `o.apiVersion.startsWith('${PREFIX}') || o.apiVersion.contains('.${PREFIX}')`
 
 /**
- * Our labels and annotations, and owner references to our kinds, are written by us alone: they decide what the
- * controllers adopt, prune and show. Whoever could forge them could have an object of theirs taken for ours.
+ * Only the platform writes our labels and annotations, and owner references to our kinds: they decide what the
+ * controllers adopt, prune and show. Forged ones would make the controllers take a foreign object for ours.
  */
 function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const inOurNamespaces = {
@@ -116,7 +116,7 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       { apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], operations: ['CREATE', 'UPDATE'], scope: '*' },
     ],
   }
-  // Here stand records of ours that tenants write beside others' objects, of which we say nothing.
+  // The platform's namespace also contains objects of others, so the policy covers only records of ours there.
   const inPlatform = {
     name: 'freehold-protected-metadata-platform',
     rules: [
@@ -144,7 +144,7 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
           reason: 'Forbidden',
         },
         {
-          // Without it a resource would be gone before its controller has torn down what belongs to it.
+          // Without it a resource would disappear before its controller has removed what belongs to it.
           expression: `variables.isAdministrator || request.operation == 'CREATE' || oldObject.metadata.?finalizers.orValue([]).all(f, !f.startsWith('${PREFIX}') || f in object.metadata.?finalizers.orValue([]))`,
           message: `finalizers that begin with ${PREFIX} are taken off by the platform only`,
           reason: 'Forbidden',
@@ -154,7 +154,7 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   )
 }
 
-/** Names that the REST paths need for themselves cannot be given to resources, by kubectl either. */
+/** Resources cannot have names that REST paths need, with kubectl either. */
 function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   const named = kinds.filter(
     (kind) => (kind.placement === 'group' || kind.kind === 'ResourceGroup') && kind.name === 'resource',

@@ -3,7 +3,7 @@ import { SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 
-/** Names that the policies know callers by. */
+/** Names by which the policies refer to callers. */
 export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
 export const FACADE_ACCOUNT = 'freehold-facade'
 export const ACTIVATOR_ACCOUNT = 'freehold-activator'
@@ -16,7 +16,8 @@ export const IS_PLATFORM: Variable = {
 }
 
 export const IS_KUBERNETES: Variable = {
-  // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
+  // The namespace controller, garbage collector and workload controllers: without an exemption, a namespace would stay
+  // in Terminating.
   name: 'isKubernetes',
   expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
 }
@@ -31,10 +32,12 @@ export const negated = ({ name, expression }: Variable) => ({
   expression: `!(${expression})`,
 })
 
-/** Of what the platform and Kubernetes are exempt from, no rule is evaluated for them, as most writes are theirs. */
+/**
+ * Rules from which the platform and Kubernetes are exempt are not evaluated for them, because most writes are theirs.
+ */
 export const NOT_OURS = [IS_PLATFORM, IS_KUBERNETES].map(negated)
 
-/** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
+/** Who writes: the platform, a cluster administrator, or the parts of Kubernetes that clean up and create children. */
 export const CALLER_VARIABLES: Variable[] = [
   IS_PLATFORM,
   IS_ADMINISTRATOR,
@@ -42,7 +45,7 @@ export const CALLER_VARIABLES: Variable[] = [
   { name: 'isExempt', expression: 'variables.isPlatform || variables.isKubernetes || variables.isAdministrator' },
 ]
 
-/** An expression of CEL with the name by which others use it. */
+/** A CEL expression with the name by which others refer to it. */
 type Variable = { name: string; expression: string }
 
 export type Validation = { expression: string; message?: string; messageExpression?: string; reason?: string }
@@ -53,13 +56,13 @@ type Policy = {
   operations?: never
   matchConditions?: Variable[]
   namespaceSelector?: object
-  /** Each object of the kind is looked at beside the one that is written. */
+  /** Each object of this kind is evaluated together with the written one. */
   paramKind?: { apiVersion: string; kind: string }
-  /** What becomes of a request that cannot be judged; it is refused. */
+  /** What happens to a request that cannot be evaluated; by default it is refused. */
   failurePolicy?: 'Ignore'
   variables?: Variable[]
   validations?: readonly Validation[]
-  /** What the audit log is told. A policy with nothing else refuses nothing, whatever becomes of it. */
+  /** Audit annotations. A policy with only these refuses nothing, even if it cannot be evaluated. */
   auditAnnotations?: { key: string; valueExpression: string }[]
 }
 
@@ -97,7 +100,7 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
   ]
 }
 
-/** By which a check tells the policy of another version. */
+/** By this digest a check detects policies of another version. */
 const digestOf = (spec: object) => sha256(JSON.stringify(spec)).slice(0, 16)
 
 /** The digest of each policy by its name, for `freehold check`. */
@@ -117,7 +120,7 @@ export function policiesModule(objects: readonly KubeObject[]): string {
   ].join('\n')
 }
 
-/** Those that are used, in order: the API server compiles all that a policy has. */
+/** Only the used ones, in order: the API server compiles everything that a policy contains. */
 function usedVariables({ variables = [], ...rest }: Policy): Variable[] {
   const used: Variable[] = []
   for (const variable of variables.toReversed())

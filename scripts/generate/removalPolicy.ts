@@ -6,9 +6,9 @@ import { policyWithBinding } from './policy.ts'
 const PART_OF = 'app.kubernetes.io/part-of'
 
 /**
- * With a definition go all its objects, which no admission sees: the controllers would then take away every database of
- * every tenant. With the namespace of the platform go its keys. Both stay while there is a boundary, as nothing is left to lose
- * after the last one; whoever must takes the label off first.
+ * Deleting a CRD deletes all its objects, which admission does not see: the controllers would then delete every
+ * database of every tenant. Deleting the platform's namespace deletes its keys. Both are refused while there is a
+ * boundary, because after the last one nothing is left to lose. To delete them anyway, remove the label first.
  */
 export function removalPolicy(): KubeObject[] {
   return policyWithBinding({
@@ -30,7 +30,7 @@ export function removalPolicy(): KubeObject[] {
       },
     ],
     paramKind: { apiVersion: Boundary.apiVersion, kind: Boundary.kind },
-    // Its own definition is among those that go in the end, and the rest must still be able to.
+    // The CRD of boundaries is among those that are deleted in the end; the others must still be deletable without it.
     failurePolicy: 'Ignore',
     validations: [
       {

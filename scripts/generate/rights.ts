@@ -19,7 +19,7 @@ import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE } from '../../src/de
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
-/** One need of ours: verbs on a resource, perhaps only on objects of given names. */
+/** A required right: verbs on a resource, optionally on objects of given names. */
 export type Right = {
   resource: { group: string; plural: string }
   verbs: readonly string[]
@@ -34,7 +34,7 @@ const labels = (component: string) => ({
 
 type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }
 
-/** Rules with equal verbs and group are one line, so that a reviewer can read the role. */
+/** Rules with equal verbs and group are merged into one line, so that a reviewer can read the role. */
 export function policyRules(rights: readonly Right[]): PolicyRule[] {
   const verbs = new Map<string, { right: Right; verbs: Set<string> }>()
   for (const right of rights) {
@@ -108,8 +108,8 @@ const secrets = { group: '', plural: 'secrets' }
 const leases = { group: 'coordination.k8s.io', plural: 'leases' }
 
 /**
- * The activator of functions: it sees functions, and says how many copies they need in their status. It cannot change what
- * runs, nor read what belongs to tenants.
+ * The activator of functions: it reads functions and writes the wanted number of copies into their status. It can
+ * neither change what runs nor read what belongs to tenants.
  */
 function activatorRoles(): KubeObject[] {
   const { group, plural } = ServerlessFunction.resource
@@ -125,25 +125,25 @@ function activatorRoles(): KubeObject[] {
     ),
     bindCluster(ACTIVATOR_ACCOUNT),
     ...systemRole(ACTIVATOR_ACCOUNT, [
-      // Its own: with another one it would lead in the place of the controllers.
+      // Its own lease: with the controllers' it could lead in their place.
       { resource: leases, verbs: ['get', 'update'], resourceNames: [ACTIVATOR_LEASE] },
       { resource: leases, verbs: ['create'] },
       { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
-      // For copies in other clusters, which the gate of agents opens their port of.
+      // For copies on other clusters: signs in at the agents' port, which opens the copies' ports.
       { resource: secrets, verbs: ['get'], resourceNames: [ACTIVATOR_TUNNEL_SECRET] },
     ]),
   ]
 }
 
-/** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
+/** How engines are reached from outside the cluster. It gives access to any pod, so it is as restricted as Secrets. */
 const podsProxy = { group: '', plural: 'pods/proxy' }
-/** A WebSocket is asked for with GET, and since Kubernetes 1.35 needs `create` too. */
+/** A WebSocket request is a GET, and since Kubernetes 1.35 needs `create` too. */
 const podsExec = { group: '', plural: 'pods/exec' }
 const podsLog = { group: '', plural: 'pods/log' }
 
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
-/** The virtual verb at a resource that its parts are made with. */
+/** The virtual verb at a resource that creating its parts requires. */
 const verbOfPart = ({ partOf }: AnyKind, { segment }: AnyKind): string[] =>
   partOf !== undefined && 'verb' in partOf && partOf.collection === segment ? [partOf.verb] : []
 
@@ -172,18 +172,20 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
   return [{ resource: { group: kind.resource.group, plural: `${kind.resource.plural}/scale` }, verbs }]
 }
 
-/** No route writes these: administrators do, or the controllers. A stolen facade makes no role wider, and no client. */
+/**
+ * No route writes these; administrators or the controllers do. A stolen facade token cannot extend roles or clients.
+ */
 const ONLY_READ: readonly AnyKind[] = [ComputePlan, AppRuntime, RoleDefinition, ComponentRelease, PlatformClient]
 
-/** What the facade does: reads and writes our kinds and makes their namespaces; cluster-wide it sees no Secret. */
+/** The facade reads and writes our kinds and creates their namespaces; cluster-wide it sees no Secret. */
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({
       resource: kind.resource,
       verbs: ONLY_READ.includes(kind) ? READ : [...READ, 'create', 'patch', 'delete'],
     })),
-    // When people signed in and service accounts got tokens, which Secrets of the system namespace are missing, which
-    // deliveries sources had, signs of life of agents, and what they report of links.
+    // Last sign-ins of people and tokens of service accounts, missing Secrets of the system namespace, deliveries to
+    // sources, signs of life of agents, and their reports of links.
     ...[PlatformUser, PlatformClient, SsoConnection, DeploymentSource, PlatformCluster, BoundaryCrosslink].map(
       ({ resource: { group, plural } }) => ({
         resource: { group, plural: `${plural}/status` },
@@ -196,7 +198,7 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
       verbs: ['get', 'patch'],
       resourceNames: [WEBHOOK_CONFIGURATION],
     },
-    // Looked at by `freehold check`.
+    // Read by `freehold check`.
     ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((plural) => ({
       resource: { group: 'admissionregistration.k8s.io', plural },
       verbs: ['list'],
@@ -205,17 +207,19 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
   ]
 }
 
-/** @param more what the platform does in the namespaces of groups on other clusters, where the agent is all accounts in one */
+/**
+ * @param more the platform's rights in namespaces of groups on other clusters, where the agent is all accounts in one
+ */
 function secretRoles(more: readonly Right[] = []): KubeObject[] {
   return [
-    // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
+    // Bound only in namespaces of groups, where resources live; none of our accounts reads Secrets anywhere else.
     clusterRole(
       'freehold-secrets',
       [
         { resource: secrets, verbs: [...READ, 'create', 'patch', 'delete', 'deletecollection'] },
         { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
         { resource: podsLog, verbs: ['get'] },
-        // Pods that a StatefulSet left behind when it was replaced around them.
+        // Pods that a StatefulSet left behind when it was recreated around them.
         { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
         ...more,
       ],
@@ -224,11 +228,11 @@ function secretRoles(more: readonly Right[] = []): KubeObject[] {
     clusterRole(
       'freehold-facade-secrets',
       [
-        // It deletes the parts of an upload that was refused after all.
+        // It deletes the parts of an upload that was refused later.
         { resource: secrets, verbs: ['get', 'create', 'patch', 'delete'] },
         { resource: podsProxy, verbs: ['get'] },
         { resource: podsLog, verbs: ['get'] },
-        // Pods beside volumes, through which files are read and written, and the program in them.
+        // Pods next to volumes, through which files are read and written, and the program in them.
         { resource: { group: 'batch', plural: 'jobs' }, verbs: ['get', 'create', 'delete'] },
         { resource: podsExec, verbs: ['get', 'create'] },
       ],
@@ -237,13 +241,13 @@ function secretRoles(more: readonly Right[] = []): KubeObject[] {
   ]
 }
 
-/** What administrators of the platform are shown of another cluster. */
+/** What administrators of the platform see of another cluster. */
 const AGENT_READS: readonly Right[] = [
   { resource: { group: '', plural: 'persistentvolumes' }, verbs: ['list'] },
   { resource: { group: 'metrics.k8s.io', plural: 'nodes' }, verbs: ['list'] },
 ]
 
-/** Of the agent in another cluster, whose account has the name that bindings of groups open Secrets to. */
+/** The agent in another cluster; its account has the name to which bindings in groups give access to Secrets. */
 export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
   return [
     {
@@ -259,9 +263,9 @@ export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
       { resource: secrets, verbs: ['create'] },
     ]),
     ...secretRoles([
-      // Databases there are spoken to through ports of their pods.
+      // Databases there are reached through ports of their pods.
       { resource: { group: '', plural: 'pods/portforward' }, verbs: ['get', 'create'] },
-      // Files of volumes, through pods beside them; and what is said of pods.
+      // Files of volumes, through pods next to them, and events of pods.
       { resource: podsExec, verbs: ['get', 'create'] },
       { resource: { group: 'events.k8s.io', plural: 'events' }, verbs: ['list'] },
       { resource: { group: 'metrics.k8s.io', plural: 'pods' }, verbs: ['list'] },
@@ -294,9 +298,9 @@ export function accessObjects(
     bindCluster(FACADE_ACCOUNT),
     ...systemRole(CONTROLLERS_ACCOUNT, [{ resource: leases, verbs: ['get', 'create', 'update'] }, ...operator.system]),
     ...systemRole(FACADE_ACCOUNT, [
-      // Whose turn it is to change what must not cross.
+      // Turns for changes that must not run concurrently.
       { resource: leases, verbs: ['get', 'create', 'delete'] },
-      // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
+      // Clients' secrets are read; signing keys and sign-in state are created, renewed, watched and removed.
       { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),
     ...activatorRoles(),
@@ -305,7 +309,8 @@ export function accessObjects(
     clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
     clusterRole(BOUNDARY_SECRETS_WATCH_ROLE, [{ resource: secrets, verbs: ['list', 'watch'] }], 'rbac'),
     ...aggregatedRoles(kinds),
-    // What assignments become in the namespaces of boundaries and groups; the controllers may bind these and no others.
+    // ClusterRoles that represent assignments in namespaces of boundaries and groups; the controllers may bind only
+    // these.
     ...projectedRoles(kinds).map((role) => clusterRole(role.clusterRole, role.rights, 'rbac')),
   ]
 }

@@ -16,20 +16,20 @@ import {
 } from './policy.ts'
 
 /**
- * REST is bound as kubectl and Git are: the facade writes what its callers ask for. The controllers carry out what was
- * admitted, and must not stop halfway.
+ * REST is limited like kubectl and Git, because the facade writes on behalf of its callers. The controllers complete
+ * what was admitted, and must not stop halfway.
  */
 const BOUND = [
   { name: 'not-controllers', expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}'` },
   negated(IS_KUBERNETES),
 ]
 
-/** As JSON. No other function of CEL tells how large a part is. */
+/** As JSON: CEL has no other way to measure the size of a part. */
 const bytesOf = (...parts: string[]) => parts.map((part) => `size(bytes('%s'.format([${part}])))`).join(' + ')
 const text = (words: readonly string[]) => words.join(' + ')
 const quoted = (words: string) => `'${words}'`
 
-/** Nothing more where a boundary holds as many objects as it may; what is there can be changed, and grows a little. */
+/** No creations in a full boundary; existing objects can be changed, and grow a little. */
 function fullPolicy(): KubeObject[] {
   const counts = (object: string) => `((${bytesOf(object)} + ${COUNTED_BYTES - 1}) / ${COUNTED_BYTES})`
   const [has, held, ofMost, most] = heldOfMost('variables.mark[0]', 'variables.mark[1]')
@@ -67,8 +67,8 @@ function fullPolicy(): KubeObject[] {
 }
 
 /**
- * What an object takes in the store of the API server, and in the memory of whoever watches it. One that was larger before
- * there was a limit can be changed as long as its spec does not grow: Kubernetes bounds the rest.
+ * Limits the size of an object in etcd and in the memory of its watchers. Objects that were larger before the limit can
+ * be changed as long as their spec does not grow; Kubernetes limits the rest.
  */
 function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const bound = kinds.filter(({ writtenByPlatform }) => writtenByPlatform === undefined)
@@ -92,7 +92,7 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ],
     validations: [
       {
-        // Who writes is asked last: it is a question to the authorizers.
+        // The writer is checked last, because that asks the authorizers.
         expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${bytesOf(spec('object'))} <= ${bytesOf(spec('oldObject'))}) || variables.isAdministrator`,
         messageExpression: text([
           quoted(`it ${has}`),

@@ -8,13 +8,13 @@ import {
 
 type Advice = {
   readonly means: string
-  /** Absent where nothing has to be done. */
+  /** Absent if nothing has to be done. */
   readonly remedy?: string
 }
 
 const PATIENCE = 'It continues by itself. If it does not within minutes, read the events of the object.'
 
-/** What each reason means and what to do: a new reason has no page before it has its words here. */
+/** What each reason means and what to do. A new reason needs an entry here, or it has no page. */
 const ADVICE: Readonly<Record<Reason, Advice>> = {
   Accepted: {
     means: 'It was stored, but no controller has processed it yet.',
@@ -190,7 +190,7 @@ const GROUPS: readonly { title: string; says: string; reasons: readonly Reason[]
   { title: 'At rest', says: '`Ready` is True.', reasons: READY_REASONS },
 ]
 
-/** What to do, by the phase that a resource shows. */
+/** What to do, by phase of a resource. */
 export function troubleshootingPage(): string {
   const parts = GROUPS.map(({ title, says, reasons }) => {
     const rows = reasons.map((reason) => `| \`${reason}\` | ${ADVICE[reason].means} | ${ADVICE[reason].remedy ?? ''} |`)

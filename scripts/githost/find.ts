@@ -13,7 +13,7 @@ const HOST: Tool = {
   usesC: true,
 }
 
-/** Whether a start has nothing to build. */
+/** Whether starting requires no build. */
 export function isGitHostBuilt(): Promise<boolean> {
   return isToolBuilt(HOST)
 }
@@ -22,7 +22,7 @@ export function isGitHostBuilt(): Promise<boolean> {
 export type GitHostProgram = { program: string; assets: string }
 
 /**
- * Built once, which takes ten minutes and more: only for who asks for it. Undefined, and said so, without a Go that could.
+ * Built once, which takes ten minutes or more, so only on request. Undefined, with a message, without a suitable Go.
  *
  * @throws Error if the build fails
  */

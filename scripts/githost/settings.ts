@@ -10,8 +10,8 @@ type Given = {
 }
 
 /**
- * The settings of Gitea as the platform runs it: nobody registers, nothing is public, and of all that it can do only Git
- * and its REST interface are on. It runs on this machine, and so does the facade that its webhooks go to.
+ * Settings of Gitea as the platform runs it: no registration, nothing public, and only Git and its REST interface
+ * enabled. It runs on this machine, as does the facade that receives its webhooks.
  */
 export function settingsOf({ home, assets, listensOn, port, url, secretKey, internalToken, user }: Given): string {
   const sections: Record<string, Record<string, string | number | boolean>> = {

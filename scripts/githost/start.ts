@@ -10,14 +10,14 @@ import { settingsOf } from './settings.ts'
 
 export type GitHost = {
   url: string
-  /** Path of a file with the token of its administrator. */
+  /** Path of a file with its administrator's token. */
   tokenFile: string
 }
 
 export type GitHostPlace = {
-  /** The data folder; the host's own files go into `githost` in it. */
+  /** The data folder; the host's own files are in `githost` in it. */
   folder: string
-  /** What its addresses of repositories name; one beside that of this machine has it listen on all. */
+  /** The host in repository addresses; with one other than this machine's, it listens on all interfaces. */
   address: string
   port: number
   certificate: { certPem: string; keyPem: string }
@@ -34,8 +34,8 @@ const LOOPBACK = '127.0.0.1'
 const ADMINISTRATOR = 'freehold-admin'
 
 /**
- * Prepares Gitea in a folder of its own and starts it. Its administrator is made before it runs, by its own command.
- * It answers a moment after: nobody waits for it but who asks it something.
+ * Prepares Gitea in a folder of its own and starts it. A command creates its administrator before it runs. It answers
+ * shortly after; only its callers wait for that.
  */
 export async function startGitHost(
   { program, assets }: GitHostProgram,

@@ -26,8 +26,8 @@ const apiService: Resource = {
 }
 
 /**
- * Installs what a cloud's cluster has beside Kubernetes: a Gateway with a certificate for the hosts of the domain, and
- * metrics. Does not wait until they serve.
+ * Installs what a cloud's cluster has in addition to Kubernetes: a Gateway with a certificate for the domain's hosts,
+ * and metrics. Does not wait until they serve.
  */
 export async function installAddons(client: KubeClient, controlPlane: ControlPlane, domain: string): Promise<void> {
   const [definitions, hosts, metrics] = await Promise.all([
@@ -59,7 +59,7 @@ function certificate(metadata: { namespace: string; name: string }, { certPem, k
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/tls', data } as KubeObject
 }
 
-/** Waits until the Gateway shows the certificate of the domain's hosts. */
+/** Waits until the Gateway serves the certificate of the domain's hosts. */
 export async function untilGatewayServes(controlPlane: ControlPlane, { gatewayHttps }: GatewayPorts, domain: string) {
   const serves = () =>
     new Promise<boolean>((done, failed) => {
@@ -74,8 +74,8 @@ export async function untilGatewayServes(controlPlane: ControlPlane, { gatewayHt
 }
 
 /**
- * Lets public hosts of resources lead through the Gateway of the node; without one, no longer through that of an
- * earlier run on the same data. A Gateway that an administrator named stays.
+ * Routes public hosts through the node's Gateway; without one, removes that of an earlier run on the same data. A
+ * Gateway named by an administrator stays.
  */
 export async function routeThroughGateway(client: KubeClient, ports: GatewayPorts | undefined): Promise<void> {
   const { items } = await client.list(PlatformCluster.resource)

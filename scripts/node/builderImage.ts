@@ -28,10 +28,16 @@ const TOOLS: readonly Tool[] = [
 const PACKAGES = ['git', 'runc', 'rootlesskit', 'uidmap', 'openssh-client', 'ca-certificates', 'dash', 'libc-bin']
 export const BUILDER_PROGRAM = 'src/adapters/builds/agent/main.ts'
 
-/** Programs that give a user a range of further ones: by capabilities, since setuid alone is not enough in a container. */
+/**
+ * Programs that give a user a range of further ids: with file capabilities, because setuid is not enough in a
+ * container.
+ */
 const MAPPERS = { newuidmap: 'cap_setuid+ep', newgidmap: 'cap_setgid+ep' }
 
-/** What builds run: BuildKit without root, git, a client of registries, and our program. @throws Error that says what is missing */
+/**
+ * The image of builds: BuildKit without root, git, a registry client, and our program. @throws Error that says what is
+ * missing
+ */
 export async function builderImage(search: ToolSearch): Promise<Image> {
   const programs = await Promise.all(TOOLS.map((tool) => builtTool(tool, search)))
   const base = await unpackedPackages(
@@ -67,10 +73,10 @@ const FILES = {
   'etc/subuid': 'user:100000:65536\n',
   'etc/subgid': 'user:100000:65536\n',
 }
-/** Of Debian's package, whose own script would put them together. */
+/** From Debian's package, whose install script would assemble them. */
 const AUTHORITIES = 'usr/share/ca-certificates/mozilla'
 
-/** The user of the image, the range of users that it may map, the programs that map it, and whom it believes. */
+/** The image's user, its subordinate ids, the programs that map these, and the trusted certificates. */
 async function accountLayer(base: string): Promise<string> {
   const place = await mkdtemp(cachedAt('builder-account-'))
   await chmod(place, 0o755)

@@ -1,14 +1,14 @@
 import { DNS_DOMAIN, NODE_ADDRESS, PAUSE_IMAGE, POD_RANGE } from './addresses.ts'
 
-/** Where everything of a node lies. `state` holds what `down` forgets: images, containers, logs of pods. */
+/** Paths of a node. `state` contains what `down` discards: images, containers, logs of pods. */
 export type NodeFolders = {
   readonly state: string
   readonly pki: string
-  /** Programs of Debian's packages that this machine lacks, as the root of a file system. */
+  /** Programs from Debian's packages that this machine lacks, as a root file system. */
   readonly packages: string
 }
 
-/** KubeletConfiguration. The kubelet must change nothing that belongs to the whole machine. */
+/** KubeletConfiguration. The kubelet must not change anything machine-wide. */
 export function kubeletConfiguration({ state, pki }: NodeFolders, cgroup: string): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -29,7 +29,8 @@ export function kubeletConfiguration({ state, pki }: NodeFolders, cgroup: string
     cgroupRoot: `/${cgroup}`,
     failCgroupV1: false,
     failSwapOn: false,
-    // It then refuses to start where kernel settings differ, instead of writing them; the node shows it what it wants.
+    // The kubelet then refuses to start if kernel settings differ, instead of writing them; the node shows it the
+    // wanted values.
     protectKernelDefaults: true,
     featureGates: { KubeletInUserNamespace: true },
     clusterDNS: [NODE_ADDRESS],
@@ -37,7 +38,7 @@ export function kubeletConfiguration({ state, pki }: NodeFolders, cgroup: string
     resolvConf: `${state}/resolv.conf`,
     podLogsDir: `${state}/pod-logs`,
     volumePluginDir: `${state}/volume-plugins`,
-    // Nothing is cleaned up behind the back of a short-lived node, and a full disk of the machine evicts nobody.
+    // No garbage collection on a short-lived node, and a full disk of the machine evicts nobody.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
     evictionHard: Object.fromEntries(
@@ -47,7 +48,7 @@ export function kubeletConfiguration({ state, pki }: NodeFolders, cgroup: string
     ),
     shutdownGracePeriod: '0s',
     maxPods: 250,
-    // A pod that crashes is tried again soon: this node is for people who watch.
+    // A crashing pod restarts soon: this node is for people who watch.
     serializeImagePulls: false,
   }
 }
@@ -62,12 +63,12 @@ export function proxyConfiguration(kubeconfig: string): object {
     bindAddress: NODE_ADDRESS,
     healthzBindAddress: '127.0.0.1:10256',
     metricsBindAddress: '127.0.0.1:10249',
-    // Zero leaves the settings of the machine alone.
+    // Zero leaves the machine's settings unchanged.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   }
 }
 
-/** A container network on one bridge; no masquerading, for there is nothing outside. */
+/** A container network on one bridge; without masquerading, because nothing outside is reachable. */
 export function podNetwork({ state }: NodeFolders): object {
   return {
     cniVersion: '1.0.0',
@@ -126,14 +127,15 @@ disabled_plugins = ${JSON.stringify(disabled)}
 }
 
 /**
- * How containerd reaches the registry of the node: without TLS. No other registry can be reached, so it stands for all:
+ * How containerd reaches the node's registry: without TLS. No other registry is reachable, so it stands for all of
+ * them:
  * `docker.io/library/mariadb:11` is looked up as `library/mariadb:11`.
  */
 export function registryHosts(registry: string): string {
   return `server = "http://${registry}"\n[host."http://${registry}"]\n  capabilities = ["pull", "resolve"]\n`
 }
 
-/** @param isReadOnly whoever could write there would choose what all pods of the node run */
+/** @param isReadOnly with write access, a client could choose what all pods of the node run */
 export function registryConfiguration(
   { state }: Pick<NodeFolders, 'state'>,
   address: string,
@@ -151,7 +153,7 @@ export function registryConfiguration(
   }
 }
 
-/** Names of Services and pods, to the pods and to our own processes; nothing else can be asked from here. */
+/** Resolves names of Services and pods, for pods and our own processes; nothing else can be resolved here. */
 export function dnsConfiguration(kubeconfig: string): string {
   return `.:53 {
   errors

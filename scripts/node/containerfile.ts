@@ -1,6 +1,6 @@
 import type { ImageConfig } from './image.ts'
 
-/** What the last stage of a Containerfile makes, as far as ours uses the format. */
+/** The result of the last stage of a Containerfile, for the parts of the format that ours uses. */
 export type Stage = {
   /** Paths that it copies into its working folder, of the context or of an earlier stage, under their own names. */
   readonly copied: readonly string[]

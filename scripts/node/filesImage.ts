@@ -11,7 +11,7 @@ import { sourcesOf } from './sources.ts'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const NAME = 'freehold-files:1'
-/** The image of pods beside volumes on a node, where the platform itself runs in no pod (setting `filesImage`). */
+/** The image of pods next to volumes on a node, where the platform itself runs in no pod (setting `filesImage`). */
 export const FILES_IMAGE = `${REGISTRY}/${NAME}`
 
 export const FILES_PROGRAM = 'src/adapters/volumefiles/agent/main.ts'
@@ -20,7 +20,10 @@ const PACKAGES = ['tar-stream']
 
 type Locked = Readonly<Record<string, { readonly version?: string; readonly dependencies?: Record<string, string> }>>
 
-/** What of the platform's image those pods run, made anew when it changes. @throws Error if Debian's packages cannot be had */
+/**
+ * The part of the platform's image that those pods run, rebuilt when it changes. @throws Error if Debian's packages are
+ * unavailable
+ */
 export async function filesImage(search: ToolSearch): Promise<Image> {
   const sources = await sourcesOf(PROJECT, FILES_PROGRAM)
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as Locked
@@ -41,7 +44,7 @@ export async function filesImage(search: ToolSearch): Promise<Image> {
   return makeImage({ name: NAME, layers, config, key: key.digest('hex') })
 }
 
-/** Folders of the packages and of all that they depend on. */
+/** Folders of the packages and their dependencies. */
 export function withDependencies(names: readonly string[], locked: Locked): string[] {
   const found = new Set<string>()
   const add = (name: string) => {

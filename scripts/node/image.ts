@@ -14,7 +14,7 @@ import { ARCHITECTURE } from '../controlplane/nodes.ts'
 
 const run = promisify(execFile)
 
-/** The `config` of an OCI image: what a container of it runs, and as whom. */
+/** The `config` of an OCI image: what its containers run, and as which user. */
 export type ImageConfig = {
   readonly Entrypoint?: readonly string[]
   readonly Cmd?: readonly string[]
@@ -41,14 +41,17 @@ export type Layer =
 export type ImageSource = {
   /** For example `web:1`. */
   readonly name: string
-  /** Each over the one before. */
+  /** Each is placed over the one before. */
   readonly layers: readonly Layer[]
   readonly config: ImageConfig
-  /** Changes when a layer does: the image is made again for another one only. Without it, it is made anew each time. */
+  /**
+   * Identifies the content of the layers, so that the image is rebuilt only if it changes. Without it, it is always
+   * rebuilt.
+   */
   readonly key?: string
 }
 
-/** The name of an image as that of a file. */
+/** The name of an image as a file name. */
 export const fileNameOf = (name: string) => name.replaceAll(/[/:]/g, '-')
 
 type Descriptor = { mediaType: string; digest: string; size: number }
@@ -86,10 +89,10 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
     const described = await addText(place, CONFIG, text)
     const written = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config: described, layers: blobs })
     await writeFile(join(place, 'manifest.json'), written)
-    // Of the same content there is one in the cache, however often it is made.
+    // The cache keeps one image per content.
     const folder = known ?? stem + shortHash(written)
     await rename(place, folder).catch(async (error: NodeJS.ErrnoException) => {
-      // It was made before, or by another process meanwhile.
+      // It existed already, or another process has created it meanwhile.
       if (!(await exists(join(folder, 'manifest.json')))) throw error
     })
     return { name, folder, manifest: written }
@@ -100,19 +103,21 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
 
 const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Nothing of a file's history gets into a layer. */
+/** No history of files is stored in a layer. */
 const REPRODUCIBLE = [
   '--sort=name',
   '--mtime=@0',
   '--numeric-owner',
   '--format=pax',
   '--pax-option=delete=atime,delete=ctime',
-  // Capabilities of programs are a part of what an image is.
+  // File capabilities are part of an image.
   '--xattrs',
   '--xattrs-include=security.capability',
 ]
 
-/** Compressed: each build that begins with it copies its layers. @returns with the digest of what is in it */
+/**
+ * Compressed, because every build that starts from the image copies its layers. @returns with the digest of the content
+ */
 async function addLayer(place: string, layer: Layer): Promise<{ blob: Descriptor; content: string }> {
   const [archive, file] = [join(place, 'archive'), join(place, 'layer')]
   await run('tar', [...REPRODUCIBLE, '-cf', archive, ...contentOf(layer)])
@@ -133,7 +138,7 @@ async function digestOf(file: string): Promise<string> {
 function contentOf(layer: Layer): string[] {
   if (typeof layer === 'string') return ['-C', layer, '.']
   const { from, paths, to, without = [] } = layer
-  // The targets of symbolic links stay what they are.
+  // Targets of symbolic links are not rewritten.
   const moved = to === '' ? [] : [`--transform=flags=r;s,^,${to}/,`]
   const owned = ['--owner=0', '--group=0', '--mode=u+rw,go-w,a+rX', '--hard-dereference']
   const excluded = without.map((pattern) => `--exclude=${pattern}`)

@@ -9,9 +9,9 @@ import { unpackedPackages } from './packages.ts'
 export type PackageImage = {
   readonly name: string
   readonly packages: readonly string[]
-  /** Laid over the packages. */
+  /** Placed over the packages. */
   readonly layers?: readonly Layer[]
-  /** Changes when a layer does; without it an image with layers is made anew each time. */
+  /** Identifies the layers; an image with layers but without this is always rebuilt. */
   readonly key?: string
   readonly config: ImageConfig
 }
@@ -24,7 +24,7 @@ export function programImage(name: string, program: string, config: ImageConfig 
   return makeImage({
     name,
     layers: [{ from: dirname(program), paths: [file], to: '' }],
-    // The folder of the program in the cache is named by its lock, so it says when the image is another one.
+    // The program's cache folder is named by its lock, so it changes with the image.
     key: program,
     config: { Entrypoint: [`/${file}`], ...config },
   })
@@ -35,7 +35,7 @@ export async function packageImage(image: PackageImage, search: ToolSearch): Pro
   const { name, packages, layers = [], key: version, config } = image
   const request = { name: fileNameOf(name), packages: [...packages, 'libc-bin', 'base-files'] }
   const root = await unpackedPackages({ ...request, dependencies: 'all' }, search)
-  // What lies in a folder of the caller's is not known to be the same as last time.
+  // The contents of the caller's folder may have changed since last time.
   const key = layers.length === 0 || version !== undefined ? { key: `${root} ${version ?? ''}` } : {}
   const environment = { Env: [PATH, ...(config.Env ?? [])] }
   return makeImage({ name, layers: [root, ...layers], ...key, config: { ...config, ...environment } })

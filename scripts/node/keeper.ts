@@ -44,7 +44,7 @@ async function makeVolume(claim: Claim): Promise<void> {
   if (wanted === undefined || path === undefined) return
   if (volumes.get(undefined, wanted.metadata.name) !== undefined) return
   await mkdir(path, { recursive: true })
-  // Any user of a container may write, as on a disk that a cloud has just made; the mode is not cut by our umask.
+  // Any user of a container may write, as on a new disk in a cloud; chmod ignores our umask.
   await chmod(path, 0o777)
   await client.create(persistentVolume, wanted)
 }
@@ -60,7 +60,7 @@ let isApplying = false
 let isAsked = false
 let applied = ''
 
-/** One script at a time; changes meanwhile are in the next. A script that fails leaves the last rules in force. */
+/** One script at a time; later changes go into the next. After a failed script the last rules stay in force. */
 async function enforce(): Promise<void> {
   isAsked = true
   if (isApplying) return

@@ -17,7 +17,7 @@ const [MAJOR = ''] = process.versions.node.split('.')
 const NPM = '#!/bin/sh\nexec node /usr/lib/node_modules/npm/bin/npm-cli.js "$@"\n'
 
 const NGINX_FILES = join(import.meta.dirname, 'images/nginx')
-/** In the place of the image that a site begins with. Its awk is a link that only an installed package would make. */
+/** Replaces the base image of sites. Its awk is a link that only installing a package would create. */
 const NGINX_BASE: PackageImage = {
   name: 'library/nginx:1-alpine-slim',
   packages: ['nginx-light', 'dash', 'coreutils', 'mawk'],
@@ -26,7 +26,7 @@ const NGINX_BASE: PackageImage = {
 }
 
 const MARIADB_FILES = join(import.meta.dirname, 'images/mariadb')
-/** Debian's MariaDB in the place of the image that SQL instances run. */
+/** Debian's MariaDB, in place of the image that SQL instances run. */
 export const MARIADB: PackageImage = {
   name: 'library/mariadb:11.8',
   packages: ['mariadb-server', 'mariadb-client', 'dash', 'coreutils', 'sed', 'grep', 'hostname'],
@@ -44,8 +44,8 @@ export async function engineImage(search: ToolSearch): Promise<Image> {
 }
 
 /**
- * What no registry outside can give a node: the image of builds, and those that code in Node.js and sites begin with; of
- * Debian's packages, the Node of the platform, and the npm of this machine.
+ * Images that no external registry can provide to a node: that of builds, and the base images of Node.js code and of
+ * sites, from Debian's packages, the platform's Node, and this machine's npm.
  *
  * @throws Error that says what is missing
  */
@@ -93,7 +93,7 @@ async function nodeBase(search: ToolSearch): Promise<Image> {
   }
 }
 
-/** The registry of packages that npm uses on this machine; the public one where it does not say. */
+/** The npm registry that this machine uses; by default the public one. */
 export async function npmRegistry(): Promise<string> {
   const command = onPath('npm')
   const said = command && (await promisify(execFile)(command, ['config', 'get', 'registry']).catch(() => undefined))

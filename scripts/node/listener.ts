@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Runs in the network of a node: makes a socket that listens there, and hands it to who started it. */
+/** Runs in the node's network: creates a listening socket there and passes it to the parent process. */
 const [address = '', port = ''] = process.argv.slice(2)
 const server = createServer()
 server.listen(Number(port), address, () => process.send?.('listening', server, () => process.exit(0)))

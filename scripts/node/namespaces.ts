@@ -20,14 +20,17 @@ const CGROUP_FILE = 'cgroup'
 /** The folder of a node's state below the data folder. */
 export const stateOf = (folder: string) => join(folder, 'node')
 
-/** Network, mounts and processes of a node. All of it ends with one process; only cgroups must be removed by hand. */
+/**
+ * The network, mount and process namespaces of a node. All end with one process; only cgroups must be removed
+ * explicitly.
+ */
 export type Namespaces = {
-  /** Of process 1 inside, as this machine counts. */
+  /** The number of the node's process 1 on this machine. */
   readonly pid: number
   readonly cgroup: string
-  /** The command, run in the network of the node: for programs that need nothing else of it. */
+  /** A command line that runs in the node's network, for programs that need nothing else of it. */
   inNetwork(command: readonly string[]): readonly string[]
-  /** The same, and names of Services resolve. */
+  /** The same, with names of Services resolved. */
   withNames(command: readonly string[]): readonly string[]
   /** The command in all namespaces of the node. */
   inside(command: readonly string[]): readonly string[]
@@ -39,7 +42,7 @@ export type NamespaceOptions = {
   readonly pause: string
   /** PATH of the node's processes. */
   readonly path: string
-  /** Folders that stay visible although they may lie below what is hidden. */
+  /** Folders that stay visible even below hidden ones. */
   readonly kept: readonly string[]
 }
 
@@ -47,7 +50,7 @@ export type NamespaceOptions = {
 export async function startNamespaces({ group, state, pause, path, kept }: NamespaceOptions): Promise<Namespaces> {
   await rm(join(state, 'ready'), { force: true })
   const cgroup = `freehold-${randomBytes(4).toString('hex')}`
-  // Written first: whoever comes after a crash knows what to remove.
+  // Written first, so that a start after a crash knows what to remove.
   await writePrivate(join(state, CGROUP_FILE), cgroup)
   const script = join(import.meta.dirname, 'init.sh')
   const words = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
@@ -74,7 +77,7 @@ function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
   return {
     pid,
     inNetwork: (command) => [...enter('--net'), ...command],
-    // Mounts of its own, for one file: with those of the node it would see processes that it is not among.
+    // Separate mounts for one file: in the node's mount namespace it would see processes from outside its own.
     withNames: (command) => [
       ...enter('--net'),
       'unshare',
@@ -85,7 +88,7 @@ function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
       join(state, 'resolv.conf'),
       ...command,
     ],
-    // nsenter stays outside and passes no signal on: its child is told when it ends.
+    // nsenter stays outside and forwards no signals: its child is told when it ends.
     inside: (command) => [...enter('--net', '--mount', '--pid'), 'setpriv', '--pdeathsig', 'TERM', '--', ...command],
   }
 }

@@ -131,7 +131,7 @@ describe('network policies', () => {
       const rules = chain(name, policies)
       expect(rules?.slice(0, -1)).to.deep.equal(expected)
       if (rules !== undefined) expect(rules.at(-1)).to.match(/^counter drop/)
-      // Such a set is empty to packets in the moment in which the table is replaced.
+      // A set is empty to packets at the moment when the table is replaced.
       for (const rule of rules ?? []) expect(rule).to.not.match(/!= \{.*return$/)
     })
   }

@@ -70,7 +70,7 @@ export function rulesOf(cluster: Cluster): string {
     const head = [`    type filter hook ${name} priority -1; policy accept;`, '    ct state established,related accept']
     return `  chain ${name} {\n${[...head, ...rules].join('\n')}\n  }`
   }
-  // What a pod sends to the node, the API server's address above all, is not forwarded.
+  // Traffic from pods to the node, above all to the API server's address, is not forwarded traffic.
   const names = ['udp', 'tcp'].map((transport) => `    ${transport} dport 53 accept`)
   const known = running.map(addressOf)
   const [sent, received] = [unknownDropped('saddr', known), unknownDropped('daddr', known)]
@@ -83,15 +83,15 @@ export function rulesOf(cluster: Cluster): string {
 }
 
 /**
- * A pod sends before its status tells whose address it has; until then nothing is known that would allow it. Where the set
- * looks empty for a moment, as it does while the table is replaced, this drops too much, which is sent again.
+ * A pod sends before its status shows its address; until then nothing is known that would allow its traffic. While the
+ * table is replaced, the set looks empty and this drops too much, which is sent again.
  */
 function unknownDropped(side: 'saddr' | 'daddr', known: readonly string[]): string {
   const others = known.length === 0 ? '' : ` ip ${side} != { ${known.toSorted().join(', ')} }`
   return `    ip ${side} ${POD_RANGE}${others} counter drop comment "not known yet"`
 }
 
-/** The kernel takes 128 expressions in a rule. One rule that it refuses would keep all others from changing. */
+/** The kernel accepts 128 expressions in a rule. One refused rule would keep all others from changing. */
 const MOST_EXCEPTIONS = 32
 
 /** IPv4 only: the node gives no other addresses. */
@@ -118,7 +118,7 @@ function allowedBy({ metadata, spec }: NetworkPolicy, place: Place): string[] {
   return rules.flatMap((rule) => {
     const peers = (direction.type === 'Ingress' ? rule.from : rule.to) ?? []
     const who = peers.length === 0 ? [''] : peers.flatMap((peer) => addressesOf(peer, metadata.namespace, place))
-    // A port may be named by the pod that listens: for egress that is the peer, whose names are not resolved.
+    // A port may be named by the listening pod: for egress that is the peer, whose names are not resolved.
     const ports = rule.ports ?? []
     const what =
       ports.length === 0 ? [''] : ports.flatMap((port) => portOf(port, direction.type === 'Ingress' ? pod : undefined))
@@ -132,7 +132,7 @@ function addressesOf(peer: Peer, home: string | undefined, { labels, running, di
   if (ipBlock !== undefined) {
     const { cidr, except = [] } = ipBlock
     if (cidr.includes(':') || except.length > MOST_EXCEPTIONS) return []
-    // One by one: a set looks empty to packets in the moment in which a new table replaces it, and all would pass.
+    // One by one: a set looks empty to packets at the moment when a new table replaces it, and all would pass.
     return [[cidr, ...except.map((excepted) => `!= ${excepted}`)].map((range) => `${from} ${range}`).join(' ')]
   }
   const isMeant = ({ metadata }: Pod) => {

@@ -8,14 +8,14 @@ import { request } from 'undici'
 import { messageOf } from '../../src/core/errors.ts'
 
 /**
- * The one thing of the world outside that builds on a node reach: packages of the registry of npm that this machine uses,
- * to be read and nothing else. Runs beside the node: `packageMirror.ts REGISTRY ADDRESS PORT COMMAND...`, where the command
- * enters the network of the node. The socket is made in there, by a process that hands it over and ends.
+ * The only thing outside the node that builds reach: read access to packages of this machine's npm registry. Runs next
+ * to the node: `packageMirror.ts REGISTRY ADDRESS PORT COMMAND...`, where the command enters the node's network. A
+ * process in there creates the socket, passes it on and ends.
  */
 const [registry = '', address = '', port = '', command = '', ...words] = process.argv.slice(2)
 /** A package of any name, one of its versions, or its archive. */
 const PATH = /^\/(@[\w.~-]+(\/|%2f))?[\w.~-]+(\/-\/[\w.~-]+\.tgz|\/[\w.+~-]+)?$/i
-/** Of a caller's headers, what says which form it wants. */
+/** The request headers that select a representation. */
 const PASSED = ['accept', 'if-none-match'] as const
 const TOLD = ['content-type', 'content-length', 'etag', 'cache-control'] as const
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { silentProgress } from '../controlplane/progress.ts'
 import { unpackedPackages } from './packages.ts'
 
-/** An apt that has what its newest lists name, which were fetched `FRESH` times. */
+/** An apt that provides what its newest lists name, after they were fetched `FRESH` times. */
 const APT = `#!/bin/sh
 for word; do case $word in update|install) echo "$word" >> "$SAID";; esac; done
 [ "$(tail -n1 "$SAID")" = update ] || [ "$(grep -c update "$SAID")" -ge "$FRESH" ] || { echo 'E: Failed to fetch: 404 Not Found' >&2; exit 100; }

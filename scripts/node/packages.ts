@@ -57,7 +57,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
       'Dir::Cache::Archives': `${archives}/`,
       'APT::Sandbox::User': 'root',
       'Debug::NoLocking': '1',
-      // An empty status: no package counts as installed, so all dependencies come along.
+      // An empty status: no package counts as installed, so all dependencies are included.
       ...(dependencies === 'all' ? { 'Dir::State::Status': join(place, 'status') } : {}),
     }
     const download = (lists: string) => {
@@ -65,12 +65,12 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
       const words = ['-q', '-y', '-d', '--no-install-recommends', ...options, 'install', ...packages]
       return apt(words, DOWNLOAD_WITHIN, search.signal)
     }
-    // Old lists name versions that are no longer there.
+    // Old lists name versions that are no longer available.
     await download(await packageLists(search)).catch(async () => download(await packageLists(search, 'anew')))
     const root = join(place, 'root')
     await layOut(root)
     const files = (await readdir(archives)).filter((file) => file.endsWith('.deb')).sort()
-    // Through tar: it follows /bin to /usr/bin, where dpkg-deb alone would replace the link.
+    // Through tar, which follows /bin to /usr/bin; dpkg-deb would replace the link.
     for (const file of files) {
       await run('sh', [
         '-c',
@@ -99,7 +99,7 @@ async function layOut(root: string): Promise<void> {
   await run('sh', ['-c', `${links} && mkdir -p "$1/etc" && mkdir -m 1777 "$1/tmp"`, 'sh', root])
 }
 
-/** Lists of what there is, kept in the cache: this machine may have none, or old ones. */
+/** Package lists, kept in the cache: this machine may have none, or old ones. */
 async function packageLists(search: ToolSearch, when: 'once' | 'anew' = 'once'): Promise<string> {
   const lists = cachedAt('debian-lists', search.environment)
   const release = await takeBuildLock(`${lists}.building`, search.progress, search.signal)

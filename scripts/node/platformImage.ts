@@ -17,10 +17,10 @@ export const NODE_LIBRARIES: PackageRequest = {
 /** The npm package that holds Node for this machine, and what installs it: the image has Node beside the packages. */
 const NODE_ITSELF = /^node_modules\/node(-bin-setup|-linux-.*)?$/
 
-/** Entries of package-lock.json: `dev` and `devOptional` are what `npm ci --omit=dev` leaves out. */
+/** Entries of package-lock.json; `npm ci --omit=dev` leaves out `dev` and `devOptional`. */
 export type LockedPackages = Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>
 
-/** Folders that `npm ci --omit=dev` makes, without those that lie in another one of them. */
+/** Folders that `npm ci --omit=dev` creates, except nested ones. */
 export function productionPackages(locked: LockedPackages): string[] {
   const isWanted = (path: string) => path !== '' && !NODE_ITSELF.test(path) && path.split('node_modules/').length === 2
   return Object.entries(locked)
@@ -37,7 +37,7 @@ export function productionPackages(locked: LockedPackages): string[] {
 export async function platformImage(name: string, search: ToolSearch, root = PROJECT): Promise<Image> {
   const { copied, config } = lastStageOf(await readFile(join(root, 'Containerfile'), 'utf8'))
   const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
-  // What it lets into the context at all is no more than what is copied. A tree of another version may have none.
+  // The context may contain only what is copied. A tree of another version may have no such file.
   const ignored = (await readFile(join(PROJECT, '.dockerignore'), 'utf8'))
     .split('\n')
     .filter((line) => line !== '' && !/^[*!#]/.test(line))

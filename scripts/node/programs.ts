@@ -27,7 +27,7 @@ export const NODE_IMAGES = IN_PODS.map((name) => `${name}:1`)
 
 const PACKAGES = ['containerd', 'runc', 'containernetworking-plugins', 'nftables', 'iproute2']
 
-/** What a node runs beside the programs of Kubernetes. */
+/** Programs of a node beside those of Kubernetes. */
 export type NodeParts = Record<keyof typeof TOOLS, string> & {
   /** Root of the Debian packages that this machine lacks. */
   readonly packages: string
@@ -49,7 +49,7 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
   return { ...found, packages, images }
 }
 
-/** Whether a node starts within seconds: its programs were all built before. */
+/** Whether a node starts within seconds, because its programs are all built. */
 export async function isNodeBuilt(environment = process.env): Promise<boolean> {
   const lock = await readToolLock(join(import.meta.dirname, '../../tools'))
   const found = await programsIn(cacheFolder(lock, environment))

@@ -12,7 +12,7 @@ import { NODE_LIBRARIES } from './platformImage.ts'
 
 const MANIFESTS = join(import.meta.dirname, '../../deploy/node/prometheus.yaml')
 export const PROMETHEUS_IMAGE = 'prometheus:1'
-/** Where the platform asks it, on a node that has it (setting `prometheusUrl`). */
+/** Where the platform queries it, on a node that has it (setting `prometheusUrl`). */
 export const PROMETHEUS_URL = `http://prometheus.${GATEWAY.namespace}.svc.${DNS_DOMAIN}:9090`
 
 /** The folder with the programs of Debian's Prometheus. @throws Error if it cannot be had */

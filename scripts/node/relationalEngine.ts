@@ -19,7 +19,7 @@ import { unpackedPackages } from './packages.ts'
 const MODULE = { tool: 'cloudnative-pg', module: 'github.com/cloudnative-pg/cloudnative-pg' }
 const OPERATOR: Tool = { folder: MODULE.tool, package: `${MODULE.module}/cmd/manager`, name: 'manager' }
 const REPOSITORY = 'cloudnative-pg/cloudnative-pg'
-/** What the manifests of a release say in the place of the image. */
+/** The placeholder for the image in the manifests of a release. */
 const PLACEHOLDER = 'controller:latest'
 const LINKS = 'usr/local/bin'
 const FILES = join(import.meta.dirname, 'images/postgresql')
@@ -67,7 +67,7 @@ export async function relationalEngineParts(search: ToolSearch) {
   return { program, ...module, ...(await postgresql(search)) }
 }
 
-/** It looks for itself by architecture, and copies that into the pods of its instances. */
+/** The operator looks for itself by architecture, and copies that file into the pods of its instances. */
 function operator(name: string, program: string): Promise<Image> {
   const byArchitecture = `operator/manager_${ARCHITECTURE}`
   return withFolder('operator', async (place) => {
@@ -80,7 +80,7 @@ function operator(name: string, program: string): Promise<Image> {
   })
 }
 
-/** Of the version that Debian has. Its programs are linked to where the operator looks for them. */
+/** Debian's version. Its programs are linked to where the operator looks for them. */
 async function postgresql(search: ToolSearch): Promise<{ image: Image; major: string }> {
   const packages = ['postgresql', 'dash', 'coreutils', 'libc-bin', 'base-files']
   const root = await unpackedPackages({ name: 'postgresql', packages, dependencies: 'all' }, search)
@@ -101,7 +101,7 @@ async function postgresql(search: ToolSearch): Promise<{ image: Image; major: st
   })
 }
 
-/** A folder for a layer, as long as the image is made. */
+/** A folder for a layer that exists while the image is built. */
 async function withFolder<Made>(name: string, make: (place: string) => Promise<Made>): Promise<Made> {
   const place = await mkdtemp(cachedAt(`${name}-layer-`))
   try {

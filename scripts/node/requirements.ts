@@ -7,7 +7,7 @@ export type MachineFacts = {
   readonly isRoot: boolean
   /** Programs of the machine that are not on the PATH. */
   readonly missing: readonly string[]
-  /** What the kernel said when it was asked for namespaces; undefined if it gave them. */
+  /** The kernel's error when asked for namespaces; undefined if it allowed them. */
   readonly refusal: string | undefined
   /** How many inotify instances the kernel gives a user; undefined if it does not say. */
   readonly inotifyInstances: number | undefined
@@ -26,11 +26,11 @@ export function nodeIsImpossible({ platform, isRoot, missing, refusal }: Machine
   return undefined
 }
 
-/** Instances of inotify: the node takes some for itself, and one for each container. */
+/** Inotify instances: the node uses some itself, and one for each container. */
 const FEW_INSTANCES = 256
 const INSTANCES = 'fs.inotify.max_user_instances'
 
-/** Why a node of this machine will not bear many pods, and what to do; undefined if it will. */
+/** Why a node on this machine cannot run many pods, and what to do; undefined if it can. */
 export function nodeIsCramped({ inotifyInstances = FEW_INSTANCES }: MachineFacts): string | undefined {
   if (inotifyInstances >= FEW_INSTANCES) return undefined
   return `A node takes an inotify instance for each container, and this machine gives a user ${inotifyInstances} of them: before you start many pods, run "sysctl -w ${INSTANCES}=512" as root of the machine, or they end in "too many open files".`
@@ -53,7 +53,7 @@ function numberIn(name: string): number | undefined {
   }
 }
 
-/** Tries all that a node needs of the kernel, in namespaces that end with the trial. */
+/** Tries everything that a node needs of the kernel, in temporary namespaces. */
 function refusedNamespaces(): string | undefined {
   if (!existsSync('/sys/fs/cgroup')) return 'no cgroups are mounted'
   const trial = 'mount --make-rprivate / && mount -t tmpfs tmpfs /mnt'

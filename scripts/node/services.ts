@@ -12,7 +12,7 @@ export const endpointSlice: Resource = {
   kind: 'EndpointSlice',
   namespaced: true,
 }
-/** The REST interface, as pods reach it that may. */
+/** The REST interface, at the address for pods that may reach it. */
 export const FACADE_IN_CLUSTER = `http://${FACADE_SERVICE}.${SYSTEM_NAMESPACE}.svc.${DNS_DOMAIN}`
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 
-/** What a file takes of others while it runs: types alone are gone by then. */
+/** Modules that a file imports at run time; types are removed by then. */
 const IMPORT = /^(?:import|export) (?!type )(?:[^'";]*? from )?'(\.{1,2}\/[^']+)'/gm
 
 /**

@@ -35,11 +35,11 @@ export type NodeOptions = {
   readonly folder: string
   readonly group: ProcessGroup
   readonly parts: NodeParts
-  /** Ports on loopback inside that are served on loopback here too: that of the API server, and the platform's. */
+  /** Loopback ports inside that are also served on loopback here: those of the API server and of the platform. */
   readonly ports: readonly number[]
   /** Ports on loopback here that lead to the Gateway. */
   readonly gateway: GatewayPorts
-  /** Folders beside the data folder that programs inside must see, wherever they lie. */
+  /** Further folders that programs inside must see. */
   readonly visible: readonly string[]
 }
 
@@ -156,7 +156,7 @@ async function joinCluster({ membership, folders, namespaces, launch, parts }: J
 const words = (flags: Record<string, string>) => Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
 
 function launcherOf(group: ProcessGroup, packages: string, path: string): Launch {
-  // Libraries of the packages are there for what the machine lacks only: its own come first.
+  // Libraries from packages are only for what the machine lacks: its own come first.
   const libraries = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib'].map(
     (folder) => `${packages}${folder}`,
   )
@@ -171,7 +171,7 @@ function pathOf(packages: string): string {
   return [...(process.env.PATH ?? '').split(delimiter), ...own, ...own.map((folder) => packages + folder)].join(':')
 }
 
-/** The path of a program of the machine, or else of the packages. */
+/** The path of a program on the machine, otherwise from the packages. */
 function programIn(packages: string, name: string): string {
   return onPath(name) ?? join(packages, 'usr', name === 'runc' ? 'sbin' : 'bin', name)
 }

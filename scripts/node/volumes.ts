@@ -49,11 +49,11 @@ export function volumeFor(claim: Claim, storageClass: StorageClass | undefined, 
   }
 }
 
-/** The folder to remove, of a volume of ours whose claim is gone and that is not to be kept. */
+/** The folder to remove, for a volume of ours whose claim is gone and that is not retained. */
 export function folderToRemove({ metadata, spec, status }: Volume, folder: string): string | undefined {
   if (metadata.annotations?.[PROVISIONED_BY] !== PROVISIONER) return undefined
   if (status?.phase !== 'Released' || spec.persistentVolumeReclaimPolicy !== 'Delete') return undefined
-  // Whoever can write a volume must not choose what root removes.
+  // Users who can write a volume must not choose what root removes.
   const own = join(folder, metadata.name)
   return spec.local?.path === own && /^pvc-[0-9a-f-]{36}$/.test(metadata.name) ? own : undefined
 }

@@ -4,13 +4,13 @@ import { olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
 type Waiting = { line: string; done: () => void; fail: (error: unknown) => void }
 
 /**
- * Appends lines to a private file in the order in which they come. What comes while one write runs goes into the next
- * together. A full file becomes the older one, whose place it takes.
+ * Appends lines to a private file in order. Lines that arrive during a write go into the next write together. A full
+ * file replaces the older one.
  */
 export class AccessFile {
   #waiting: Waiting[] = []
   #isWriting = false
-  /** Another process, or a failed write, may have left half a line. */
+  /** Another process, or a failed write, may have left an incomplete line. */
   #isWhole = false
   readonly #path: string
   readonly #fileBytes: number
@@ -20,7 +20,7 @@ export class AccessFile {
     this.#fileBytes = fileBytes
   }
 
-  /** Resolves when the line is with the operating system: it outlives this process, but not a power failure. */
+  /** Resolves when the operating system has the line: it survives this process, but not a power failure. */
   append(line: string): Promise<void> {
     return new Promise((done, fail) => {
       this.#waiting.push({ line, done, fail })

@@ -5,18 +5,18 @@ import { logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
 import { isFolderName } from '../../src/adapters/objectstorage/folders.ts'
 import { AccessFile } from './accessFile.ts'
 
-/** After which nothing is kept of a bucket that is gone. */
+/** How long logs of a deleted bucket are kept. */
 const KEPT_FOR = 90 * 86_400_000
 
 export type AccessFilesOptions = {
   folder: string
-  /** In which the store has a folder for each bucket. */
+  /** Contains a folder of the store for each bucket. */
   objects: string
-  /** Of each file. */
+  /** The size of each file. */
   fileBytes: number
 }
 
-/** Logs of their own for each bucket, so that requests to others push nothing out. */
+/** Separate logs for each bucket, so that requests to others displace nothing. */
 export class AccessFiles {
   readonly #files = new Map<string, AccessFile>()
   readonly #options: AccessFilesOptions
@@ -25,13 +25,13 @@ export class AccessFiles {
     this.#options = options
   }
 
-  /** Writes nothing of what is no bucket: nobody would be shown it, and names can be made up without end. */
+  /** Ignores requests to buckets that do not exist: nobody would see them, and clients can invent names without end. */
   async append(entry: AccessEntry): Promise<void> {
     const file = await this.#fileFor(entry)
     await file?.append(JSON.stringify(entry))
   }
 
-  /** Removes the logs of buckets that have long been gone, and those of all buckets that earlier versions had. */
+  /** Removes logs of buckets deleted long ago, and the shared logs of earlier versions. */
   async sweep(now: number): Promise<void> {
     const { folder, objects } = this.#options
     const isOld = async (path: string) => now - (await stat(path)).mtimeMs > KEPT_FOR
@@ -49,7 +49,7 @@ export class AccessFiles {
     const { folder, objects, fileBytes } = this.#options
     if (!isFolderName(entry.Bucket)) return undefined
     const path = logOf(folder, entry.Bucket, isOfKey(entry) ? 'done' : 'refused')
-    // What was asked of a bucket before it went may be told of a moment later.
+    // Requests to a bucket just before its deletion may be reported shortly after it.
     const isBucket = this.#files.has(path) || (await isThere(path)) || (await isThere(join(objects, entry.Bucket)))
     if (!isBucket) return undefined
     const file = this.#files.get(path) ?? new AccessFile(path, fileBytes)
@@ -58,7 +58,7 @@ export class AccessFiles {
   }
 }
 
-/** What only the holder of a key can cause. Whoever is refused may have named a key that is not theirs. */
+/** Requests that only a key holder can cause. A refused client may have named a key that is not theirs. */
 const isOfKey = ({ Requester, HttpStatus }: AccessEntry) => !['', '-'].includes(Requester) && HttpStatus < 400
 
 async function isThere(path: string): Promise<boolean> {

@@ -4,34 +4,37 @@ import { accessEntry, isOfPlatform } from '../../src/adapters/objectstorage/acce
 import { AccessFiles } from './accessFiles.ts'
 
 export type ReceiverOptions = {
-  /** With the logs. */
+  /** The folder of the logs. */
   folder: string
-  /** In which the store has a folder for each bucket. */
+  /** Contains a folder of the store for each bucket. */
   objects: string
   /** The value of the header Authorization that the store sends. */
   authorization: string
-  /** The access key of the platform, whose requests are not kept: they would push those of others out. */
+  /** The access key of the platform, whose requests are not kept, because they would displace those of others. */
   platform: string
-  /** Of each log; there is one older file of that size at most; 4 MiB, of which a look-up reads as much. */
+  /** The size of each log and of its one predecessor; 4 MiB, as much as a look-up reads. */
   fileBytes?: number
-  /** Called with what was not kept, for whatever reason. */
+  /** Called for entries that were not kept, whatever the reason. */
   onLost?: (why: string) => void
 }
 
 /**
- * The store takes 8 KiB of a request. It tells of most of them three times, and JSON has up to six characters for a byte;
- * the rest is for the text of an error, which holds paths. A smaller bound would let a client hide what it does.
+ * The store accepts 8 KiB of a request. It repeats most of them three times, and JSON takes up to six characters for a
+ * byte; the rest is for the text of an error, which contains paths. A smaller limit would let a client hide its
+ * requests.
  */
 export const BODY_BYTES = 256 * 1024
 
-/** As many as the kernel lets wait: who finds no place comes again after a second, when the store has given up. */
+/**
+ * The kernel's maximum backlog: a connection that finds no room retries after a second, when the store has given up.
+ */
 export const BACKLOG = 4_096
 
 const A_DAY = 86_400_000
 
 /**
- * Takes what the store tells of each request, and answers when it is written. Answers have no body: the store would not
- * read it, and keep a connection open for each.
+ * Receives the store's reports of requests, and answers each when it is written. Answers have no body: the store would
+ * not read it, and would keep a connection open for each.
  */
 export function createReceiver({ onLost = () => undefined, ...options }: ReceiverOptions): Server {
   const { folder, objects, fileBytes = 4 * 1024 * 1024 } = options
@@ -43,7 +46,7 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
     const status = await statusFor(request)
     response.writeHead(status, { 'content-length': 0, ...(status === 204 ? {} : { connection: 'close' }) }).end()
   })
-  // Longer than the store keeps a connection that it does not use: a request may not meet its end.
+  // Longer than the store keeps an idle connection, so that no request arrives just as it closes.
   server.keepAliveTimeout = 120_000
   server.requestTimeout = 10_000
   return server
@@ -54,7 +57,7 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
     if (!isStore) return 401
     if (request.method !== 'POST') return 405
     if (typeof body === 'string') return lost(body, 400)
-    // The store asks at its start whether anybody listens.
+    // At startup the store checks whether anybody listens.
     if (body.length === 0) return 204
     const entry = accessEntry(body.toString('utf8'))
     if (entry === undefined) return lost('not about a request', 400)
@@ -71,7 +74,7 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
   }
 }
 
-/** With listeners, not an iterator, which takes several turns for each request. */
+/** With listeners, because an iterator takes several turns for each request. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | 'too long' | 'cut off'> {
   return new Promise((settle) => {
     const chunks: Buffer[] = []

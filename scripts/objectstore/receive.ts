@@ -1,6 +1,6 @@
 import { BACKLOG, createReceiver } from './accessReceiver.ts'
 
-/** The program that the store tells of its requests; started by `start.ts` with these variables. */
+/** The program that receives the store's reports; `start.ts` starts it with these variables. */
 const { RECEIVER_PORT, RECEIVER_FOLDER = '', RECEIVER_OBJECTS = '' } = process.env
 const { RECEIVER_AUTHORIZATION = '', RECEIVER_PLATFORM = '' } = process.env
 
@@ -14,7 +14,7 @@ const server = createReceiver({
 })
 server.listen({ host: '127.0.0.1', port: Number(RECEIVER_PORT), backlog: BACKLOG })
 
-// In sums: a line for each would fill the disk.
+// As counts: a log line for each would fill the disk.
 setInterval(() => {
   for (const [why, times] of lost) console.error(`${new Date().toISOString()} ${times} entries lost: ${why}`)
   lost.clear()

@@ -12,9 +12,9 @@ export type RunningStore = {
   usersEndpoint: string
   accessKeyId: string
   secretAccessKey: string
-  /** The folder that audit look-ups read: a line of JSON for each request, from the receiver. */
+  /** The folder that audit look-ups read: the receiver writes a JSON line for each request. */
   accessLog: string
-  /** In which buckets are removed that go with what is in them. */
+  /** The folder in which buckets are removed together with their contents. */
   folder: string
   version: string
 }
@@ -24,7 +24,7 @@ type StorePorts = Record<'store' | 'storeUsers' | 'storeAudit', number>
 const READY_WITHIN = 120_000
 const ACCESS_KEY_ID = 'freehold'
 
-/** Far fewer than the files that a process may open: the store needs one for each request that it tells of. */
+/** Far below the limit of open files: the store needs one for each request that it reports. */
 const MOST_CONNECTIONS = '4096'
 
 /**
@@ -49,7 +49,7 @@ export async function startObjectStore(
   // In the environment, because everybody on the machine can read arguments.
   const environment = {
     ...process.env,
-    // Other names for what it logs to, which it would take before ours, whoever set them.
+    // Further names of its log settings, which would take precedence over ours if anybody set them.
     WEBHOOK: undefined,
     LOGFILE: undefined,
     ROOT_ACCESS_KEY_ID: ACCESS_KEY_ID,
@@ -88,10 +88,10 @@ export async function startObjectStore(
 }
 
 /**
- * The store says the address with its secret at the start, so the secret is a new one each time, and the logs of processes are
+ * The store prints the address with its secret at startup, so the secret is new each time, and logs of processes are
  * private.
  *
- * @returns the address for the store, which does not start while nobody listens there
+ * @returns the address for the store, which does not start unless somebody listens there
  */
 async function startReceiver(
   controlPlane: ControlPlane,
@@ -116,9 +116,9 @@ async function startReceiver(
 }
 
 /**
- * What the store knows of buckets and objects is kept in files: extended attributes, its default, hold 4 KiB together on
- * ext4, which a policy of a bucket with many keys exceeds. Data of before keeps its attributes, and that limit, until a
- * start with `--fresh`.
+ * The store keeps its metadata in files: extended attributes, its default, have room for 4 KiB on ext4, which the
+ * policy of a bucket with many keys exceeds. Older data keeps its attributes, and that limit, until a start with
+ * `--fresh`.
  */
 async function metadataFlags(objects: string, metadata: string): Promise<string[]> {
   const isThere = await access(metadata).then(
@@ -130,7 +130,7 @@ async function metadataFlags(objects: string, metadata: string): Promise<string[
   return ['--sidecar', metadata]
 }
 
-/** Any answer will do: without a signature it is a refusal, or the way to a page of the maker's. */
+/** Any answer will do: without a signature it is a refusal, or a redirect to the vendor's page. */
 async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
   const deadline = performance.now() + READY_WITHIN
   for (;;) {

@@ -14,11 +14,11 @@ import { installManifests } from '../../src/kube/crds.ts'
 
 const deploy = join(import.meta.dirname, '../../deploy')
 
-/** Milliseconds until definitions are served: this machine may be busy with its own start. */
+/** Milliseconds until CRDs are served: this machine may be busy with its own start. */
 export const SERVED_WITHIN = 180_000
-/** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
+/** The part of the manifests that the embedded platform needs: its processes run beside the cluster, not in it. */
 const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml', 'flowcontrol.yaml']
-/** What every object of the manifests carries. */
+/** The label of every object in the manifests. */
 const OURS = 'app.kubernetes.io/part-of=freehold'
 
 export function readManifests(path: string): KubeObject[] {
@@ -32,12 +32,12 @@ export function crdManifests(): KubeObject[] {
   return files.sort().flatMap((name) => readManifests(join(folder, name)))
 }
 
-/** How the API server reaches the webhooks of a facade that runs beside it. */
+/** How the API server reaches the webhooks of a facade beside it. */
 export type WebhookAddress = { url: string; caPem: string }
 
 /**
- * Applies CRDs, namespace, rights, policies and the webhook; what is as it should be is not written. Without an address
- * the webhook is that of a facade in the cluster, and refuses tenants as long as there is none.
+ * Applies CRDs, namespace, rights, policies and the webhook; unchanged objects are not written. Without an address the
+ * webhook is that of a facade in the cluster, and refuses tenants until there is one.
  */
 export async function applyManifests(client: KubeClient, webhook?: WebhookAddress): Promise<void> {
   const manifests = [
@@ -50,11 +50,11 @@ export async function applyManifests(client: KubeClient, webhook?: WebhookAddres
 }
 
 /**
- * Deletes policies of a version that ran on the data before, newer or older: they would go on refusing what this one allows.
- * And its levels, which keep their part of the API server.
+ * Deletes policies of another version that ran on the data before, which would continue to refuse what this one allows,
+ * and its priority levels, which would keep their share of the API server.
  */
 export async function removeOthers(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
-  // What names another goes first: without that it would be an error.
+  // Bindings first: a binding to a missing policy would be an error.
   for (const resource of [
     validatingAdmissionPolicyBinding,
     validatingAdmissionPolicy,
@@ -77,7 +77,7 @@ function reachedAt(manifest: KubeObject, address: WebhookAddress | undefined): K
   return { ...manifest, webhooks: webhooks.map((webhook) => ({ ...webhook, clientConfig })) } as KubeObject
 }
 
-/** @param more types beyond our own and those that are built in */
+/** @param more types beyond our own and the built-in ones */
 export async function applyObjects(
   client: KubeClient,
   objects: readonly KubeObject[],

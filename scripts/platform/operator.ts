@@ -14,13 +14,13 @@ import type { RunningStore } from '../objectstore/start.ts'
 import type { RunningRegistry } from '../registry/start.ts'
 import type { PlatformPorts } from './ports.ts'
 
-/** A cluster may give shorter ones: `up` asks for others at its next start. */
+/** A cluster may give shorter ones; `up` requests new ones at its next start. */
 const TOKEN_SECONDS = 365 * 86_400
 
 /**
- * A kubeconfig with one context for each service account of ours, so that the platform runs under the very roles and
- * policies that a cluster would hold it to. It has tokens, as pods have: the API server remembers one for a while, where it
- * would verify a certificate at every request.
+ * A kubeconfig with one context for each service account of ours, so that the platform runs under the same roles and
+ * policies as in a cluster. It has tokens, as pods have: the API server caches a token, but verifies a certificate at
+ * every request.
  */
 export async function writeOperatorKubeconfig(
   controlPlane: ControlPlane,
@@ -63,21 +63,21 @@ export type OperatorFiles = {
   realm: string
   audience: string
   domain: string
-  /** The object store beside the platform, where one runs. */
+  /** The object store beside the platform, if one runs. */
   store: RunningStore | undefined
   registry: RunningRegistry | undefined
-  /** The Git host beside the platform, where one runs. */
+  /** The Git host beside the platform, if one runs. */
   gitHost: GitHost | undefined
   outgoingHosts: readonly string[]
-  /** Mails are laid down here: there is no mail server to rely on. */
+  /** Mails are written here, because there is no mail server. */
   mailFolder: string
   /** Path of the platform keys of secret vaults. */
   vaultKeys: string
-  /** Where tests name SQL engines that really run. */
+  /** Where tests specify SQL engines that really run. */
   playedEngines: string
 }
 
-/** What `src/main.ts` reads; the only way in which it learns of the embedded control plane. */
+/** The variables that `src/main.ts` reads, its only knowledge of the embedded control plane. */
 export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
   const own = controlPlane.source === 'kubeconfig' ? {} : embeddedEnvironment(files)
   const isPlayed = controlPlane.simulated.includes('pods')
@@ -90,7 +90,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
     PLATFORM_ACTIVATOR_CONTEXT: ACTIVATOR_ACCOUNT,
-    // Builds ask it for tokens of the registry.
+    // Builds request registry tokens from it.
     PLATFORM_FACADE_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
     PLATFORM_FACADE_PORT: String(files.ports.facade),
     PLATFORM_ACTIVATOR_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
@@ -116,17 +116,17 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
     ...(hasRealNode ? nodeEnvironment(controlPlane, files.ports) : {}),
     PLATFORM_CLUSTER_DOMAIN: files.domain,
-    // A platform for trying things calls nobody by itself.
+    // A platform for trying things out makes no calls of its own.
     PLATFORM_RELEASE_FEED_MINUTES: '0',
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
-    // Nothing is there: the played engine says that it wrote its backups.
+    // Nothing is there: the simulated engine reports that it wrote its backups.
     ...(isPlayed
       ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
       : {}),
     PLATFORM_SIMULATED: [
       ...controlPlane.simulated,
       ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target', 'builds'] : []),
-      // Real S3 on a folder of this machine: enough to try things, not to keep them.
+      // Real S3 on a folder of this machine: enough for trying things out, not for keeping data.
       ...(files.store === undefined ? [] : ['object-store']),
     ].join(','),
     ...storeEnvironment(files.store),
@@ -137,12 +137,12 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
   }
 }
 
-/** What pods of the platform's own run, and what those of builds may reach. */
+/** Images of the platform's own pods, and what pods of builds may reach. */
 function nodeEnvironment(
   { apiServerUrl }: Pick<ControlPlane, 'apiServerUrl'>,
   { registry, facade }: PlatformPorts,
 ): Record<string, string> {
-  // On the node it has the port that it has on this machine.
+  // On the node it has the same port as on this machine.
   const apiServer = `${NODE_ADDRESS}/32@${new URL(apiServerUrl).port}`
   const ports = [REGISTRY_PORT, PACKAGES.port, registry, facade]
   return {
@@ -157,14 +157,15 @@ function nodeEnvironment(
   }
 }
 
-/** What holds where we configure the API server ourselves: the webhook that it asks. */
+/** Settings for an API server that we configure: it asks the webhook. */
 function embeddedEnvironment({ ports, certificate, key, clientAuthority }: OperatorFiles): Record<string, string> {
   return {
-    // The API server asks, so bindings could only say what it knows, a moment later.
+    // The API server asks the webhook, so RoleBindings would only repeat its answers later.
     PLATFORM_PROJECT_RBAC: 'false',
-    // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.
+    // The holder of the data folder is the only instance; a lease could only end it on a machine that is busy for
+    // seconds.
     PLATFORM_LEADER_ELECTION: 'false',
-    // Both share this machine with whatever else it does: an API server that is slow is not one that is gone.
+    // The API server shares this machine with everything else: a slow one is not an absent one.
     PLATFORM_API_SERVER_TIMEOUT_SECONDS: '60',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),

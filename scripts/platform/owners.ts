@@ -12,26 +12,28 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { applyObjects } from './manifests.ts'
 
-/** A person who can sign in with a browser. The password is the one that they began with: they may have changed it. */
+/** A person who can sign in with a browser. The password is the initial one: they may have changed it. */
 export type FirstPerson = { userName: string; initialPassword: string }
 
 export type FirstOwners = {
   clientId: string
   clientSecret: string
   person: FirstPerson
-  /** Whether this run made the person, so that nobody has seen the password yet. */
+  /** Whether this run created the person, so that nobody has seen the password yet. */
   isPersonNew: boolean
 }
 
-/** What `first-owner.json` of a data folder holds. */
+/** The content of `first-owner.json` in a data folder. */
 type Stored = {
   clientId: string
   clientSecret: string
-  /** `isMade` is false until the person stands in the cluster: who is deleted later must not come back. */
+  /** `isMade` is false until the person exists in the cluster: once deleted, they must not come back. */
   person?: FirstPerson & { id: string; isMade: boolean }
 }
 
-/** A service account and a person with the role Owner at `/`, made once for a data folder: a second `up` finds them. */
+/**
+ * A service account and a person with the role Owner at `/`, created once for a data folder: a second `up` finds them.
+ */
 export async function installFirstOwners(admin: KubeClient, folder: string): Promise<FirstOwners> {
   const path = join(folder, 'platform', 'first-owner.json')
   const text = await readIfThere(path)
@@ -43,7 +45,7 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
   const person = stored.person ?? (await newPerson(admin))
   const write = (isMade: boolean) =>
     writePrivate(path, `${JSON.stringify({ clientId, clientSecret, person: { ...person, isMade } }, null, 2)}\n`)
-  // Written first: credentials of which nothing is known any more could not be taken back.
+  // Written first: unrecorded credentials could not be revoked.
   if (stored.person === undefined) await write(false)
   await applyOnce(admin, firstOwner({ clientId, clientSecret, displayName: 'First owner' }))
   if (!person.isMade) {
@@ -54,7 +56,7 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
   return { clientId, clientSecret, person: { userName, initialPassword }, isPersonNew: !person.isMade }
 }
 
-/** A cluster that was given may have an `admin` of another data folder: of two with one name neither could sign in. */
+/** An existing cluster may have an `admin` from another data folder: if two share a name, neither can sign in. */
 async function newPerson(admin: KubeClient): Promise<FirstPerson & { id: string; isMade: boolean }> {
   const id = randomUUID()
   const { items } = await admin.list<PlatformUser & KubeObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
@@ -68,14 +70,14 @@ async function makePerson(admin: KubeClient, { id, userName, initialPassword }: 
   try {
     await directory.create({ id, userName, emailVerified: false, firstName: 'First', lastName: 'Owner' })
   } catch (error) {
-    // An `up` that was stopped half-way has made it.
+    // An interrupted `up` has created it.
     if (!(error instanceof IdentityProviderError && error.reason === 'NameTaken')) throw error
   }
   await directory.setPassword(id, initialPassword)
   await applyOnce(admin, [ownerAssignment(id, 'User')])
 }
 
-/** An assignment that is there stays as an earlier version made it: another reason for it would be refused. */
+/** An existing assignment stays as an earlier version wrote it: changing its reason would be refused. */
 async function applyOnce(admin: KubeClient, objects: readonly KubeObject[]): Promise<void> {
   const { items } = await admin.list<KubeObject>(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
   const isThere = ({ kind, metadata: { name } }: KubeObject) =>

@@ -10,14 +10,14 @@ import { namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 
-/** The API server looks for the types of parameters again every 30 seconds. */
+/** The API server looks for missing parameter types every 30 seconds. */
 const WITHIN = 120_000
 const ASK_EVERY = 500
 
 type Asked = { readonly kind: AnyKind; readonly name: string; readonly spec: object }
 
 const id = randomUUID()
-/** An object of each kind that a policy judges beside those of another one, as everything else lets it pass. */
+/** An object of each kind that a policy evaluates together with another kind's, valid in all other respects. */
 export const ASKED: readonly Asked[] = [
   { kind: BoundaryProjection, name: id, spec: { clusterId: id } },
   {
@@ -28,11 +28,11 @@ export const ASKED: readonly Asked[] = [
 ]
 
 /**
- * Waits until policies with parameters judge: an API server that has begun to serve refuses what they are about until it
- * has found the types of these. Each is asked in a namespace where its kind may stand, about an object of which nothing is
- * stored; where there is no such namespace yet, nobody can be refused.
+ * Waits until policies with parameters work: after its start, an API server refuses the affected requests until it has
+ * found the types of the parameters. Each policy is tested with a dry run in a namespace where its kind is allowed;
+ * without such a namespace, nobody can be refused.
  *
- * @throws Error with the last answer if it does not come to that
+ * @throws Error with the last answer if that does not happen in time
  */
 export async function untilPoliciesJudge(
   client: Pick<KubeClient, 'list' | 'create'>,
@@ -64,7 +64,7 @@ async function untilJudged(
       await client.create(resource, { apiVersion, kind: kind.kind, metadata, spec } as KubeObject, { dryRun: true })
       return
     } catch (error) {
-      // Any other refusal is one of who has judged.
+      // Any other refusal shows that the policy was evaluated.
       if (!isKubeError(error, 'Unavailable')) return
       last = messageOf(error)
     }

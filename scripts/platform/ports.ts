@@ -1,4 +1,4 @@
-/** What a platform listens at, each at a port of its own. */
+/** The listeners of a platform, each with a port. */
 export const PLATFORM_PORTS = [
   'facade',
   'identity',

@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { tailOf } from '../controlplane/processes.ts'
 
 const ASK_EVERY = 50
-/** Of one question; longer than a busy machine takes to start a process. */
+/** For one request; longer than a busy machine takes to start a process. */
 const ANSWERS_WITHIN = 20_000
 
 /**
  * Waits until an address answers 200.
  *
  * @param within milliseconds
- * @param logFile of the process that is to answer
- * @throws Error with the last answer, and the last trouble that the process told of, when it did not in time
+ * @param logFile of the process that is expected to answer
+ * @throws Error with the last answer, and the last problem in the log, if it did not answer in time
  */
 export async function untilAnswers(url: string, within: number, signal: AbortSignal, logFile?: string): Promise<void> {
   const deadline = performance.now() + within
@@ -36,10 +36,10 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
   throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last.trim()}. ${advice}`)
 }
 
-/** Lines that are looked at: one trouble may be told of for each kind. */
+/** Lines that are searched: there may be a problem for each kind. */
 const LINES = 2_000
 
-/** What a process of ours told last that kept it from something: the sentence, and the reason beside it. */
+/** The last problem in the log of one of our processes: the message and the reason beside it. */
 export function lastTrouble(logFile: string): string | undefined {
   if (!existsSync(logFile)) return undefined
   const lines = tailOf(logFile, LINES).split('\n')
@@ -51,7 +51,7 @@ export function lastTrouble(logFile: string): string | undefined {
   return undefined
 }
 
-/** Not all lines are ours: Node.js writes some itself. */
+/** Some lines come from Node.js itself. */
 function parsed(line: string): { level?: string; msg?: string; error?: unknown } {
   try {
     return (JSON.parse(line) ?? {}) as ReturnType<typeof parsed>

@@ -6,19 +6,19 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 
-/** The API server looks for the issuer again every 10 seconds, and for policies and webhooks when it has begun. */
+/** The API server looks for the issuer every 10 seconds, and for policies and webhooks after its start. */
 const WITHIN = 120_000
 const ASK_EVERY = 250
 const ANSWERS_WITHIN = 20_000
 
-/** A service account, and where it gets its tokens. */
+/** A service account and its token endpoint. */
 type Account = { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string }
 
 /**
  * Waits until a tenant's kubectl works: the API server knows the issuer of the token, asks the authorizer, and asks
- * admission about a write, of which nothing is stored.
+ * admission about a write, which is a dry run.
  *
- * @throws Error with the last answer if it does not come to that
+ * @throws Error with the last answer if that does not happen in time
  */
 export async function untilTenantsAreServed(
   { apiServerUrl, caPem }: Pick<ControlPlane, 'apiServerUrl' | 'caPem'>,
@@ -74,7 +74,7 @@ async function untilServed(ask: () => Promise<Answer>, signal: AbortSignal): Pro
 }
 
 /**
- * Whether an answer comes from everybody who is to be asked. A refusal is one too: the first Owner may have lost roles.
+ * Whether everybody who must be asked was asked. A refusal counts too: the first Owner may have lost roles.
  */
 export function isServed({ status, text }: Answer): boolean {
   const isUnknown = status === 401

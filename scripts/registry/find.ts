@@ -2,7 +2,9 @@ import { CONTROL_PLANE } from '../controlplane/modules.ts'
 import type { Progress } from '../controlplane/progress.ts'
 import { findTool, type Tool } from '../controlplane/tool.ts'
 
-/** Distribution without the storage of clouds, whose libraries take minutes to compile. It shares the rest with etcd. */
+/**
+ * Distribution without cloud storage drivers, whose libraries take minutes to compile. It shares the rest with etcd.
+ */
 export const REGISTRY_TOOL = {
   folder: CONTROL_PLANE,
   package: './registry',
@@ -10,8 +12,8 @@ export const REGISTRY_TOOL = {
 } as const satisfies Tool
 
 /**
- * The program of the registry. Undefined, and said so, if there is no Go that could build it: everything else of the
- * platform runs without.
+ * The program of the registry. Undefined, with a message, if there is no Go to build it: the rest of the platform runs
+ * without it.
  *
  * @throws Error if the build fails
  */

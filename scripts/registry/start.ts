@@ -11,12 +11,12 @@ import { registryHosts } from '../node/configuration.ts'
 import { stateOf } from '../node/namespaces.ts'
 import { FACADE_IN_CLUSTER } from '../node/services.ts'
 
-/** A registry and the files that the operator needs of it. */
+/** A registry and the files for the operator. */
 export type RunningRegistry = {
   url: string
-  /** As in the names of images. */
+  /** The address in names of images. */
   host: string
-  /** As clients on this machine reach it. */
+  /** The address for clients on this machine. */
   address: string
   storageFolder: string
   auditFolder: string
@@ -31,13 +31,13 @@ const TOKENS = '/registry/auth/token'
 
 type Place = { folder: string; ports: { registry: number; facade: number } }
 
-/** One process of the registry: where it listens, and where it sends its clients for tokens. */
+/** One process of the registry: its listener, and its token endpoint. */
 type Door = { address: string; realm: string }
 
 /**
- * Runs the registry on a folder of the data folder. It sends clients to the facade for tokens, believes whatever the
- * authority has certified, and tells the facade what happens. With a real node there are two processes on the one folder:
- * builds and the kubelet reach another address than this machine, and another facade.
+ * Runs the registry on a folder of the data folder. It refers clients to the facade for tokens, trusts whatever the
+ * authority has certified, and notifies the facade. With a real node there are two processes on one folder: builds and
+ * the kubelet use another address than this machine, and another facade.
  *
  * @throws Error if it does not answer in time
  */
@@ -67,7 +67,7 @@ export async function startRegistry(
     const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
     controlPlane.startProcess({ name, program, args: ['serve', configuration], environment })
   }
-  // Clients follow a registry to no address of this machine, or of the inside, but to a name.
+  // Clients do not follow a registry to a loopback or private address, only to a name.
   await start('images', { address, realm: `http://localhost:${ports.facade}${TOKENS}` })
   if (hasNode) {
     await start('images-in-cluster', { address: running.host, realm: `${FACADE_IN_CLUSTER}${TOKENS}` })
@@ -77,11 +77,11 @@ export async function startRegistry(
   return running
 }
 
-/** Made once for a data folder: what was minted with it would be void with another. */
+/** Created once for a data folder: a new one would invalidate everything that was minted. */
 async function keepAuthority({ authorityCertificate, authorityKey }: RunningRegistry): Promise<void> {
   if ((await readIfThere(authorityKey)) !== undefined) return
   const { certPem, keyPem } = await createAuthority('freehold registry', new Date())
-  // The key last: a start that ended between the two makes both anew.
+  // The key last, so that a start that ended in between creates both again.
   await writePrivate(authorityCertificate, certPem)
   await writePrivate(authorityKey, keyPem)
 }
@@ -120,7 +120,7 @@ function configurationOf(
           timeout: '5s',
           threshold: 5,
           backoff: '1s',
-          // Blobs of images: what is told of is manifests.
+          // Blobs of images: only manifests are reported.
           ignoredmediatypes: ['application/octet-stream'],
         },
       ],
@@ -128,7 +128,7 @@ function configurationOf(
   }
 }
 
-/** Without a token it refuses, which is an answer. */
+/** Without a token it refuses, which counts as an answer. */
 async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
   const deadline = performance.now() + READY_WITHIN
   for (;;) {

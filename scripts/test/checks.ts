@@ -29,7 +29,7 @@ function checks(fix: boolean): Check[] {
 }
 
 /**
- * Runs every check, also after one failed, and prints a line for each with its output if it did not pass.
+ * Runs every check, even after a failure, and prints a line for each, with its output if it did not pass.
  *
  * @param fix writes what can be written, one check after the other
  */

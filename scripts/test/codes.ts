@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Router } from '../../src/api/http/router.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 
-/** Where the end-to-end tests write down each refusal that they see: `METHOD path code`, one a line. */
+/** Where the end-to-end tests record each refusal that they see: `METHOD path code`, one per line. */
 export const CODES_FILE = 'codes-seen'
 
 const A = '/boundaries/{boundaryId}/providers/authorization'
@@ -13,7 +13,7 @@ const RESET = '/identity/password-reset'
 const SOURCES = '/boundaries/{boundaryId}/sources/{sourceName}'
 const RELATIONAL = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}'
 
-/** The routes of the editor say the same in each area that has them. */
+/** The routes of the editor have the same codes in each area. */
 function editorCodes(base: string): Record<string, readonly string[]> {
   const rows = `${base}/editor/tables/{schema}/{table}/rows`
   return {
@@ -32,8 +32,8 @@ function editorCodes(base: string): Record<string, readonly string[]> {
 }
 
 /**
- * What each route of identity and access, of relational databases, and of the editor, says that it refuses with, beside
- * the codes of every route.
+ * The refusals of each route of identity and access, of relational databases, and of the editor, in addition to the
+ * codes of every route.
  */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   'POST /boundaries/{boundaryId}/activity': ['invalid-activity'],
@@ -107,7 +107,7 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   'DELETE /admin/tenants/{tenantId}': ['conflict'],
 }
 
-/** Documented refusals that no end-to-end test has provoked. @param folder of the platform that the tests shared */
+/** Documented refusals that no end-to-end test has provoked. @param folder of the shared test platform */
 export function unseenCodes(folder: string): string[] {
   const path = join(folder, CODES_FILE)
   return missingCodes(existsSync(path) ? readFileSync(path, 'utf8') : '')

@@ -1,22 +1,25 @@
 import { appendFile, readFile } from 'node:fs/promises'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 
-/** Files are read beside a volume, and functions called, where pods really run: `npm run test:node` shows them. */
+/** Reading files next to a volume and calling functions need real pods: `npm run test:node` covers them. */
 const NEEDS_A_NODE = /\/files(\/|$)|\/invoke$/
-/** Backups need the kinds of Velero, which only a cluster of a test's own is given: `test/e2e/backups.test.ts` shows them. */
+/** Backups need Velero's kinds, which only a cluster of a test's own has: `test/e2e/backups.test.ts` covers them. */
 const NEEDS_VELERO = /\/backup-policy$/
-/** Figures need a Prometheus that measures pods: the adapter's tests ask a real one, `src/api/monitoring` tests the routes over HTTP. */
+/**
+ * Metrics need a Prometheus that measures pods: the adapter's tests ask a real one, `src/api/monitoring` tests the
+ * routes over HTTP.
+ */
 const NEEDS_PROMETHEUS = /^\/admin\/monitoring\/metrics$|\/monitoring\/.*\/(requests|utilization)$/
-/** Nobody collects flows yet (docs/areas/network.md): there is no refused connection to show. */
+/** Nobody collects flows yet (docs/areas/network.md), so there are no denied connections to list. */
 const NEEDS_FLOWS = /\/network\/denies\/\{denyId\}$/
 const NEEDS_MORE = [NEEDS_A_NODE, NEEDS_VELERO, NEEDS_PROMETHEUS, NEEDS_FLOWS]
 
-/** Names the file to which each platform of a run adds the routes that it has seen succeed, one a line. */
+/** Names the file to which each platform of a run appends the routes that have succeeded on it, one per line. */
 export const SEEN_VARIABLE = 'FREEHOLD_TEST_ROUTES_SEEN'
 
 /**
- * Built routes that no request of the end-to-end tests has seen succeed, by the platforms' own metrics: a route without
- * a test of success cannot hide in a file that nobody wrote.
+ * Routes without a successful request in the end-to-end tests, according to the platforms' own metrics. This also finds
+ * routes for which nobody wrote a test file.
  */
 export async function untestedRoutes(seenFile: string): Promise<string[]> {
   const seen = new Set((await readFile(seenFile, 'utf8')).split('\n'))
@@ -24,7 +27,7 @@ export async function untestedRoutes(seenFile: string): Promise<string[]> {
   return shown.map(({ method, path }) => `${method} ${path}`).filter((route) => !seen.has(route))
 }
 
-/** Before a platform ends: its metrics end with it. */
+/** Before a platform ends, because its metrics end with it. */
 export async function keepSeenRoutes(managementUrl: string, seenFile: string): Promise<void> {
   const metrics = await (await fetch(`${managementUrl}/metrics`)).text()
   await appendFile(seenFile, [...successfulRoutes(metrics)].map((route) => `${route}\n`).join(''))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Test files of which `npm test` plays a sample, or in which it gives promises more time than the platform does. */
+/** Test files of which `npm test` runs a sample, or in which it gives promises more time than the platform does. */
 function sampledFiles(): string[] {
   return ['src', 'test']
     .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
@@ -20,7 +20,7 @@ function isSampled(file: string): boolean {
   return suites.some(([, suite = '']) => isSampled(join('test', suite)))
 }
 
-/** Plays them whole if the environment asks for it (`TEST_CONFIG`). @returns the exit status */
+/** Runs them in full, as `TEST_CONFIG` reads from the environment. @returns the exit status */
 export function playFullSeries(): Promise<number> {
   const child = spawn(process.execPath, [join(root, 'scripts/test.ts'), ...sampledFiles()], {
     stdio: 'inherit',

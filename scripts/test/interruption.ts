@@ -1,6 +1,6 @@
 /** Exit status after a signal, as shells have it. */
 const INTERRUPTED = 130
-/** Milliseconds for what is cleaned up where nobody would send a second signal. */
+/** Milliseconds for cleaning up when nobody would send a second signal. */
 const CLEAN_UP = 60_000
 
 const interrupted = new AbortController()
@@ -8,9 +8,9 @@ const cleanUps = new Set<() => Promise<unknown>>()
 let isListening = false
 
 /**
- * Aborted when somebody ends this process by SIGINT or SIGTERM: what waits does not begin any more. The process ends when
- * everything of `beforeInterrupted` is done, as the cgroups of a node would outlive its processes. A second signal ends it at
- * once.
+ * Aborted when this process is ended by SIGINT or SIGTERM, so that waiting parts do not start. The process exits after
+ * everything in `beforeInterrupted`, because the cgroups of a node would outlive its processes. A second signal ends it
+ * at once.
  */
 export function interruption(): AbortSignal {
   if (!isListening) for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void stop())
@@ -18,18 +18,24 @@ export function interruption(): AbortSignal {
   return interrupted.signal
 }
 
-/** Has `cleanUp` done before this process ends by a signal. @returns what takes it back, once there is nothing to clean up */
+/**
+ * Runs `cleanUp` before this process ends by a signal. @returns a function that cancels this, when nothing is left to
+ * clean up
+ */
 export function beforeInterrupted(cleanUp: () => Promise<unknown>): () => void {
   cleanUps.add(cleanUp)
   return () => void cleanUps.delete(cleanUp)
 }
 
-/** Has this process end as by a signal after so many milliseconds, and whatever hangs then be told of. @returns what takes it back */
+/**
+ * Ends this process after so many milliseconds as if by a signal, and reports whatever hangs. @returns a function that
+ * cancels this
+ */
 export function interruptAfter(milliseconds: number, tell: () => void): () => void {
   const timer = setTimeout(() => {
     tell()
     void stop()
-    // What hangs may be what would clean up.
+    // The clean-up itself may be what hangs.
     setTimeout(() => process.exit(INTERRUPTED), CLEAN_UP)
   }, milliseconds)
   return () => clearTimeout(timer)

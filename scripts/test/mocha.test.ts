@@ -6,7 +6,7 @@ import { afterRunningAgain, filesToRunAgain, type Outcome, runMocha } from './mo
 
 const root = join(import.meta.dirname, '../..')
 
-/** Of what is played here, which is silent for a second or two while it loads. */
+/** For the processes run here, which print nothing for a second or two while they load. */
 const PATIENCE = { working: 6_000, over: 1_000 }
 
 describe('what a run of mocha leaves to be told', () => {
@@ -24,7 +24,7 @@ describe('what a run of mocha leaves to be told', () => {
 
   const played = async (name: string, text: string, options: string[] = [], others: string[] = []) => {
     const file = written(name, text)
-    // Held back, so that what fails on purpose is not told as if it failed here.
+    // Held back, so that intended failures do not look like failures of this test.
     const write = process.stdout.write
     process.stdout.write = () => true
     try {

@@ -6,18 +6,18 @@ import { endWithAllItStarted, type Patience, Watchdog } from './watchdog.ts'
 const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
 /**
- * Tests make objects faster than Node's own 16 MB of a young generation take in: what would soon be garbage is copied and
- * grows old, for up to a sixth of the processor time of a file. Holds for the workers of Mocha too.
+ * Tests create objects faster than Node's default young generation of 16 MB can hold: short-lived objects would be
+ * promoted, for up to a sixth of a file's processor time. Applies to the workers of Mocha too.
  */
 const NODE_FLAGS = ['--max-semi-space-size=64']
 
-/** A test or hook that failed; `file` is relative to the root, and `reason` the first line of what was thrown. */
+/** A failed test or hook; `file` is relative to the root, and `reason` the first line of the error. */
 export type Failure = { file: string; title: string; reason: string }
 export type Outcome = { passes: number; pending: number; failed: Failure[] }
-/** And the time in tests and hooks by file, in milliseconds. */
+/** Counts, and the time in tests and hooks by file, in milliseconds. */
 export type Result = Outcome & { milliseconds: Record<string, number> }
 
-/** What the reporter tells, whenever a file has ended and when all is over. */
+/** The messages of the reporter, after each file and at the end. */
 type Told = Result & { isOver: boolean }
 
 export type MochaRun = {
@@ -25,28 +25,28 @@ export type MochaRun = {
   files: readonly string[]
   options: readonly string[]
   environment?: Record<string, string>
-  /** Whether the output comes when all is over, because others run beside it. */
+  /** Whether the output is printed at the end, because other parts run in parallel. */
   isHeldBack: boolean
-  /** Of one that is held back, as nobody sees how far it is. */
+  /** For a part whose output is held back, so that its progress is not visible. */
   patience?: Patience
 }
 
-/** More files than this that fail together fail for a reason, and are not run again. */
+/** If more files than this fail together, there is a common reason, and they are not repeated. */
 const AGAIN_MAX = 3
 
-/** Files that run once more, alone, before they count as failed: never where a runner died, or much failed. */
+/** Files that are repeated alone before they count as failed; none if a runner died, or much failed. */
 export function filesToRunAgain({ failed }: Outcome): string[] {
   const files = [...new Set(failed.map(({ file }) => file))]
   return files.length <= AGAIN_MAX && files.every((file) => file.endsWith('.test.ts')) ? files : []
 }
 
-/** What a run comes to whose failed files ran again: what failed then counts, and nothing is counted twice. */
+/** The result of a run with repeated files: the second failure counts, and nothing is counted twice. */
 export function afterRunningAgain(first: Outcome, again: Outcome): Outcome {
   const { passes, pending, failed } = first
   return { passes: passes + Math.max(0, failed.length - again.failed.length), pending, failed: again.failed }
 }
 
-/** Runs files in a process of its own. A runner that died counts as a failure, whatever it had counted before. */
+/** Runs files in a process of its own. A dead runner counts as a failure, whatever it had counted before. */
 export async function runMocha({
   title,
   files,
@@ -89,7 +89,7 @@ export async function runMocha({
   return { ...result, failed: [{ file: title, title: 'all of it', reason: `Mocha ended with status ${status}.` }] }
 }
 
-/** With a failure for each file that is not known to have ended. */
+/** Adds a failure for each file that is not known to have ended. */
 function withoutEnd(result: Result, files: readonly string[]): Result {
   const names = files.map((file) => relative(root, resolve(root, file)))
   const unended = names.filter((name) => result.milliseconds[name] === undefined)

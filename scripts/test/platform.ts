@@ -20,14 +20,14 @@ export type TestPlatform = {
   stop(): Promise<void>
 }
 
-/** Of tests on a node that are marked `@backups`: they put a store there (test/node/backupStore.ts). */
+/** For tests on a node that are marked `@backups`, which put a store there (test/node/backupStore.ts). */
 export const BACKUPS = {
   PLATFORM_BACKUP_BUCKET: 'backups',
   PLATFORM_BACKUP_ENDPOINT: 'http://store.backups.svc.cluster.local:7070',
   PLATFORM_BACKUP_REGION: 'us-east-1',
 }
 
-/** Where tests play Git hosts and registries: the platform calls these ports, at which nobody listens before they do. */
+/** Where tests simulate Git hosts and registries: the platform calls these ports, at which nothing listens before. */
 async function placeOfProviders(controlPlane: ControlPlane, folder: string, { git, ssh }: Ports<'git' | 'ssh'>) {
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1'])
   const file = (name: string) => join(folder, `providers-${name}`)
@@ -57,7 +57,7 @@ export async function startTestPlatform({
   const registryProgram = findRegistry(progress, signal)
   registryProgram.catch(() => undefined)
   const start = async () => {
-    // Beside a real node other definitions are installed, and none are played.
+    // With a real node other CRDs are installed, and none are simulated.
     if (!hasRealNode) await seedStore(folder, { progress, signal })
     return startControlPlane({
       folder,
@@ -93,14 +93,14 @@ export async function startTestPlatform({
       signal,
       objectStore,
       registry: registryProgram,
-      // What runs for real fetches from a real one.
+      // Real pods fetch from a real registry.
       ...(hasRealNode
         ? { gitHost: findGitHost(progress, signal) }
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host, git.ssh.host],
-      // Tests run what is shipped; `up` runs the sources.
+      // Tests run the shipped bundle; `up` runs the sources.
       program: 'bundle',
-      // All tests call from one address, many of them to be refused, and most as one principal.
+      // All tests call from one address, often to be refused, and mostly as one principal.
       environment: {
         PLATFORM_REQUESTS_PER_MINUTE: '60000',
         PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000',

@@ -1,5 +1,5 @@
-// Mocha loads its reporter itself, so this is plain JavaScript: the usual output, and to the process that started this one
-// the counts, the times and what failed, whenever a file has ended and when all is over.
+// Mocha loads its reporter itself, so this is plain JavaScript: the usual output, and messages to the parent process
+// with counts, times and failures, after each file and at the end.
 import { relative } from 'node:path'
 import mocha from 'mocha'
 

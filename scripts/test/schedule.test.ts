@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { runSideBySide, type Work } from './schedule.ts'
 
 describe('parts of a test run', () => {
-  /** Parts that end when they are told to. */
+  /** Parts that end on command. */
   function parts(weights: Record<string, number>) {
     const begun: string[] = []
     const ends = new Map<string, (error?: Error) => void>()

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 
-/** Of this machine; a part that waits makes room for another even where there is one. */
+/** The machine's cores; a waiting part makes room for another even if there is only one. */
 export const CORES = Math.max(2, availableParallelism())
 
 /** Sums of tenths are not exact. */
@@ -10,10 +10,10 @@ const ROUNDING = 1e-9
 export type Work = { weight: number; run: () => Promise<void> }
 
 /**
- * Runs all of it, as many parts at once as there are cores for; at least one. Parts begin in their order, but a lighter
- * one goes ahead of one that does not fit yet, so that no core waits for the other. After an abort none begins any more.
+ * Runs all parts, as many at once as there are cores for; at least one. Parts start in order, but a lighter one
+ * overtakes one that does not fit yet, so that no core is idle. After an abort none starts.
  *
- * @throws what the first part that failed threw, after all have ended
+ * @throws the error of the first part that failed, after all have ended
  */
 export async function runSideBySide(works: readonly Work[], cores: number, signal?: AbortSignal): Promise<void> {
   const waiting = [...works]

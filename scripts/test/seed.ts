@@ -12,29 +12,29 @@ import { crdManifests, SERVED_WITHIN } from '../platform/manifests.ts'
 import { administrator } from '../platform.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** What of a data folder holds the stored objects, and the key that would open what of them is encrypted. */
+/** The part of a data folder with the stored objects, and with the key of the encrypted ones. */
 const PARTS = ['etcd', 'pki/secrets-at-rest.key']
-/** Milliseconds after its last use. */
+/** Milliseconds since its last use. */
 const KEPT_FOR = 86_400_000
 
 type Making = { progress?: Progress; signal?: AbortSignal | undefined }
 
 /**
- * Lays a store into a new data folder in which our definitions are already: to store them takes the API server more
- * processor time than all the rest of its start. The installation of a platform then finds them, and writes what is
- * different. What tests the installation itself begins with an empty folder.
+ * Copies a store that already contains our CRDs into a new data folder: storing them takes the API server more
+ * processor time than the rest of its start. The installation of a platform then finds them, and writes only
+ * differences. Tests of the installation itself start with an empty folder.
  *
- * Policies are not in it: an API server that starts with them looks for the types of their parameters before it serves
- * our definitions, and refuses what they are about until it looks again half a minute later.
+ * Policies are left out: an API server that starts with them looks for the types of their parameters before it serves
+ * our CRDs, and refuses the affected requests until it looks again half a minute later.
  *
- * The store is made where there is none of these very definitions and programs, and kept beside the programs.
+ * The store is created if there is none for exactly these CRDs and programs, and kept beside the programs.
  */
 export async function seedStore(folder: string, { progress = silentProgress, signal }: Making = {}): Promise<void> {
   const place = join(cachedAt('seeds'), await keyOfSeed())
   const seed = join(place, 'folder')
   if (!existsSync(seed))
     await buildInto({ folder: place, module: 'seeds', progress, signal }, async (temporary) => {
-      // Somebody else may have made it meanwhile.
+      // Another process may have created it meanwhile.
       if (existsSync(seed)) return
       await progress.step('a store with all definitions', () => makeSeed(temporary, signal))
       await rename(temporary, seed)
@@ -45,7 +45,7 @@ export async function seedStore(folder: string, { progress = silentProgress, sig
   await cp(seed, folder, { recursive: true })
 }
 
-/** Of all that decides what is stored; another one than the store's would only have more to write. */
+/** A digest of everything that determines the store; a store with another digest would only have more to write. */
 async function keyOfSeed(): Promise<string> {
   const { cacheKey } = await readToolLock(join(root, 'tools'))
   const files = globSync('deploy/{crds,played,stages}/*.yaml', { cwd: root }).sort()
@@ -57,7 +57,7 @@ async function keyOfSeed(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Without nodes: how many there are is for whom it is laid down. */
+/** Without nodes, whose number differs between users of the store. */
 async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-seed-'))
   try {
@@ -76,7 +76,7 @@ async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<
   }
 }
 
-/** Each change of a definition makes another one. Beside them are locks, which come and go. */
+/** Each change of a CRD creates another store. Beside them are temporary locks. */
 async function removeOldSeeds(): Promise<void> {
   const seeds = cachedAt('seeds')
   for (const name of (await readdir(seeds)).filter((name) => !name.startsWith('.'))) {

@@ -1,19 +1,19 @@
 import { type ChildProcess, execFileSync } from 'node:child_process'
 
-/** Milliseconds without a word after which a program hangs: while it works, and once it has nothing left to do. */
+/** Milliseconds without output after which a program counts as hanging: while it works, and after its last test. */
 export type Patience = { working: number; over: number }
 
-/** A file that builds what it needs the first time is silent for minutes. */
+/** A file that builds its programs the first time prints nothing for minutes. */
 export const PATIENCE: Patience = { working: 20 * 60_000, over: 60_000 }
 
 type Process = { pid: number; parent: number; line: string }
 
 /**
- * Kills a program that prints nothing any more, with all that it has started. A timeout of a test does not come where its
- * process is blocked, nor where one that has ended its tests does not exit.
+ * Kills a program that prints nothing any more, with everything that it started. The timeout of a test does not fire if
+ * its process is blocked, nor if a process does not exit after its tests.
  */
 export class Watchdog {
-  /** What was killed, a line for each process; undefined if nothing was. */
+  /** The killed processes, one per line; undefined if none was. */
   killed: string | undefined
   #heard = performance.now()
 
@@ -29,7 +29,7 @@ export class Watchdog {
     }
     const looking = setInterval(look, Math.min(5_000, over))
     child.once('exit', () => clearInterval(looking))
-    // What it started and left behind would keep the streams open, and whoever waits for their end, for ever.
+    // Leftover child processes would keep the streams open, and whoever waits for their end would wait forever.
     child.once('exit', () => {
       const giveUp = () => {
         child.stdout?.destroy()
@@ -48,8 +48,8 @@ function killed(child: ChildProcess): string {
 }
 
 /**
- * Ends a program, and then what it has started and left behind: an operator that nobody stops looks for its API server for
- * ever, at a port that the next test may have.
+ * Ends a program, and then its leftover children: an operator that nobody stops looks for its API server forever, at a
+ * port that the next test may have.
  */
 export async function endWithAllItStarted(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   const found = withAllItStarted(child)
@@ -69,7 +69,7 @@ function kill(processes: readonly Process[]): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // Ended meanwhile.
+      // It has ended meanwhile.
     }
 }
 

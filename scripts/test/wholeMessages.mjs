@@ -1,4 +1,4 @@
-// Loaded by each process of Mocha. What failed in CI is known by its message alone, so none is cut.
+// Loaded by each process of Mocha. In CI, the message is all that is known of a failure, so none is truncated.
 import { config } from 'chai'
 
 config.truncateThreshold = 0

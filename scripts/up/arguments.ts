@@ -4,13 +4,13 @@ import { parsed, wholeNumber } from '../commandLine.ts'
 export type UpArguments = {
   detach: boolean
   fresh: boolean
-  /** Set on the background process of `--detach`; not for people. */
+  /** Set for the background process of `--detach`; not for users. */
   supervise: boolean
   kubeconfig: string | undefined
   folder: string
   facadePort: number | undefined
   nodes: number
-  /** A real node instead of played ones. */
+  /** A real node instead of simulated ones. */
   node: boolean
   /** A Git host of the platform's own. */
   git: boolean
@@ -29,7 +29,7 @@ export const UP_USAGE = `Usage: npm run up -- [options]
 export const DOWN_USAGE = `Usage: npm run down -- [options]
   --data DIR          the data folder that "npm run up" was given (default .freehold)`
 
-/** @throws UsageError for an unknown flag, a stray word, or a value that is none */
+/** @throws UsageError for an unknown flag, a stray word, or an invalid value */
 export function parseUpArguments(words: readonly string[]): UpArguments {
   const { values } = parsed(words, UP_USAGE, {
     detach: { type: 'boolean', default: false },

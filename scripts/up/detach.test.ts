@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { startDetached } from './detach.ts'
 
 const DETACH = JSON.stringify(new URL('detach.ts', import.meta.url).href)
-/** Begins its log, says what it is told, and is ready. */
+/** Starts its log, prints what it is told to, and is ready. */
 const READY = `import { beginLog } from ${DETACH}; beginLog(); console.error(process.argv[2]); process.send({ ready: {} })`
-/** Finds that another one runs. */
+/** Finds that another one is running. */
 const SECOND = 'console.error("Another one runs."); process.exit(1)'
 
 describe('the log of a platform in the background', () => {

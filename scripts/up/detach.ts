@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { tailOf } from '../controlplane/processes.ts'
 import type { DevFile } from './state.ts'
 
-/** What the background process tells the one that started it. */
+/** Messages from the background process to its parent. */
 export type DetachMessage = { line: string } | Readiness
 
-/** `isPersonNew`: the password of the first person was made in this run, and nobody has seen it. */
+/** `isPersonNew`: this run created the first person's password, and nobody has seen it. */
 export type Readiness = { ready: DevFile; isPersonNew: boolean }
 
-/** Whoever runs in the background begins its log anew, once it is the only one: that of another one must stay. */
+/** The background process clears its log only once it is the only one: the log of another must stay. */
 export function beginLog(): void {
   if (process.connected && fstatSync(process.stderr.fd).isFile()) ftruncateSync(process.stderr.fd)
 }
 
 /**
- * Starts `up` in the background and waits until it is ready; then the two part.
+ * Starts `up` in the background and waits until it is ready; then the parent exits.
  *
  * @param script path of up.ts
  * @throws Error with the end of its log when it ends before

@@ -6,7 +6,7 @@ import type { ProcessRecord } from '../controlplane/processes.ts'
 import type { GatewayPorts } from '../node/addresses.ts'
 import type { FirstPerson } from '../platform/owners.ts'
 
-/** What a client on this machine needs to know, `<data>/dev.json`. It is there exactly while the platform is ready. */
+/** What a client on this machine needs to know: `<data>/dev.json`. It exists only while the platform is ready. */
 export type DevFile = {
   facadeUrl: string
   tokenUrl: string
@@ -17,9 +17,9 @@ export type DevFile = {
   person: FirstPerson
   /** Ports on 127.0.0.1 that lead to the Gateway of a real node; absent without one. */
   gateway?: GatewayPorts | undefined
-  /** The registry of images, as it stands in their names; absent if the machine cannot build it. */
+  /** The image registry, as in names of images; absent if the machine cannot build it. */
   registry?: string
-  /** Where this machine reaches it. */
+  /** The address of the registry on this machine. */
   registryAddress?: string
   /** Path of a kubeconfig with full rights. */
   kubeconfig: string
@@ -33,7 +33,7 @@ export type DevFile = {
 const devFile = (folder: string) => join(folder, 'dev.json')
 const supervisorFile = (folder: string) => join(folder, 'supervisor.json')
 
-/** Names in a data folder that are ours: `--fresh` removes these and nothing else, whatever folder was named. */
+/** Names in a data folder that are ours: `--fresh` removes only these, whatever folder was named. */
 const OURS = [
   'certificate-authority.crt',
   'configuration',
@@ -59,7 +59,7 @@ export async function forgetData(folder: string): Promise<void> {
   await Promise.all(OURS.map((name) => rm(join(folder, name), { recursive: true, force: true })))
 }
 
-/** @throws Error if the folder holds what ran with the other kind of pods: their volumes and nodes are not the same */
+/** @throws Error if the folder has data of the other kind of pods: their volumes and nodes differ */
 export async function refuseOtherPods(folder: string, isReal: boolean): Promise<void> {
   const there = await readdir(folder).catch((): string[] => [])
   const wasReal = there.includes('node')
@@ -85,11 +85,13 @@ export async function runningSupervisor(folder: string): Promise<ProcessRecord |
   return holder && { name: 'up', ...holder }
 }
 
-/** Makes this process the only `up` of the folder. @returns how to give that up, or undefined when another has it */
+/**
+ * Makes this process the only `up` of the folder. @returns a function that releases it, or undefined if another has it
+ */
 export async function becomeSupervisor(folder: string): Promise<(() => Promise<void>) | undefined> {
   const release = await tryLock(supervisorFile(folder))
   if (release === undefined) return undefined
-  // Of an `up` that was killed.
+  // Left by a killed `up`.
   await rm(devFile(folder), { force: true })
   return async () => {
     await rm(devFile(folder), { force: true })

@@ -3,25 +3,25 @@ import { quoted } from '../../src/core/shellWord.ts'
 import { DOMAIN } from '../platform.ts'
 import type { DevFile } from './state.ts'
 
-/** Where both `up` and `down`, and the command line, look without being told. */
+/** The default folder of `up`, `down` and the command line. */
 const USUAL = '.freehold'
 
 const isUsual = (folder: string) => folder === resolve(USUAL)
 
-/** The command that stops the platform of a folder, as a shell takes it. */
+/** The command that stops the platform of a folder, quoted for a shell. */
 export const downCommand = (folder: string): string =>
   isUsual(folder) ? 'npm run down' : `npm run down -- --data ${quoted(folder)}`
 
-/** The command that sets the command line up for it. */
+/** The command that sets up the command line for it. */
 export const setupCommand = (folder: string): string =>
   isUsual(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoted(join(folder, 'dev.json'))}`
 
-/** Where images are pushed to: the registry of a node has another address for this machine than for pods. */
+/** Where images are pushed to: a node's registry has a different address for this machine than for pods. */
 function pushed({ registry, registryAddress }: DevFile): string {
   return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
 }
 
-/** The password is shown once, to who made it: this may be a terminal that others look at later. */
+/** The password is shown once, to the run that created it: others may look at this terminal later. */
 export function summary(dev: DevFile, isPersonNew: boolean): string {
   const { source, version, simulated } = dev.kubernetes
   const { userName, initialPassword } = dev.person

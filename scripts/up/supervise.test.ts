@@ -13,7 +13,7 @@ import { silentProgress } from '../controlplane/progress.ts'
 import { parseUpArguments } from './arguments.ts'
 import { supervise } from './supervise.ts'
 
-/** A Go that never comes to its end. */
+/** A Go that never finishes. */
 const GO = '#!/bin/sh\nif [ "$1" = env ]; then echo go1.99.0; exit; fi\necho $$ >> "$BUILDS"\nexec sleep 600\n'
 
 describe('a start that fails', () => {
@@ -40,7 +40,7 @@ describe('a start that fails', () => {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').map(Number) : []
   }
 
-  /** Of a run on the API server that is played. */
+  /** For a run on the simulated API server. */
   const optionsAt = async (server: Server) => {
     await until('the server listens', () => server.listening)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

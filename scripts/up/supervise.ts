@@ -30,17 +30,17 @@ export type Supervision = {
   progress: Progress
   /** Ends the run, before or after it is ready. */
   signal: AbortSignal
-  /** Called once nobody else can run on the data folder. */
+  /** Called once no other process can run on the data folder. */
   onBegin?(): void
-  /** `isPersonNew`: the password of the first person was made in this run. */
+  /** `isPersonNew`: this run created the first person's password. */
   onReady(dev: DevFile, isPersonNew: boolean): void
 }
 
 /**
- * Runs everything until the signal or until a process fails, then stops everything.
+ * Runs everything until the signal, or until a process fails, then stops everything.
  *
  * @returns false when another process runs on this data folder
- * @throws Error of the step or the process that failed; nothing is left running then
+ * @throws Error of the failed step or process; nothing is left running then
  */
 export async function supervise(
   options: UpArguments,
@@ -51,11 +51,11 @@ export async function supervise(
   if (release === undefined) return false
   onBegin?.()
   let controlPlane: ControlPlane | undefined
-  // What is built beside ends with the run: a failed one would stay for as long as a build takes.
+  // Parallel builds end with the run: after a failure they would keep it alive as long as a build takes.
   const over = new AbortController()
   const search: Search = { progress, signal: AbortSignal.any([signal, over.signal]) }
   try {
-    // Before ports are chosen: what an earlier run left running has those of this folder, and would take them along.
+    // Before ports are chosen: leftovers of an earlier run hold this folder's ports.
     const leftovers = await stopLeftovers(folder)
     if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
     if (options.fresh) await forgetData(folder)
@@ -78,7 +78,7 @@ export async function supervise(
       store: _store,
       registry: served,
       ...platform
-      // What was begun ends with what it calls, which is stopped next; nobody waits for that.
+      // Pending work ends with the processes that it calls, which are stopped next; nobody waits for it.
     } = await unlessAborted(
       installPlatform(controlPlane, {
         ...{ folder, ports, progress, signal, ...programs },
@@ -102,19 +102,19 @@ export async function supervise(
   return true
 }
 
-/** Programs of what runs beside the platform, which may have to be built first. */
+/** Programs that run beside the platform, which may have to be built first. */
 async function findBeside({ git }: UpArguments, { progress, signal }: Search) {
   if (git && !(await isGitHostBuilt()))
     progress.note('The Git host is built now, which takes ten minutes and more, and then never again')
   const objectStore = findObjectStore(progress, signal)
   const gitHost = git ? findGitHost(progress, signal) : undefined
   const registry = findRegistry(progress, signal)
-  // Awaited where the platform is installed; a failure before that is not the one to show.
+  // Awaited when the platform is installed; an earlier failure is not the one to show.
   for (const search of [objectStore, gitHost, registry]) search?.catch(() => undefined)
   return { objectStore, gitHost, registry }
 }
 
-/** Beside everything else: the platform is of use before, and the first time programs are compiled for half an hour. */
+/** In parallel to everything else: the platform is usable earlier, and the first compilation takes half an hour. */
 async function completeNode(controlPlane: ControlPlane, folder: string, search: ToolSearch): Promise<void> {
   const { progress, signal } = search
   const node = await runningNamespaces(folder)
@@ -155,7 +155,7 @@ async function describe(folder: string, controlPlane: ControlPlane, settings: De
   const certificateAuthority = join(folder, 'certificate-authority.crt')
   await writePrivate(certificateAuthority, controlPlane.servingCaPem)
   const { source, version, kubectlPath, gateway } = controlPlane
-  // The data folder on the path gives both commands, also to who has no kubectl.
+  // With the data folder on the path both commands are found, even without an installed kubectl.
   for (const [name, target] of [['kubectl', kubectlPath] as const, ['freehold', COMMAND_LINE] as const]) {
     await rm(join(folder, name), { force: true })
     if (target !== undefined) await symlink(target, join(folder, name))
@@ -165,7 +165,7 @@ async function describe(folder: string, controlPlane: ControlPlane, settings: De
     kubeconfig = join(folder, 'kubeconfig')
     await writeKubeconfigFile(kubeconfig, controlPlane.adminKubeconfig)
   }
-  // What /version says: the control plane plays a part of it, and what was started beside it the rest.
+  // For /version: what the control plane simulates, plus what was started beside it.
   const simulated = (settings.PLATFORM_SIMULATED ?? '').split(',').filter((part) => part !== '')
   return { gateway, kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
 }
