@@ -127,7 +127,7 @@ async function finishAsAdministrator(
     await progress.step('waiting until all policies judge', () =>
       Promise.race([untilPoliciesJudge(admin, signal), controlPlane.failed]),
     )
-    // The operator has created the cluster's record by now; it names the Gateway of the node.
+    // The operator has created the cluster's record by now, which must name the Gateway of the node.
     await routeThroughGateway(admin, gateway)
     if (gateway === undefined) return
     await progress.step('waiting for the Gateway', () => untilGatewayServes(controlPlane, gateway, DOMAIN))

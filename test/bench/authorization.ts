@@ -18,28 +18,28 @@ import {
 import { atLeast, atMost, type Goal } from './goals.ts'
 
 const SIZES = [100, 1_000, 10_000, 100_000] as const
-/** Sizes that other engines can answer in time. */
+/** Sizes at which other engines answer in time. */
 const PEER_SIZES = [100, 1_000, 10_000]
 const ROUNDS = 7
 const REPEATS = 100
-/** Sets of questions that are all different, of which large policies have more than anything may remember. */
+/** Sets of distinct questions: with large policies there are more than any cache may hold. */
 const SETS = 12
 
 export type AuthorizationFigure = {
   assignments: number
   denies: number
   principals: number
-  /** Median of the rounds in processor time, whole decision: texts in, boolean out. */
+  /** Median processor time of the rounds for a whole decision, from texts to a boolean. */
   nanosecondsPerDecision: number
-  /** The same where each scope is a text that was never seen before, as when it was just cut from a request. */
+  /** The same with scopes that are new strings each time, as when they were just cut from a request. */
   nanosecondsPerFreshText: number
-  /** The same over twelve times as many questions: they reach every scope of the largest policy. */
+  /** The same with twelve times as many questions, which reach every scope of the largest policy. */
   nanosecondsPerDifferentQuestion: number
   /** Fastest and slowest round. */
   range: [number, number]
-  /** Share of the questions that were allowed: an all-refused run would measure nothing. */
+  /** Share of allowed questions: a run in which all are refused would measure nothing. */
   allowed: number
-  /** Heap of the whole index, denies and groups included, by assignment. */
+  /** Heap of the whole index, denies and groups included, per assignment. */
   bytesPerAssignment: number
   /** Replacing one assignment by one at another scope, in the full index. */
   nanosecondsPerChange: number
@@ -48,21 +48,21 @@ export type AuthorizationFigure = {
 export type AuthorizationReport = {
   node: string
   figures: AuthorizationFigure[]
-  /** Exponent by which the time of a decision grows with the assignments, from the smallest to the largest size. */
+  /** Exponent by which the time of a decision grows with the number of assignments. */
   growthExponent: number
-  /** The same on texts that were never seen before, as requests bring them. */
+  /** The same with new strings, as requests bring them. */
   growthExponentOnFreshTexts: number
   /** The same over twelve times as many questions. */
   growthExponentOnDifferentQuestions: number
   /** The same questions to other engines, on the same policies. */
   peers: PeerFigure[]
   goals: Goal[]
-  /** One, five and fifteen minutes, before and after: figures of a busy machine are too high. */
+  /** Load averages over one, five and fifteen minutes, before and after: results of a busy machine are too high. */
   load: { before: number[]; after: number[] }
   processor: string
 }
 
-/** A text without a hash of its own, as long as the machine has not seen it. */
+/** A string without a cached hash, as far as V8 knows. */
 function withFreshScope({ scope, ...question }: Question): Question {
   return { ...question, scope: Buffer.from(scope).toString('latin1') }
 }
@@ -89,7 +89,7 @@ function measure(size: number): AuthorizationFigure {
   const evaluator = new Evaluator(index)
   const questions = drawQuestions(drawn)
   let allowed = 0
-  // Processor time is told in steps of milliseconds: a round goes over questions often enough.
+  // Processor time is reported in steps of milliseconds, so a round repeats the questions often enough.
   const round = (repeated: readonly (readonly Question[])[]) => {
     allowed = 0
     const start = clock()
@@ -129,7 +129,7 @@ function measureChanges(index: PolicyIndex, { random, people, places }: World): 
   return (clock() - start) / moved.length
 }
 
-/** How many times as fast as another engine, at the largest size that it is asked at. */
+/** How many times faster than another engine, at the largest size that the other can answer. */
 const FASTER: Readonly<Record<string, number>> = { 'node-casbin': 2_000, 'cedar-wasm, sliced per principal': 150 }
 
 function goalOfPeer({ engine, assignments, ratio }: PeerFigure): Goal[] {
@@ -139,13 +139,13 @@ function goalOfPeer({ engine, assignments, ratio }: PeerFigure): Goal[] {
 }
 
 /**
- * Our evaluator at four sizes, then beside node-casbin and Cedar at the sizes that those can answer in time.
+ * Our evaluator at four sizes, then compared with node-casbin and Cedar at the sizes that those can answer in time.
  *
- * @param seconds for each engine at each size, until its answers are compared no further
+ * @param seconds per engine and size for the comparison of answers
  */
 export async function run(seconds: number, write: (line: string) => void = console.log): Promise<AuthorizationReport> {
   const before = loadavg()
-  // The first size would otherwise pay for compiling the evaluator.
+  // Otherwise the first size would include compiling the evaluator.
   measure(1_000)
   const figures = SIZES.map(measure)
   for (const figure of figures) {

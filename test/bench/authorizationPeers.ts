@@ -11,10 +11,10 @@ import { DENIED, drawQuestions, fill, processorTime, QUESTIONED, type Question, 
 export type PeerFigure = {
   engine: string
   assignments: number
-  /** As many of the questions as fit into the time; every one was answered alike by both before it counted. */
+  /** As many questions as fit into the time; both engines gave the same answers before any time counted. */
   questions: number
   nanosecondsPerDecision: number
-  /** Ours, on all 10,000 questions in turn. */
+  /** Our evaluator, on all 10,000 questions in turn. */
   oursNanoseconds: number
   ratio: number
 }
@@ -29,7 +29,7 @@ function matches(patterns: readonly string[], name: string): boolean {
 
 type Patterns = Record<'actions' | 'notActions' | 'dataActions' | 'notDataActions', readonly string[]>
 
-/** What a role or a deny covers of the actions that are asked about, worked out without our evaluator. */
+/** The requested actions that a role or a deny covers, computed without our evaluator. */
 function covered(given: Patterns): string[] {
   return QUESTIONED.filter((name) => {
     const isData = ACTIONS.find((action) => action.name === name)?.isData === true
@@ -40,7 +40,7 @@ function covered(given: Patterns): string[] {
 
 const DENIED_ACTIONS = covered({ ...DENIED, notActions: [], notDataActions: [] })
 
-/** None where the role may not be assigned at such a scope. */
+/** None if the role may not be assigned at such a scope. */
 function actionsOf({ roleName, scope }: Assignment): string[] {
   const role = BUILT_IN_ROLES.find(({ displayName }) => displayName === roleName)
   const wanted = scope === '/' ? '/' : '/boundaries/*'
@@ -109,7 +109,7 @@ function denyPolicy({ principal, scope, excludedPrincipalIds }: Deny): cedar.Pol
   }
 }
 
-/** The scopes above, nearest first: all that Cedar needs to know of a resource. */
+/** The scopes above, nearest first: all that Cedar needs to know about a resource. */
 function above(scope: string): string[] {
   const parts = scope.split('/').slice(1)
   return [4, 2].filter((length) => length < parts.length).map((length) => `/${parts.slice(0, length).join('/')}`)
@@ -163,14 +163,14 @@ function permitPolicies(assignments: readonly Assignment[]): cedar.PolicyJson[] 
   })
 }
 
-/** All policies parsed beforehand; the request brings the two entities it is about. */
+/** All policies parsed beforehand; the request contributes its two entities. */
 async function cedarWhole(records: Records): Promise<Decide> {
   const groupsOf = groupsByMember(records)
   const set = preparse([...permitPolicies(records.assignments), ...records.denies.map(denyPolicy)])
   return (question) => ask(set, groupsOf(question.principal), question)
 }
 
-/** Cedar's advice for large stores: only the policies that name the principal, a group of it, or everyone. */
+/** Cedar's advice for large stores: only policies for the principal, one of its groups, or everyone. */
 async function cedarSliced(records: Records): Promise<Decide> {
   const groupsOf = groupsByMember(records)
   const grants = Map.groupBy(records.assignments, ({ principalId }) => principalId)
@@ -193,7 +193,8 @@ async function cedarSliced(records: Records): Promise<Decide> {
 }
 
 /**
- * A deny below the root does not count for owners of the platform. Other engines do not know this rule of ours, and so
+ * A deny below the root does not apply to Owners of the platform. Other engines do not know this rule of ours, so such
+ * denies list them as exceptions.
  * such denies name them.
  */
 function spareRootOwners({ assignments, denies, groups }: Records): void {
@@ -213,7 +214,7 @@ const ENGINES: Record<string, (records: Records) => Promise<Decide>> = {
   'cedar-wasm, sliced per principal': cedarSliced,
 }
 
-/** Answers of an engine until its time is over, held against ours one by one. */
+/** Compares an engine's answers with ours, one by one, until its time is over. */
 function agreeing(decide: Decide, ours: Decide, questions: readonly Question[], seconds: number): Question[] {
   const end = performance.now() + seconds * 1000
   const answered: Question[] = []
@@ -226,7 +227,7 @@ function agreeing(decide: Decide, ours: Decide, questions: readonly Question[], 
   return answered
 }
 
-/** Processor time is told in steps of milliseconds: what is over sooner than that is asked again and again. */
+/** Processor time is reported in steps of milliseconds, so shorter runs are repeated. */
 const LEAST_ROUND = 100_000_000
 
 /** Nanoseconds for a decision, the median of the rounds. */
@@ -243,10 +244,10 @@ function timed(decide: Decide, questions: readonly Question[], rounds: number): 
 }
 
 /**
- * The same policies and questions to our evaluator, node-casbin and Cedar. No time counts before each question was
- * answered alike.
+ * The same policies and questions for our evaluator, node-casbin and Cedar. No time counts before all have answered
+ * each question alike.
  *
- * @param seconds for the comparison of answers of each engine at each size; its timing takes three times as long
+ * @param seconds per engine and size for the comparison of answers; its timing takes three times as long
  * @throws Error naming the first question that two engines answer differently
  */
 export async function comparePeers(

@@ -21,7 +21,7 @@ export const QUESTIONED = [
 ] as const
 export const DENIED = { actions: ['*/write'], dataActions: ['*'] }
 
-/** Nanoseconds of processor time of this thread: what others on the machine take does not count. */
+/** Nanoseconds of processor time of this thread, so that other load on the machine does not count. */
 export function processorTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) * 1000
@@ -29,12 +29,12 @@ export function processorTime(): number {
 
 export type Question = { principal: string; action: string; scope: string }
 export type World = { random: SeededRandom; people: string[]; resources: string[]; places: string[] }
-/** What takes the records: our index, or a list for other engines. */
+/** Receives the records: our index, or a list for other engines. */
 export type Sink = Pick<PolicyIndex, 'upsertGroup' | 'upsertAssignment' | 'upsertDeny'>
 
 /**
- * As large platforms look: ten assignments a person, a boundary for ten people with three groups of resources; 2 % of
- * assignments at the root, the rest at boundaries, resource groups and resources.
+ * Modelled on large platforms: ten assignments per person, a boundary per ten people with three resource groups; 2 % of
+ * the assignments at the root, the rest at boundaries, resource groups and resources.
  */
 export function world(size: number): World {
   const random = new SeededRandom(size)
@@ -54,10 +54,10 @@ export function world(size: number): World {
   return { random, people, resources, places }
 }
 
-/** Draws the records and hands them on. Answers how many denies there are: 2 % of the assignments. */
+/** Generates the records and passes them on. Returns the number of denies: 2 % of the assignments. */
 export function fill(sink: Sink, size: number, { random, people, places, resources }: World): number {
   const groups = Array.from({ length: Math.ceil(people.length / 10) }, () => random.uuid())
-  // Two deep: every second group stands in the one before it.
+  // Two levels: every second group is a member of the one before it.
   groups.forEach((id, number) => {
     const inner = groups[number + 1]
     const memberIds = random.some(people, 20)

@@ -9,9 +9,8 @@ const CALLERS = String(CORES - 1)
 const SERVERS = CORES > 2 ? `0-${CORES - 2}` : '0'
 
 /**
- * Callers on a core of their own and servers on the others, in all rounds alike: what a caller takes of the machine to
- * ask is then not told as what the platform does to others. What either starts later stays with it. All children of this
- * process so far are servers.
+ * Callers get a core of their own and servers the others, in all rounds, so that the load of calling is not attributed
+ * to the platform. Processes that either starts later inherit this. All children of this process so far are servers.
  *
  * @throws Error without a second core, or without `taskset`
  */
@@ -22,7 +21,7 @@ export function separateCallers(): { callers: string; servers: string } {
   return { callers: CALLERS, servers: SERVERS }
 }
 
-/** A server that was started by a caller. */
+/** A server that a caller started. */
 export function placeWithServers(pid: number | undefined): void {
   if (pid !== undefined) pin(pid, SERVERS)
 }
@@ -40,7 +39,7 @@ function descendants(pid: number): number[] {
 
 const isNumber = (name: string) => /^\d+$/.test(name)
 
-/** Of a process that has ended meanwhile none. */
+/** None, if the process has ended meanwhile. */
 function parentOf(pid: string): [pid: number, parent: number] {
   try {
     return [Number(pid), Number(statOf(Number(pid))[1])]

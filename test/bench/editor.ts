@@ -44,7 +44,7 @@ async function measured(server: SqlServer, schema: string, rounds: number, secon
     const request = { table, limit: ROWS, offset: 0, filters: [], sort: undefined }
     const { text } = selectPage(target.dialect, table, request)
     const raw = await rawReader(target)
-    // What a request to the facade does: the table is looked up in the catalogue, and the page is read.
+    // The work of a request to the facade: the table is looked up in the catalogue, and the page is read.
     const ours = async () => {
       const found = findTable(await engine.catalogue(target), schema, 'items')
       return (await engine.rows(target, { ...request, table: found })).rows
@@ -59,7 +59,7 @@ async function measured(server: SqlServer, schema: string, rounds: number, secon
     const shares: number[] = []
     const times: { ours: number; raw: number }[] = []
     for (let round = 0; round < rounds; round += 1) {
-      // Turn about, so that whatever else the machine does meets both alike.
+      // Alternately, so that other load on the machine affects both.
       const time = { ours: 0, raw: 0 }
       let count = 0
       for (const end = performance.now() + seconds * 1000; performance.now() < end; count += 1) {
@@ -106,7 +106,7 @@ async function fill(target: SqlTarget, { driver }: SqlServer): Promise<void> {
 
 type Raw = { read(text: string): Promise<unknown[][]>; close(): Promise<void> }
 
-/** The drivers as they come, with one connection. */
+/** The unmodified drivers, with one connection. */
 async function rawReader({ dialect, host, port, database, user, password }: SqlTarget): Promise<Raw> {
   if (dialect === 'postgresql') {
     const client = new pg.Client({ host, port, database, user, password })

@@ -22,10 +22,10 @@ import { SPEC } from './stage.ts'
 
 const ISSUER = 'https://issuer.example/realms/bench'
 const AUDIENCE = 'bench'
-/** Newer than whatever the API server in memory has given out. */
+/** Newer than anything that the API server in memory has returned. */
 const FIRST_VERSION = 1_000_000
 
-/** As the API server hands it out, managed fields and all, and parsed from text, which decides how it lies in memory. */
+/** As returned by the API server, with managed fields, and parsed from text, which determines its memory layout. */
 export function objectOf(name: string, namespace: string, index: number, spec: object): KubeObject {
   const { apiVersion, kind } = VectorCluster
   const fields = { 'f:spec': Object.fromEntries(Object.keys(spec).map((key) => [`f:${key}`, {}])) }
@@ -47,7 +47,7 @@ export function objectOf(name: string, namespace: string, index: number, spec: o
   return JSON.parse(JSON.stringify(object)) as KubeObject
 }
 
-/** A spec as long as `SPEC` whose tags no other has: alike ones are kept once, and would make the heap look smaller than it is. */
+/** A spec as long as `SPEC` with unique tags: equal strings are stored once, and would make the heap look too small. */
 function ownSpec(index: number): object {
   const tags = Object.keys(SPEC.tags).map((key) => [
     key,
@@ -57,11 +57,11 @@ function ownSpec(index: number): object {
 }
 
 /**
- * The whole facade in this thread, with real tokens, standing, limits, decisions and metrics, over an API server in
- * memory that holds so many databases of 2 KB. They are put into the caches alone, as a watch would.
+ * The whole facade in this thread, with real tokens, principals, limits, decisions and metrics, over an API server in
+ * memory with so many databases of 2 KB. They are put into the caches only, as by a watch.
  *
- * @param specs of their tags: each has its own, or all are alike
- * @param role of who asks
+ * @param specs whether each database has its own tags, or all have the same
+ * @param role of the caller
  */
 export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', role = 'Reader') {
   const { privateKey, publicKey } = await generateKeyPair('RS256')
@@ -109,7 +109,7 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', 
     .sign(privateKey)
   const list = `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters`
   return {
-    /** Of all the databases together, after a collection of garbage. */
+    /** The size of all databases together, after a garbage collection. */
     heapBytes,
     origin: `http://127.0.0.1:${port}`,
     list,
@@ -126,7 +126,7 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', 
 }
 
 /**
- * Microseconds of this thread for one request; the requests come from another.
+ * Microseconds of this thread per request; the requests come from another thread.
  *
  * @param connections each with one request at a time
  */

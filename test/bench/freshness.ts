@@ -8,19 +8,19 @@ import { circumstances, UNLIMITED } from './stage.ts'
 
 /** After this long a replica is not late but wrong. */
 const OBEYS_WITHIN = 10_000
-/** Rounds whose times do not count: connections are opened and code is compiled. */
+/** Warm-up rounds, which open connections and compile code. */
 const WARMING = 5
 
 type Answer = { status: number; text: string }
 type Ask = (method: 'GET' | 'POST' | 'DELETE', path: string, token: string, body?: object) => Promise<Answer>
-/** Two facades of one control plane, and who is given a role and loses it. */
+/** Two facades of one control plane, and the person who gets a role and loses it. */
 type Scene = { first: Ask; second: Ask; owner: string; stranger: { principalId: string; token: string }; path: string }
-/** Milliseconds until the second replica obeyed, and whether the next request on the first did. */
+/** Milliseconds until the second replica applied the change, and whether the next request to the first did. */
 type Turn = { milliseconds: number; isNextObeyed: boolean }
 
 /**
- * B4, second figure: how long after the answer to creating or deleting an assignment through one replica another one
- * obeys it. Each time ends with the answer to the first request that obeyed, so it holds the duration of that request.
+ * B4, second figure: the time from the answer to creating or deleting an assignment through one replica until another
+ * applies it. It ends with the answer to the first request that shows the change, so it includes that request.
  */
 export async function runFreshness({ count = 200 }: BenchmarkOptions): Promise<object> {
   const own = await OwnPlatform.prepare({ environment: UNLIMITED })
@@ -96,7 +96,7 @@ async function playRound(scene: Scene): Promise<{ grant: Turn; removal: Turn }> 
   return { grant, removal: await timeTurn(scene, 403) }
 }
 
-/** From now on: both replicas are asked at once, the first once, the second until its answer is the wanted one. */
+/** Starting now, asks both replicas: the first once, the second until its answer is the wanted one. */
 async function timeTurn({ first, second, stranger, path }: Scene, wanted: number): Promise<Turn> {
   const started = performance.now()
   const next = first('GET', path, stranger.token)

@@ -7,7 +7,7 @@ import { circumstances, setStage } from './stage.ts'
 const CONNECTIONS = 20
 
 /**
- * B1: one GET of a 2 KB resource through the facade, cached and read through, over the same object raw.
+ * B1: one GET of a 2 KB resource through the facade, cached and uncached, compared with the same object read directly.
  */
 export async function runGet({ rounds, seconds, count = 200 }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count)

@@ -1,8 +1,8 @@
-/** A figure beside what it should be. `npm run bench` prints one line for each. */
+/** A measured value and its goal. `npm run bench` prints one line for each. */
 export type Goal = {
   what: string
   unit: string
-  /** Which side of it is met. */
+  /** The side of the goal that meets it. */
   bound: 'at most' | 'at least'
   goal: number
   measured: number

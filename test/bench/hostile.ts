@@ -12,17 +12,17 @@ import type { BenchmarkOptions } from './options.ts'
 import { circumstances, type Stage, setStage } from './stage.ts'
 
 const DATABASES = 500
-/** Milliseconds between two requests of those who ask for little. */
+/** Milliseconds between two requests of the modest callers. */
 const PAUSE = 10
 
-/** Latencies in milliseconds, and the answers that were no answers. */
+/** Latencies in milliseconds, and failed answers. */
 type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
 
 /**
- * The latency of callers who ask for little, by REST and as kubectl, alone and beside one caller who sends the worst that
- * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after. What
- * the machine alone does to them is told by a second arm: the same caller at a server that answers at once, or, of
- * questions to the API server, somebody about whom it asks no webhook. Callers and servers have cores of their own.
+ * The latency of modest callers, by REST and with kubectl, alone and beside one caller that sends the most expensive
+ * allowed requests as fast as it can. The limits are the defaults; contents are compared before and after. A control
+ * arm shows the effect of the machine alone: the same attack on a server that answers at once, or, for questions to the
+ * API server, by a caller about whom it asks no webhook. Callers and servers have cores of their own.
  */
 export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count, {
@@ -37,7 +37,7 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
       const callers = { attack, modest, kubectl, elsewhere: name === 'questions' ? unasked(attack, stage) : undefined }
       const result = { name, ...(await measured(callers, { rounds, milliseconds: seconds * 1000 })) }
       results.push(result)
-      // Twenty minutes for all: whoever ends it before has what was measured.
+      // Twenty minutes for everything: stopping earlier keeps what was measured.
       console.error(JSON.stringify(result))
     }
     if (!isDeepStrictEqual(await fetchJson(modest, modest.paths[0] ?? ''), before))
@@ -48,12 +48,12 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
   }
 }
 
-/** The same to the API server from an administrator, whom it lets in before it would ask the platform. */
+/** The same to the API server as an administrator, who is admitted without asking the platform. */
 function unasked(attack: Attack, { raw }: Stage): Attack {
   return { ...attack, headers: raw.headers, clientCertificate: raw.clientCertificate }
 }
 
-/** Two principals with a role at the boundary: one who asks for little, one who asks for everything. */
+/** Two principals with a role at the boundary: a modest caller and a hostile one. */
 async function callers({ own, fleet, ours, raw }: Stage) {
   const { facadeUrl, tokenUrl } = own.platform
   const boundary = `/boundaries/${fleet.boundaryId}`
@@ -127,7 +127,7 @@ async function callers({ own, fleet, ours, raw }: Stage) {
   return { modest, kubectl, attacks }
 }
 
-/** What is seen while a process of its own sends the attack, and what the attack was answered. */
+/** Measures while a separate process attacks, and counts the answers to the attack. */
 async function during<Seen>(attack: Attack, look: () => Promise<Seen>): Promise<[Seen, Record<string, number>]> {
   const child = fork(fileURLToPath(new URL('./hostileCaller.ts', import.meta.url)))
   try {
@@ -138,7 +138,7 @@ async function during<Seen>(attack: Attack, look: () => Promise<Seen>): Promise<
     const [counted] = (await once(child, 'message')) as [Record<string, number>]
     return [seen, counted]
   } finally {
-    // It would send for ever if the look failed.
+    // If the measurement failed, it would attack forever.
     child.kill()
   }
 }
@@ -198,7 +198,7 @@ async function startPlainServer(): Promise<{ url: string; stop(): void }> {
 
 let names = 0
 
-/** Asks now and then, by REST and as kubectl does: for a name that is new each time, as the API server remembers. */
+/** Asks now and then, by REST and with kubectl, for a new name each time, because the API server caches. */
 async function look(modest: Arm, kubectl: Arm, milliseconds: number): Promise<Seen> {
   const until = performance.now() + milliseconds
   const seen: Seen = { rest: [], kubectl: [], kubectlErrors: 0 }

@@ -1,25 +1,25 @@
 import { setPriority } from 'node:os'
 import { Agent, request } from 'undici'
 
-/** What a hostile caller sends again and again, with so many requests at a time. */
+/** What a hostile caller repeats, with so many concurrent requests. */
 export type Attack = {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
   body?: string
   connections: number
-  /** PEM of the authority of an https address. */
+  /** PEM of the CA of an https address. */
   ca?: string | undefined
   clientCertificate?: { cert: string; key: string } | undefined
   /** Asks for a name that is new each time. */
   isNew?: boolean
 }
 
-/** A process of its own: what it costs to send must not count for what it does to others. */
+/** A process of its own, so that the cost of sending does not count as its effect on others. */
 const NICE = 10
 setPriority(NICE)
 
-// Whoever asked for it may be killed: it would send for ever.
+// Its parent may be killed; it would send forever.
 process.once('disconnect', () => process.exit())
 
 process.once('message', (attack: Attack) => {

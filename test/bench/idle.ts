@@ -7,10 +7,10 @@ import type { BenchmarkOptions } from './options.ts'
 import { cpuSeconds } from './processes.ts'
 import { circumstances, setStage } from './stage.ts'
 
-/** After the last write, so that what a write set off is over. */
+/** Time after the last write for its effects to end. */
 const SETTLE_SECONDS = 30
 
-/** B8: what a converged platform asks of the API server, and how much of a core it uses, while nothing changes. */
+/** B8: a converged platform's requests to the API server, and its processor time, while nothing changes. */
 export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count, { proxied: true })
   const { proxies, operatorPid } = stage.own
@@ -41,7 +41,7 @@ export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Pro
   }
 }
 
-/** Requests by what they ask for, of all proxies. */
+/** Requests of all proxies, by verb and resource. */
 function countsOf({ proxies }: OwnPlatform): [what: string, count: number][] {
   return [proxies?.controllers, proxies?.facade].flatMap((proxy) => Object.entries(proxy?.counts().by ?? {}))
 }
@@ -49,7 +49,7 @@ function countsOf({ proxies }: OwnPlatform): [what: string, count: number][] {
 const isWatch = ([what]: [string, number]) => what.startsWith('watch ')
 const isLease = ([what]: [string, number]) => what.endsWith(resourceId(lease))
 
-/** @param watches that the platform keeps open */
+/** @param watches the number that the platform keeps open */
 function goalsOf(counts: readonly [string, number][], watches: number, minutes: number): Goal[] {
   const sum = (of: readonly [string, number][]) => of.reduce((all, [, count]) => all + count, 0)
   const others = counts.filter((each) => !isWatch(each) && !isLease(each))

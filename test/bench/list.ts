@@ -5,12 +5,12 @@ import { compare, fetchJson } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
 
-/** The interface's own maximum for one page. */
+/** The interface's limit for one page. */
 const PAGE = 500
 
 /**
- * B2: a list through the facade over the raw list of as many objects. A page holds at most 500 items, so the raw arm is
- * asked for 500 too (`limit`), and the whole list for the second figure page by page.
+ * B2: a list through the facade, compared with the raw list of as many objects. A page has at most 500 items, so the
+ * raw arm uses `limit` 500 too, and pages through the whole list for the second figure.
  */
 export async function runList({ rounds, seconds, count = 1_000 }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count)

@@ -6,17 +6,17 @@ import type { BenchmarkOptions } from './options.ts'
 import { machine, SPEC } from './stage.ts'
 
 const SIZES = [1_000, 10_000, 50_000] as const
-/** The interface's own maximum for one page. */
+/** The interface's limit for one page. */
 const PAGE = 500
-/** Objects that are walked over in a round at each size, so that the small ones are not measured in single steps of the clock. */
+/** Objects listed per round at each size, so that small lists are not measured in single clock ticks. */
 const WALKED = 50_000
 
 type Walk = { objects: number; milliseconds: ReturnType<typeof ratio>; heapBytesPerObject: number }
 
 /**
- * Whole lists page by page, at three sizes: the processor time of the thread that serves them, after a first walk, and
- * the heap that an object takes in the caches of a process that runs facade and controllers. Beside it the heap of the
- * same objects parsed and kept whole, as informers do.
+ * Whole lists page by page, at three sizes: the processor time of the serving thread, after a warm-up, and the heap per
+ * object in the caches of a process with facade and controllers, compared with the heap of the same objects parsed and
+ * kept whole, as informers do.
  */
 export async function runLists({ rounds }: BenchmarkOptions): Promise<object> {
   const walks: Walk[] = []

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 
-/** One side of a comparison: where requests go and what must come back. */
+/** One side of a comparison: where requests go and the expected answers. */
 export type Arm = {
   name: string
   origin: string
@@ -11,10 +11,10 @@ export type Arm = {
   clientCertificate?: { cert: string; key: string }
 }
 
-/** Milliseconds, and requests a second. */
+/** Milliseconds, and requests per second. */
 export type Figures = { p50: number; p99: number; perSecond: number; requests: number }
 
-/** Loads an arm with so many connections, each with one request at a time. @throws Error for any answer but 200 */
+/** Loads an arm with so many connections, one request at a time each. @throws Error for any answer but 200 */
 export async function load(arm: Arm, connections: number, milliseconds: number): Promise<Figures> {
   const agent = agentOf(arm, connections)
   const latencies: number[] = []
@@ -40,7 +40,7 @@ export async function load(arm: Arm, connections: number, milliseconds: number):
   return { ...percentiles(latencies), perSecond: latencies.length / seconds, requests: latencies.length }
 }
 
-/** The half and the worst hundredth of some latencies; 0 of none. */
+/** The median and the 99th percentile of latencies; 0 if there are none. */
 export function percentiles(latencies: readonly number[]): { p50: number; p99: number } {
   const sorted = [...latencies].sort((a, b) => a - b)
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
@@ -79,7 +79,7 @@ export function ratio(values: readonly number[]): Ratio {
 
 const round = (value: number) => Math.round(value * 1000) / 1000
 
-/** Both arms in turn, ours first in even rounds, so that a machine that slows down slows both. */
+/** Both arms in turn, ours first in even rounds, so that a machine that slows down affects both. */
 export async function compare(
   ours: Arm,
   raw: Arm,

@@ -8,11 +8,11 @@ import { machine } from './stage.ts'
 
 const KEPT = 10_000
 const ODD = 3_000
-/** Requests at once. */
+/** Concurrent requests. */
 const AT_ONCE = 20
 
 type Facade = Awaited<ReturnType<typeof makeFacade>>
-/** Bytes of the heap after a collection of garbage, and of the whole process. */
+/** Bytes of the heap after a garbage collection, and of the whole process. */
 type Bytes = {
   heap: number
   resident: number /** How many changes the API server in memory has counted. */
@@ -20,9 +20,9 @@ type Bytes = {
 }
 
 /**
- * B9: the heap that a database of 2 KB takes in the caches of a process that runs facade and controllers, and what remains
- * of the heap after odd ones were made, read and deleted over REST, some with annotations of 200 KB from kubectl. What is kept
- * for good, such as compiled code, is kept after the first round: what later rounds add is what is never given back.
+ * B9: the heap of a 2 KB database in the caches of a process with facade and controllers, and the heap that remains
+ * after unusual ones were created, read and deleted over REST, some with annotations of 200 KB from kubectl. Permanent
+ * allocations, such as compiled code, exist after the first round: growth in later rounds is a leak.
  */
 export async function runMemory({ rounds, count = ODD }: BenchmarkOptions): Promise<object> {
   const { heapBytes, stop } = await makeFacade(KEPT)
@@ -61,13 +61,13 @@ export async function runMemory({ rounds, count = ODD }: BenchmarkOptions): Prom
 }
 
 async function bytesOf({ server }: Facade): Promise<Bytes> {
-  // What the API server in memory writes down of calls and changes is no part of the facade.
+  // The log of calls and changes of the API server in memory is not part of the facade.
   server.calls.length = 0
   server.compact()
   return { heap: await heapUsed(), resident: process.memoryUsage.rss(), version: Number(server.version) }
 }
 
-/** What the API server in memory keeps of each change, whoever makes it. */
+/** What the API server in memory stores about each change, whoever makes it. */
 async function bytesOfAChange(facade: Facade, count: number): Promise<number> {
   const before = await bytesOf(facade)
   for (let index = 0; index < count; index += 1) {
@@ -83,7 +83,7 @@ const larger = (one: Bytes, other: Bytes) => (other.heap > one.heap ? other : on
 
 const ODD_TEXTS = ['\u202eolleh', '\ud83e\udd80'.repeat(60), ' ', 'x'.repeat(256), '<b>\u0301\u0301</b>', '{"a":[1]}']
 
-/** As odd as the rules let a body be: names and tags of every length, texts of every kind, quantities of every spelling. */
+/** As unusual as the rules allow: names and tags of every length, texts of every kind, quantities in every spelling. */
 function oddBody(index: number): object {
   const tags = Array.from({ length: index % 50 }, (_, at) => [`t${at}`, ODD_TEXTS[(index + at) % ODD_TEXTS.length]])
   const storageSize = ['5Gi', '5368709120', '5.5Gi', '6000M', '0.01Ti'][index % 5]

@@ -12,14 +12,14 @@ import { circumstances, UNLIMITED } from './stage.ts'
 
 const GROUPS = 40
 const AT_ONCE = 50
-/** Of each arm in each round: soon, or nothing of the noisy one waits any more. */
+/** Samples per arm and round: few, or the noisy boundary has no waiting keys any more. */
 const SAMPLES = 3
-/** How many times longer it took while namespaces took turns instead of boundaries. */
+/** The ratio when namespaces took turns instead of boundaries. */
 const BEFORE = 72
 
 /**
- * From the creation of a stopped database to its condition Ready, alone and while another boundary, which has just made
- * many in forty groups, has keys waiting. It writes nothing meanwhile: what is measured is not the API server.
+ * The time from creating a stopped database until it is Ready, alone and while another boundary, which has just created
+ * many in forty groups, has waiting keys. Nothing is written meanwhile, so the API server is not measured.
  */
 export async function runNeighbours({ rounds, count = 200 }: BenchmarkOptions): Promise<object> {
   const own = await OwnPlatform.prepare({ environment: UNLIMITED })

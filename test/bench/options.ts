@@ -1,6 +1,6 @@
 export type BenchmarkOptions = {
   rounds: number
-  /** Of each arm of a round, or of the whole for those that watch the clock. */
+  /** Duration of each arm of a round, or of the whole for time-based benchmarks. */
   seconds: number
   /** Objects; each benchmark has its own default. */
   count: number | undefined

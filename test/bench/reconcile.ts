@@ -11,9 +11,9 @@ import { percentiles } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { circumstances, UNLIMITED } from './stage.ts'
 
-/** Milliseconds that the same took when each child was asked for before it was made, and how many times the peer's. */
+/** Results when each child was read before it was created: milliseconds, and the ratio to the peer. */
 const BEFORE = { milliseconds: 132, timesPeer: 7.4 }
-/** Rounds that do not count: connections are opened and code is compiled. */
+/** Warm-up rounds, which open connections and compile code. */
 const WARMING = 5
 const PEER_LABEL = 'bench.freehold.dev/peer'
 const PEER_READY = 'bench.freehold.dev/ready'
@@ -23,8 +23,8 @@ type Parent = KubeObject & { data?: object }
 type Arm = { create(name: string): Promise<unknown>; whenReady(name: string): Promise<void> }
 
 /**
- * B6: from the creation of a stopped vector database to its condition Ready, as a watch tells it. Beside it, on the same
- * API server, a plain loop over a watch with two writes: a child with an owner reference, then a mark on its parent.
+ * B6: the time from creating a stopped vector database until it is Ready, as seen by a watch. The peer, on the same API
+ * server, is a plain watch loop with two writes: a child with an owner reference, then a mark on its parent.
  */
 export async function runReconcile({ count = 40 }: BenchmarkOptions): Promise<object> {
   const own = await OwnPlatform.prepare({ proxied: true, environment: UNLIMITED })
@@ -79,7 +79,7 @@ export function databases(client: KubeClient, namespace: string, cache: WatchCac
   return { create, whenReady: whenever(cache, isReady) }
 }
 
-/** Two writes for each parent, as soon as the watch tells of it. */
+/** Two writes for each parent, as soon as the watch reports it. */
 function plainLoop(client: KubeClient, namespace: string, cache: WatchCache<KubeObject>): Arm {
   const reconcile = async ({ metadata: { name, uid = '' } }: KubeObject) => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }
@@ -95,7 +95,7 @@ function plainLoop(client: KubeClient, namespace: string, cache: WatchCache<Kube
   return { create, whenReady: whenever(cache, ({ metadata }) => metadata.annotations?.[PEER_READY] === 'true') }
 }
 
-/** @returns resolves at the event that tells it, of an object that is not there yet when it is called */
+/** @returns a promise for the event, of an object that does not exist yet */
 function whenever(cache: WatchCache<KubeObject>, holds: (object: KubeObject) => boolean) {
   return (wanted: string) =>
     new Promise<void>((resolve, reject) => {
@@ -117,7 +117,7 @@ export async function timed({ create, whenReady }: Arm, name: string): Promise<n
   return performance.now() - began
 }
 
-/** Ready means in both arms that what was asked for stands there and belongs to who asked. */
+/** In both arms Ready means that the wanted children exist and belong to the parent. */
 async function compareContents(client: KubeClient, namespace: string, ours: Arm, peer: Arm): Promise<void> {
   await timed(ours, 'compared')
   await timed(peer, 'compared-too')

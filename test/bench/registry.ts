@@ -9,13 +9,13 @@ import type { BenchmarkOptions } from './options.ts'
 
 const ASSIGNMENTS = 10_000
 const BOUNDARIES = 100
-/** Milliseconds (half of the requests are faster). */
+/** Milliseconds (median). */
 const GOAL = 5
 const DAY = 86_400_000
 
 /**
- * A token for the registry, decided among many assignments and signed, over an anonymous question of the same facade that
- * decides and signs nothing. One process answers; the API server is in memory.
+ * A registry token, decided among many assignments and signed, compared with an anonymous request to the same facade
+ * that decides and signs nothing. One process answers; the API server is in memory.
  */
 export async function runRegistry({ rounds, seconds, count = ASSIGNMENTS }: BenchmarkOptions): Promise<object> {
   const { service } = makeRegistry()
@@ -53,7 +53,7 @@ export async function runRegistry({ rounds, seconds, count = ASSIGNMENTS }: Benc
   }
 }
 
-/** Milliseconds of a processor for one request, the client's part included: what a busy machine does not change much. */
+/** Milliseconds of processor time per request, including the client's, which other load changes little. */
 async function processorTime(arm: Arm, seconds: number): Promise<number> {
   const before = process.cpuUsage()
   const { requests } = await load(arm, 1, seconds * 1000)

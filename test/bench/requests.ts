@@ -8,13 +8,13 @@ import type { BenchmarkOptions } from './options.ts'
 import { machine } from './stage.ts'
 
 const CONNECTIONS = 20
-/** Requests of an arm in a round; the first round of each is not counted, for the machine compiles it. */
+/** Requests of an arm in a round; the first round is a warm-up. */
 const REQUESTS = 10_000
 
 /**
- * Processor time of one cached GET of a 2 KB resource, of the thread that serves it: tokens, standing, limits, decision,
- * record, metrics, all real, over an API server in memory. Beside it the same bytes from `node:http` alone, which is
- * what transport costs. Processor time of one thread is little changed by what else the machine does.
+ * Processor time of the serving thread for one cached GET of a 2 KB resource, with real tokens, principals, limits,
+ * decision, record and metrics, over an API server in memory. The peer is `node:http` serving the same bytes, which is
+ * the cost of transport. Other load changes the processor time of a thread little.
  */
 export async function runRequests({ rounds, count = 200 }: BenchmarkOptions): Promise<object> {
   const { stop, origin, paths, headers } = await makeFacade(count)

@@ -1,4 +1,4 @@
-// A thread of its own, so that what it costs to ask does not count as what it costs to answer.
+// A separate thread, so that the cost of asking does not count as the cost of answering.
 import { once } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Agent, request } from 'undici'

@@ -5,13 +5,13 @@ import { type Arm, compare, fetchJson } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
 
-/** One at a time is what a caller waits; many at once is what a machine carries. */
+/** One at a time shows a caller's wait; many at once show a machine's capacity. */
 const CONNECTIONS = [1, 20]
 const VALUE = 'x'.repeat(1024)
 
 /**
- * The value of a secret through the facade (its key unwrapped, its value decrypted, nothing cached), over a plain Secret
- * of the same value, read raw from the same API server.
+ * The value of a secret through the facade (key unwrapped, value decrypted, nothing cached), compared with a plain
+ * Secret of the same value, read directly from the same API server.
  */
 export async function runSecret({ rounds, seconds, count = 100 }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(1)

@@ -6,7 +6,7 @@ import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 import type { Arm } from './load.ts'
 
-/** A platform with databases on it, and the two ways to read them. */
+/** A platform with databases, and two ways to read them. */
 export type Stage = { own: OwnPlatform; fleet: Fleet; ours: Arm; raw: Arm; stop(): Promise<void> }
 
 type Kubeconfig = {
@@ -16,13 +16,13 @@ type Kubeconfig = {
 
 const text = (base64: string) => Buffer.from(base64, 'base64').toString()
 
-/** About 2 KB of JSON for each object: fifty tags stand in for what people write. */
+/** About 2 KB of JSON per object: fifty tags stand for real content. */
 export const SPEC = {
   running: false,
   tags: Object.fromEntries(Array.from({ length: 24 }, (_, index) => [`label-${index}`, 'x'.repeat(48)])),
 }
 
-/** For platforms that are measured: nobody is slowed down on purpose, and tokens outlive the longest benchmark. */
+/** For measured platforms: no deliberate delays, and tokens that outlive the longest benchmark. */
 export const UNLIMITED = {
   PLATFORM_REQUESTS_PER_MINUTE: '100000000',
   PLATFORM_ANSWER_BYTES_PER_SECOND: '100000000000',
@@ -30,7 +30,7 @@ export const UNLIMITED = {
   PLATFORM_LOG_LEVEL: 'warn',
 }
 
-/** @param databases made stopped, so that no pod of theirs competes for the machine */
+/** @param databases created stopped, so that none of their pods uses the machine */
 export async function setStage(databases: number, options: OwnPlatformOptions = {}): Promise<Stage> {
   const own = await OwnPlatform.prepare({ ...options, environment: { ...UNLIMITED, ...options.environment } })
   try {
@@ -63,12 +63,12 @@ async function arms(own: OwnPlatform): Promise<{ ours: Arm; raw: Arm }> {
   }
 }
 
-/** What every result says of where it was measured. */
+/** Information about the machine that every result includes. */
 export function circumstances({ own }: Pick<Stage, 'own'>): object {
   return { kubernetes: own.controlPlane.version, ...machine() }
 }
 
-/** `load`: of the last minute. */
+/** `load`: the average of the last minute. */
 export function machine(): object {
   const [load = 0] = loadavg()
   return { node: process.version, cores: navigator.hardwareConcurrency, load: Math.round(load * 10) / 10 }

@@ -13,7 +13,7 @@ import type { BenchmarkOptions } from './options.ts'
 import { cpuSeconds, residentMegabytes } from './processes.ts'
 import { circumstances, UNLIMITED } from './stage.ts'
 
-/** After which a process that has nothing to do has given back what only its start needed. */
+/** Time after which an idle process has freed what only its start needed. */
 const SETTLED = 15_000
 const ASK_EVERY = 5
 
@@ -21,10 +21,9 @@ type Start = { seconds: number; cpuSeconds: number; megabytesWhenReady: number; 
 type Arm = { name: string; args: readonly string[]; environment: Record<string, string>; readyAt: string }
 
 /**
- * B10: from the start of a process to its first 200 on `/readyz`, on an empty platform with a warm cache of files, and
- * the memory that it holds then: the bundle as the image starts it, without compiled code. Beside it the sources as
- * `npm run up` starts them, with and without compiled code, and a process that does nothing but keep the stock informers
- * of client-node over the same kinds.
+ * B10: the time from starting a process to its first 200 on `/readyz`, on an empty platform with a warm file cache, and
+ * its memory then: the bundle as the image starts it, without compiled code. Compared with the sources as `npm run up`
+ * starts them, with and without compiled code, and a process that only runs client-node's informers for the same kinds.
  */
 export async function runStart({ rounds }: BenchmarkOptions): Promise<object> {
   const own = await OwnPlatform.prepare({ proxied: true, environment: UNLIMITED })
@@ -76,7 +75,7 @@ export async function runStart({ rounds }: BenchmarkOptions): Promise<object> {
   }
 }
 
-/** Streams that a start opens, by resource. */
+/** The streams that a start opens, by resource. */
 async function countWatches(own: OwnPlatform): Promise<{ all: number; ofDefinitions: number }> {
   await own.startOperator()
   const counts = Object.values(own.proxies ?? {}).flatMap((proxy) => Object.entries(proxy.counts().by))
@@ -89,7 +88,7 @@ async function countWatches(own: OwnPlatform): Promise<{ all: number; ofDefiniti
   }
 }
 
-/** Ready when the last of its informers has listed. */
+/** Ready when the last informer has listed. */
 function stockInformers(kubeconfig: string, port: number): Arm {
   const environment = {
     ...(process.env as Record<string, string>),
@@ -119,7 +118,7 @@ async function measured(program: string, { name, args, environment, readyAt }: A
   }
 }
 
-/** Without `fetch`, which the first time takes longer than the answer. */
+/** Without `fetch`, whose first use takes longer than the answer. */
 function isReady(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false }, (answer) => {

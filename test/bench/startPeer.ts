@@ -1,4 +1,4 @@
-// A process of its own: the stock informers of client-node over some kinds, and an answer once each has listed.
+// A separate process: client-node's informers for some kinds, and an answer once each has listed.
 import { createServer } from 'node:http'
 import {
   CustomObjectsApi,

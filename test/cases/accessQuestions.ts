@@ -20,8 +20,8 @@ export type AccessQuestion = {
 export type AskedGroup = { name: string; databases: readonly string[] }
 
 /**
- * Every object of a boundary with every verb. Written out by hand and not taken from the forms that the kinds declare:
- * both interfaces could follow those into the same mistake.
+ * Every object of a boundary with every verb, written out by hand instead of derived from the kinds' declarations,
+ * which could lead both interfaces into the same mistake.
  */
 export function questionsAbout(boundaryId: string, groups: readonly AskedGroup[]): AccessQuestion[] {
   const scope = `/boundaries/${boundaryId}`
@@ -47,7 +47,7 @@ export function questionsAbout(boundaryId: string, groups: readonly AskedGroup[]
   ]
 }
 
-/** Whether somebody may write access control at all; what exactly, admission decides. */
+/** Whether somebody may write access control at all; admission decides the details. */
 function questionsAboutMembers(member: { group: string; namespace: string }): [string, AccessQuestion['attributes']][] {
   const written: [resource: string, action: string][] = [
     ['roleassignments', 'boundaries/members/manage'],

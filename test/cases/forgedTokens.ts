@@ -40,7 +40,7 @@ export const goodClaims: JWTPayload = {
 
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
-/** The signature is real; header and payload are whatever the test wants. */
+/** The signature is real; header and payload are arbitrary. */
 async function signRaw(key: CryptoKey, algorithm: string, header: unknown, payload: unknown): Promise<string> {
   const text = `${encode(header)}.${encode(payload)}`
   const parameters = {
@@ -56,9 +56,9 @@ async function signRaw(key: CryptoKey, algorithm: string, header: unknown, paylo
 export type Forge = {
   algorithm: Algorithm
   pair: Pair
-  /** Of somebody else. */
+  /** Somebody else's key. */
   stranger: Pair
-  /** A token that is right but for these claims and headers; undefined removes one. */
+  /** A token that is correct except for these claims and headers; undefined removes one. */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>, key?: CryptoKey): Promise<string>
   good(): Promise<string>
 }
@@ -78,7 +78,7 @@ const parts = (change: (header: string, payload: string, signature: string) => s
     return `Bearer ${change(first, second, third)}`
   })
 
-/** Wrong in one thing each. */
+/** Each is wrong in one way. */
 export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> = {
   'no header': async () => undefined,
   'an empty header': async () => '',
@@ -253,7 +253,7 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'a start of validity that is text': claims({ nbf: String(SECONDS) }),
 }
 
-/** Right, though different from the plain case. */
+/** Valid, though different from the plain case. */
 export const RIGHT: Record<string, (it: Forge) => Promise<string | undefined>> = {
   'a plain token': around((token) => `Bearer ${token}`),
   'the scheme in lower case': around((token) => `bearer ${token}`),

@@ -14,7 +14,7 @@ import {
   update,
 } from './grantingWords.ts'
 
-/** That an Owner to whom no deny applies remains. */
+/** Cases of the rule that an Owner must remain to whom no deny applies. */
 export const GOVERNING_CASES: readonly GrantingCase[] = [
   {
     rule: 'the last Owner stays',

@@ -11,14 +11,14 @@ import {
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
 
-/** Who and what a case speaks of: made anew for each run of it. */
+/** The participants and objects of a case, created anew for each run. */
 export type GrantingWorld = {
   boundaryId: string
   foreignId: string
-  /** Who writes; a service account. */
+  /** The writer; a service account. */
   me: string
   other: string
-  /** Ids for groups and names for roles, that nothing has yet. */
+  /** Unused ids for groups and names for roles. */
   group: string
   roleName: string
 }
@@ -28,18 +28,18 @@ export type KubernetesWrite = GivenObject & { operation: 'create' | 'update' | '
 export type RestWrite = { method: 'POST' | 'DELETE'; path: string; body?: object }
 
 /**
- * A write under one rule of granting, in the words of both interfaces. The pure test, REST and the API server all must
- * come to the same verdict, and refuse in the same words.
+ * A write under one rule of granting, for both interfaces. The unit test, REST and the API server must all reach the
+ * same verdict with the same message.
  */
 export type GrantingCase = {
   rule: string
   /** Part of the refusal; absent if the write is admitted. */
   refused?: (world: GrantingWorld) => string
-  /** The same of the authorizer, where it lets the write come to no webhook. */
+  /** The authorizer's message, if it stops the write before any webhook. */
   unauthorized?: string
-  /** What the writer holds. */
+  /** The writer's roles. */
   roles: (world: GrantingWorld) => Record<string, string>
-  /** Nobody is Owner of the boundary but the writer and whom the case makes one. */
+  /** The only Owners of the boundary are the writer and those that the case makes. */
   isOnlyOwner?: true
   given?: (world: GrantingWorld) => GivenObject[]
   write: (world: GrantingWorld) => KubernetesWrite
@@ -108,7 +108,7 @@ export const remove = (object: GivenObject): KubernetesWrite => ({ ...object, op
 const idOfObject = ({ kind, namespace = '', name }: GivenObject) =>
   idOf({ group: kind.resource.group, kind: kind.kind, namespace, name })
 
-/** Giving a role at the boundary, in both words. */
+/** Granting a role at the boundary, for both interfaces. */
 export const giving = (change: (world: GrantingWorld) => Assigned): Pick<GrantingCase, 'write' | 'rest'> => ({
   write: (world) => create(assignment(world, change(world))),
   rest: (world) => {
@@ -160,7 +160,7 @@ export const trusting = (actions: string[], to?: string): Pick<GrantingCase, 'wr
 export const owner = (world: GrantingWorld) => ({ Owner: at(world) })
 export const contributor = (world: GrantingWorld) => ({ Contributor: at(world) })
 export const reader = (world: GrantingWorld) => ({ Reader: at(world) })
-/** May manage members, and lacks what tenants keep. */
+/** May manage members, but lacks the actions that only tenants hold. */
 export const lesser = (world: GrantingWorld) => ({ 'Platform Owner': at(world) })
 export const rootOwner = () => ({ Owner: '/' })
 export const rootPlatformOwner = () => ({ 'Platform Owner': '/' })

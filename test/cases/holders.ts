@@ -12,7 +12,7 @@ import { sampleSpec } from '../make/samples.ts'
 
 const SNAPSHOT = '0b3f5a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 
-/** What says in a field of its spec that its data is to be kept: the field, what it says, and what lets the data go. */
+/** A field of a spec that keeps data: the field, the keeping value, and the value that releases the data. */
 const ASKING = [
   ['deletionProtection', true, false],
   ['onDelete', 'Retain', 'Delete'],
@@ -20,11 +20,11 @@ const ASKING = [
 
 export type Holder = {
   readonly name: string
-  /** As the status of the group calls it. */
+  /** Its name in the status of the group. */
   readonly holder: string
-  /** What it is, and what it is judged with. */
+  /** The object, and what it is evaluated with. */
   readonly made: readonly { kind: Pick<AnyKind, 'kind' | 'resource'>; name: string; object: object }[]
-  /** What a person does to let the group go: one of those is changed, or deleted. */
+  /** Ways for a person to release the group: one of these is changed, or deleted. */
   readonly letGo: { readonly name: string; readonly change?: (object: KubeObject) => void }
 }
 
@@ -47,7 +47,9 @@ const HISTORY = {
   versions: [{ version: 1, enabled: true, createdAt: '2026-01-01T00:00:00Z' }],
 }
 
-/** What holds a group, wherever that is asked: a resource of each kind that may ask for it, and whatever else is kept. */
+/**
+ * Everything that holds a group, wherever that is checked: a resource of each kind that can, and other kept objects.
+ */
 export const HOLDERS: readonly Holder[] = [
   ...asking.map(({ kind, field, kept, free }) => ({
     name: `a ${kind.kind} with ${field}`,

@@ -49,7 +49,7 @@ const PIECES = [
   "x' || (select gold from treasure) || '",
 ]
 
-/** Texts made of what breaks out of quotes, the same in every run. */
+/** Texts made of parts that break out of quotes, the same in every run. */
 export function hostileTexts(count: number): string[] {
   const seeded = new SeededRandom(20261121)
   const random = () => seeded.next()
@@ -121,7 +121,7 @@ const GLUES = [
   ' --1 ; ',
 ]
 
-/** Batches in which something that writes hides behind something that reads, the same in every run. */
+/** Batches in which a write hides behind a read, the same in every run. */
 export function hostileStatements(count: number): string[] {
   const seeded = new SeededRandom(11262026)
   const random = () => seeded.next()

@@ -9,7 +9,7 @@ const Item = z.strictObject({
   title: DisplayName.optional(),
 })
 
-/** A spec as this version has it: sizes are at most 9, texts of sets have at most 3 characters. */
+/** A spec of this version: sizes are at most 9, texts in sets have at most 3 characters. */
 export const NARROWED = z.strictObject({
   size: Small,
   note: z.string().optional(),
@@ -28,7 +28,7 @@ const [a, b] = [
 const fine = { name: 'c', size: 1 }
 const hidden = 'Te\u200bam'
 
-/** What an earlier version stored, what is written over it, and the fields that are refused. */
+/** What an earlier version stored, the new write, and the fields that are refused. */
 export const KEPT_CASES: readonly [sentence: string, stored: object, next: object, refused: readonly string[]][] = [
   ['a field that is as it was', { size: 10 }, { size: 10, note: 'x' }, []],
   ['a field that changes', { size: 10 }, { size: 11 }, ['size']],

@@ -1,4 +1,4 @@
-/** Names that no resource may have, each with what is wrong about it. */
+/** Names that no resource may have, each with the reason. */
 export const badNames: readonly [string, string][] = [
   ['upper case', 'Orders'],
   ['one upper-case letter at the end', 'orderS'],

@@ -6,7 +6,7 @@ import type { RefusedWrite } from './refusedWrites/write.ts'
 
 export type { RefusalWorld, RestRequest } from './refusedWrites/write.ts'
 
-/** What a write of the list is for; undefined for gates that other tests provoke. */
+/** What a write of the list is for; undefined for gates that other tests cover. */
 export function gateKey(code: string, gate: Gate): string | undefined {
   if (gate.by === 'policy') return `${gate.name} ${gate.kind}`
   return gate.by === 'server' || gate.by === 'schema' || gate.by === 'authorizer' ? code : undefined

@@ -2,7 +2,7 @@ import type { SqlValue } from '../../src/editor/values.ts'
 
 export type TypeCase = [type: string, encoding: string, ...values: SqlValue[]]
 
-/** By the dialect: every row of the table of encodings, at its edges. */
+/** For each dialect, every row of the table of encodings, at its bounds. */
 export const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
   postgresql: [
     ['boolean', 'boolean', true, false],

@@ -15,31 +15,31 @@ import type { OwnPlatform } from './platform.ts'
 
 const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb)
 
-/** A group of its own for one run, in which a scenario is played. */
+/** A separate group for one run of a scenario. */
 export type Stage = {
   readonly own: OwnPlatform
   readonly boundaryId: string
   /** The namespace of the group. */
   readonly home: string
-  /** For names that are unique on the platform: other runs had theirs. */
+  /** Distinguishes names that are unique on the platform from those of other runs. */
   readonly suffix: string
-  /** Makes an object as a Git tool does: as soon as the server takes it. */
+  /** Creates an object as a Git tool does: as soon as the server accepts it. */
   create(kind: AnyKind, name: string, spec: object, namespace?: string): Promise<void>
   untilReady(kind: AnyKind, name: string, namespace?: string): Promise<void>
 }
 
-/** What is done; the end of it is compared. Waits in it must outlast a restart of the operator. */
+/** The actions; their final state is compared. Waits in them must survive a restart of the operator. */
 export type Scenario = (stage: Stage) => Promise<void>
 export type Scenarios = Readonly<Record<string, Scenario>>
-/** What is stored in the end, by scenario and object. */
+/** The stored state at the end, by scenario and object. */
 type End = Record<string, unknown>
 
-/** Longer than a dead operator's lease and the start of the next one take on a machine on which ten others work. */
+/** Longer than a dead operator's lease plus the next start, on a machine where ten others work. */
 export const WAIT = 300_000
-/** Where the last kill is, as a part of all writes. */
+/** The position of the last kill, as a fraction of all writes. */
 const LAST_PLACE = 0.75
 const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
-/** With a letter first, so that it is not part of the boundary's id. */
+/** Starts with a letter, so that it is not part of the boundary's id. */
 const suffixOf = (boundaryId: string) => `r${boundaryId.slice(0, 8)}`
 
 function stageOf(own: OwnPlatform, boundaryId: string): Stage {
@@ -65,7 +65,7 @@ function stageOf(own: OwnPlatform, boundaryId: string): Stage {
   }
 }
 
-/** Plays all of them at once, each in a boundary of its own. */
+/** Runs all scenarios at once, each in its own boundary. */
 async function play(scenarios: Scenarios, own: OwnPlatform): Promise<End> {
   const ends = await Promise.all(
     Object.entries(scenarios).map(async ([name, scenario]) => {
@@ -95,10 +95,10 @@ async function playOne(scenario: Scenario, own: OwnPlatform, boundaryId: string)
 }
 
 /**
- * Plays the scenarios in peace, then again and again with the operator killed at one of its writes: before it is sent, or
- * after it was done and before the answer. However it was killed, the end must be the same.
+ * Runs the scenarios undisturbed, then repeatedly with the operator killed at one of its writes: before it is sent, or
+ * after it was done and before the answer. The final state must always be the same.
  *
- * @param kills how many, evenly along the way
+ * @param kills the number of kills, distributed evenly over the writes
  */
 export function describeCrashes(scenarios: Scenarios, kills: number): void {
   describe('an operator that is killed amid its work', () => {
@@ -109,7 +109,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
     before(async () => {
       own = await borrowPlatform('proxied')
       await own.startOperator()
-      // The first run also writes what a platform begins with: lives of its principals, finalizers, defaults.
+      // The first run also writes what a platform starts with: incarnations of its principals, finalizers, defaults.
       await play(scenarios, own)
       own.proxies?.controllers.reset()
       expected = await play(scenarios, own)
@@ -125,9 +125,9 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
       }
     })
 
-    /** The end of a run in which the operator dies at one of its writes; undefined if all was done before. */
+    /** The final state of a run in which the operator dies at a write; undefined if everything was done before. */
     async function playKilled(kind: 'drop' | 'loseAnswer', at: number, hasNoLease: boolean): Promise<End | undefined> {
-      // A test before this one may have failed while it was dead.
+      // An earlier test may have failed while it was dead.
       if (own.operatorPid === undefined) await own.startOperator()
       let seen = 0
       let killed: Promise<void> | undefined
@@ -146,7 +146,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
       await Promise.race([until('the operator is killed', () => killed !== undefined, WAIT), playing]).finally(lift)
       if (killed === undefined) return undefined
       await killed
-      // The first time the next process waits until the lease of the dead one is over. Once shows it.
+      // In the first run the next process waits until the lease of the dead one ends; once is enough to show that.
       if (hasNoLease) await own.admin.remove(lease, LEASE)
       await own.startOperator()
       return playing
@@ -156,8 +156,8 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
       const kind = kill % 2 === 0 ? ('drop' as const) : ('loseAnswer' as const)
       const when = kind === 'drop' ? 'before' : 'after'
       it(`ends in the same state, killed ${when} a write, the ${kill}. of ${kills} along the way`, async () => {
-        // Passes that meet are one, so that some runs take fewer writes than others: the last place is before the end. On a
-        // machine that has become slower meanwhile it may not be: then another run dies earlier.
+        // Concurrent passes are merged, so some runs take fewer writes: the last position is before the end. On a
+        // machine that has become slower it may still not be reached; then another run dies earlier.
         let at = Math.max(1, Math.floor((kill / kills) * LAST_PLACE * writes))
         let end: End | undefined
         for (; end === undefined && at > 0; at = Math.floor(at / 2)) end = await playKilled(kind, at, kill > 1)

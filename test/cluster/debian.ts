@@ -7,12 +7,12 @@ import { cachedAt } from '../../scripts/controlplane/cache.ts'
 
 const run = promisify(execFile)
 
-/** The folder of a program that is on the PATH already; undefined if it is not. */
+/** The folder of a program on the PATH; undefined if it is not there. */
 export function folderOnPath(program: string): string | undefined {
   return (process.env.PATH ?? '').split(delimiter).find((folder) => folder !== '' && existsSync(join(folder, program)))
 }
 
-/** Why packages of Debian cannot be had here, in words for the reader of a test result; undefined if they can. */
+/** Why Debian packages are unavailable here, for the reader of a test result; undefined if they are available. */
 export function debianIsMissing(name: string): string | undefined {
   if (existsSync(cachedAt(name))) return undefined
   for (const program of ['apt-get', 'dpkg']) {
@@ -22,9 +22,9 @@ export function debianIsMissing(name: string): string | undefined {
 }
 
 /**
- * Packages of Debian, unpacked into the cache of the user, without rights of an administrator.
+ * Debian packages, unpacked into the user's cache without root.
  *
- * @returns the folder that stands for the root of the file system
+ * @returns the folder that is the root of their file system
  */
 export async function unpackDebian(name: string, packages: readonly string[]): Promise<string> {
   const folder = cachedAt(name)
@@ -44,7 +44,7 @@ export async function unpackDebian(name: string, packages: readonly string[]): P
   return folder
 }
 
-/** The same for a test, which is skipped where they cannot be had. */
+/** The same for a test, which is skipped if they are unavailable. */
 export async function unpackDebianOrSkip(
   name: string,
   packages: readonly string[],

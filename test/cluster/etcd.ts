@@ -34,7 +34,7 @@ export async function* etcdContent(folder: string): AsyncGenerator<{ key: string
       }
       const last = kvs.at(-1)
       if (!more || last === undefined) return
-      // The first key behind the last one.
+      // The first key after the last one.
       from = Buffer.concat([Buffer.from(last.key, 'base64'), Buffer.from([0])])
     }
   } finally {

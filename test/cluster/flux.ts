@@ -31,13 +31,13 @@ const flux = (group: string, kind: string): Resource => ({
 export const kustomization = flux('kustomize', 'Kustomization')
 const gitRepository = flux('source', 'GitRepository')
 
-/** A tree that Flux may fetch: its files, by name. */
+/** A tree for Flux to fetch: its files, by name. */
 export type Tree = Readonly<Record<string, string>>
 
 export type RunningFlux = {
-  /** Tells Flux that the branch has this content now. @returns the revision that its status will name */
+  /** Sets the content of the branch for Flux. @returns the revision that its status will show */
   push(tree: Tree): Promise<string>
-  /** The same of an archive that Git made, at the commit that it is of. */
+  /** The same with an archive created by Git, at its commit. */
   offer(archive: Buffer, commit: string): Promise<string>
   readonly logFile: string
   stop(): Promise<void>
@@ -46,9 +46,9 @@ export type RunningFlux = {
 type Place = { client: KubeClient; kubeconfig: string; folder: string; namespace: string; name: string }
 
 /**
- * The real kustomize-controller of Flux against the API server, as the administrator of the kubeconfig. Its sources are
- * stand-ins: a GitRepository whose definition takes anything, and whose archive this process serves, because the
- * controller that would clone a repository does the same and no more.
+ * Flux's real kustomize-controller on the API server, as the administrator of the kubeconfig. Its sources are
+ * stand-ins: a GitRepository whose CRD accepts anything, and whose archive this process serves, just as the controller
+ * that clones repositories does.
  */
 export async function startFlux({ client, kubeconfig, folder, namespace, name }: Place): Promise<RunningFlux> {
   const found = await findTool(TOOL, { progress: silent, signal: undefined })
@@ -57,7 +57,7 @@ export async function startFlux({ client, kubeconfig, folder, namespace, name }:
     ...(await definitionsOf({ tool: 'flux', module: MODULE, folder: 'config/crd/bases', cachedAs: 'flux-kustomize' })),
     ...SOURCES.map(sourceDefinition),
   ]
-  // Its controllers end at once where a kind is not served yet.
+  // Its controllers exit at once if a kind is not served yet.
   await installManifests(client, definitions, { timeout: SERVED_WITHIN })
   const archives = new Map<string, Buffer>()
   const server = createServer((request, response) => {
@@ -106,7 +106,7 @@ async function setArtifact(client: KubeClient, at: Named, { url, digest, commit 
   const artifact = { url, path: new URL(url).pathname.slice(1), revision, digest: `sha256:${digest}`, lastUpdateTime }
   const ready = { type: 'Ready', status: 'True', reason: 'Succeeded', message: 'stored' }
   const conditions = [{ ...ready, lastTransitionTime: lastUpdateTime }]
-  // The definition may have been made a moment ago.
+  // The CRD may have been created only just now.
   await until('a GitRepository can be stored', async () =>
     client.apply(gitRepository, object as KubeObject, { force: true }),
   )
@@ -115,7 +115,7 @@ async function setArtifact(client: KubeClient, at: Named, { url, digest, commit 
   return revision
 }
 
-/** A definition that takes anything. */
+/** A CRD that accepts anything. */
 function sourceDefinition(kind: string): KubeObject {
   const plural = kind === 'Bucket' ? 'buckets' : `${kind.slice(0, -1).toLowerCase()}ies`
   const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }

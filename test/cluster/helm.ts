@@ -5,7 +5,7 @@ import { TEST_CONFIG } from '../config.ts'
 
 const TOOL = { folder: 'helm', package: 'helm.sh/helm/v3/cmd/helm', name: 'helm' } as const satisfies Tool
 
-/** The path of Helm; where it is not built, only a whole run builds it. @throws Error if it cannot be built */
+/** The path of Helm; if it is not cached, only a full run builds it. @throws Error if it cannot be built */
 export async function helmOrSkip(test: Context): Promise<string> {
   if (TEST_CONFIG.sized(0, 1) !== 1 && !(await isToolBuilt(TOOL))) {
     console.log('    skipped: Helm is not built; `npm run faults` builds it')

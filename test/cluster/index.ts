@@ -35,7 +35,7 @@ export async function startTestControlPlane(options: Omit<StartOptions, 'folder'
 }
 
 /**
- * One of your own even where a shared one exists: for tests of the control plane itself, and for who shares it.
+ * A separate one even if a shared one exists, for tests of the control plane itself and for the shared platform.
  *
  * @param before works on the new folder before the first start
  */

@@ -16,7 +16,7 @@ const OLDEST_JAVA = 17
 /** The first start of an installation compiles its configuration: three minutes on a busy machine. */
 const START_DEADLINE = 480_000
 const HEAP = '-XX:MaxHeapSize=384m -XX:InitialHeapSize=128m'
-/** It runs for a minute: what the better compiler and the concurrent collector cost would never come back. */
+/** It runs for a minute: the better compiler and the concurrent collector would cost more than they save. */
 const SHORT_LIVED = '-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC'
 
 export type Keycloak = {
@@ -27,7 +27,7 @@ export type Keycloak = {
   stop(): Promise<void>
 }
 
-/** Why Keycloak cannot run here, in words for the reader of a test result; undefined if it can. */
+/** Why Keycloak cannot run here, for the reader of a test result; undefined if it can. */
 export function keycloakIsMissing(): string | undefined {
   const java = spawnSync('java', ['-version'], { encoding: 'utf8' })
   const version = Number(/version "(\d+)/.exec(`${java.stderr}`)?.[1] ?? 0)
@@ -48,7 +48,7 @@ function installFolder(): string {
   return cachedAt(`keycloak-${keycloakVersion()}`)
 }
 
-/** Unpacks it beside its place and moves it there, so that a download that broke off leaves nothing half. */
+/** Unpacks into a temporary folder and moves it, so that an interrupted download leaves nothing incomplete. */
 async function install(): Promise<string> {
   const folder = installFolder()
   if (existsSync(folder)) return folder
@@ -69,7 +69,7 @@ async function install(): Promise<string> {
 /**
  * Keycloak on loopback with that realm and a database of its own, for one test.
  *
- * @throws Error with the end of its log where it does not start
+ * @throws Error with the end of its log if it does not start
  */
 export async function startKeycloak(realm: object & { realm: string }): Promise<Keycloak> {
   const program = await install()
@@ -92,7 +92,7 @@ export async function startKeycloak(realm: object & { realm: string }): Promise<
         `--http-management-port=${ports.management}`,
         '--health-enabled=true',
         '--cache=local',
-        // In memory: it ends with the test, and the disk of a busy machine is the slowest part of a start.
+        // In memory: the database ends with the test, and a busy disk is the slowest part of a start.
         '--db-url=jdbc:h2:mem:keycloak;NON_KEYWORDS=VALUE;DB_CLOSE_DELAY=-1',
       ],
       environment: {
@@ -134,7 +134,7 @@ async function makeRealm(url: string, admin: Keycloak['admin'], realm: object): 
 
 export type ServiceAccount = { clientId: string; secret: string; principalId: string }
 
-/** As an administrator makes one for the platform. */
+/** As an administrator creates one for the platform. */
 export async function makeServiceAccount(admin: KeycloakAdmin, protocolMappers: object[]): Promise<ServiceAccount> {
   const [clientId, secret] = [`account-${randomUUID()}`, randomUUID()]
   const ways = { publicClient: false, serviceAccountsEnabled: true, standardFlowEnabled: false }
@@ -145,13 +145,13 @@ export async function makeServiceAccount(admin: KeycloakAdmin, protocolMappers: 
 }
 
 type Journey = {
-  /** Where another place sends the browser back to, if it does. */
+  /** The other address to which browsers are redirected, if any. */
   comesBack?: (elsewhere: URL) => URL | undefined
-  /** Hears of each address that the browser is sent to. */
+  /** Called with each address to which the browser is redirected. */
   arrives?: (address: URL) => void
 }
 
-/** A browser that sends these forms, one on each page that it meets; answers where it then leaves for, or undefined. */
+/** A browser that submits these forms, one on each page; returns the address to which it then leaves, or undefined. */
 export async function browse(
   keycloak: Pick<Keycloak, 'url'>,
   address: string,

@@ -24,11 +24,11 @@ export type OwnPlatformOptions = {
   nodes?: number
   /** Runs pods for real, on a node of its own; needs root. */
   hasRealNode?: boolean
-  /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
+  /** Sends the operator's requests through a proxy for each of its accounts, which counts them and injects faults. */
   proxied?: boolean
   /** Whether the API server sends the audit log from its start on. */
   isAudited?: boolean
-  /** Leads the operator's connections through a network that may fail. */
+  /** Sends the operator's connections through a network that may fail. */
   wired?: boolean
   /** Runs an object store beside it. */
   withStore?: boolean
@@ -37,13 +37,13 @@ export type OwnPlatformOptions = {
 
 /** Milliseconds. */
 const RESTART_AFTER = 1_000
-/** Several platforms start at once in the tests, which a person has no reason to do. */
+/** Tests start several platforms at once, which people have no reason to do. */
 const READY_WITHIN = 600_000
 
 type Role = 'facade' | 'controllers' | 'activator'
 type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
 
-/** A platform of one test's own, whose operator it may kill and start again. */
+/** A platform for one test, whose operator it may kill and restart. */
 export class OwnPlatform {
   readonly controlPlane: OwnControlPlane
   readonly platform: Platform
@@ -78,7 +78,7 @@ export class OwnPlatform {
     try {
       return await OwnPlatform.#prepareOn(ground, options)
     } catch (error) {
-      // Its processes would keep the one of the tests from ending.
+      // Its processes would keep the test process alive.
       await ground.controlPlane.stop()
       throw error
     }
@@ -109,8 +109,8 @@ export class OwnPlatform {
   }
 
   /**
-   * Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. As a Deployment does,
-   * it starts again what ends by itself: an operator that lost its lease on a slow machine ends on purpose.
+   * Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. Like a Deployment,
+   * restarts it if it exits: an operator that lost its lease on a slow machine exits on purpose.
    */
   async startOperator(more: Record<string, string> = {}): Promise<void> {
     this.#spawnOperator(more)
@@ -139,7 +139,7 @@ export class OwnPlatform {
     return join(this.controlPlane.folder, 'logs', 'freehold.log')
   }
 
-  /** Ends the operator: at once with SIGKILL, in order with SIGTERM. */
+  /** Ends the operator: at once with SIGKILL, gracefully with SIGTERM. */
   async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const operator = this.#operator
     this.#operator = undefined
@@ -185,22 +185,22 @@ export class OwnPlatform {
     return `http://127.0.0.1:${ports.facade}`
   }
 
-  /** Kills the replica of a role that was started last. */
+  /** Kills the most recently started replica of a role. */
   async endReplica(role: Role): Promise<void> {
     const index = this.#replicas.findLastIndex((replica) => replica.role === role)
     const [replica] = index < 0 ? [] : this.#replicas.splice(index, 1)
     if (replica !== undefined) await endedBy(replica.child, 'SIGKILL')
   }
 
-  /** Adds the routes that this operator has seen succeed to those of the run: its counts end with it. */
+  /** Adds the routes that have succeeded on this operator to those of the run: its counters end with it. */
   async keepSeen(): Promise<void> {
     const seenFile = process.env[SEEN_VARIABLE]
-    // Whether it answers in the end is not what its test is about.
+    // Its test does not depend on whether it answers at the end.
     if (seenFile !== undefined && this.#operator !== undefined)
       await keepSeenRoutes(`http://127.0.0.1:${this.ports.management}`, seenFile).catch(() => {})
   }
 
-  /** Ends the operator and its replicas. What is stored stays, and the next operator may take other settings. */
+  /** Ends the operator and its replicas. Stored objects stay, and the next operator may have other settings. */
   async endProcesses(): Promise<void> {
     await this.keepSeen()
     await Promise.all(this.#replicas.splice(0).map(({ child }) => endedBy(child)))
@@ -224,20 +224,20 @@ async function onPlayedNodes({ nodes = 1, isAudited = false }: OwnPlatformOption
   const ports = await freePorts()
   const access = platformAccess(ports)
   const controlPlane = await startOwnControlPlane({ nodes, ...(isAudited ? access : {}) }, seedStore)
-  // Who asks for further ports in this folder gets others.
+  // Further ports in this folder are different ones.
   await choosePorts(controlPlane.folder, PLATFORM_PORTS, ports)
   if (!isAudited) await controlPlane.reconfigure(access)
   return { controlPlane, ports }
 }
 
-/** The namespaces of the node are told of the ports before there is a folder of the control plane. */
+/** The node's namespaces need the ports before the control plane has a folder. */
 async function onNode(): Promise<Ground> {
   const ports = await freePorts()
   const realNode = { ports: Object.values(ports) }
   return { controlPlane: await startOwnControlPlane({ realNode, ...platformAccess(ports) }), ports }
 }
 
-/** For what is told of them before there is a folder of the control plane. */
+/** For values that are needed before the control plane has a folder. */
 async function freePorts(): Promise<PlatformPorts> {
   const draft = await mkdtemp(join(tmpdir(), 'freehold-ports-'))
   const ports = await choosePorts(draft, PLATFORM_PORTS)
@@ -250,9 +250,9 @@ async function besideNode(folder: string, command: readonly string[]): Promise<r
   return (await runningNamespaces(folder))?.withNames(command) ?? command
 }
 
-/** Replaces the operator's kubeconfig by one whose accounts each go through a proxy that brings their credentials. */
+/** Replaces the operator's kubeconfig by one whose accounts each go through a proxy that adds their credentials. */
 async function proxied(folder: string, environment: Record<string, string>) {
-  // An operator that outlives its proxy looks for it for a while: not at a port that a server of another test may have.
+  // An operator that outlives its proxy keeps calling it: not at a port that another test's server may get.
   const ports = await choosePorts(folder, ['controllersProxy', 'facadeProxy', 'activatorProxy'])
   const through = async (part: 'controllers' | 'facade' | 'activator') =>
     startProxy({
@@ -271,7 +271,7 @@ async function proxied(folder: string, environment: Record<string, string>) {
   return proxies
 }
 
-/** Replaces the operator's kubeconfig by one that leads through a network that may fail; TLS goes through as it is. */
+/** Replaces the operator's kubeconfig by one that uses a network that may fail; TLS passes through unchanged. */
 async function wired(folder: string, environment: Record<string, string>): Promise<Wire> {
   const given = environment.PLATFORM_KUBECONFIG ?? ''
   const { server } = loadKubeconfig(given, environment.PLATFORM_FACADE_CONTEXT)

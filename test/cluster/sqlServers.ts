@@ -33,7 +33,7 @@ export function postgresqlIsMissing(): string | undefined {
   return folderOnPath('initdb') === undefined ? debianIsMissing('postgresql') : undefined
 }
 
-/** Servers refuse to run as root. A test that does gives the work to the account that owns nothing. */
+/** Servers refuse to run as root, so a test that does uses the account that owns nothing. */
 function account(name: string): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout)
@@ -45,7 +45,7 @@ type Started = { port: number; folder: string; stop(): Promise<void> }
 /**
  * PostgreSQL 15 on loopback with an empty cluster of its own.
  *
- * @param tls whether it has a certificate, and the target the authority that signed it
+ * @param tls whether it has a certificate, and the target the CA that signed it
  */
 export async function startPostgresql({ tls = false } = {}): Promise<SqlServer> {
   const onPath = folderOnPath('initdb')
@@ -87,7 +87,7 @@ export async function startPostgresql({ tls = false } = {}): Promise<SqlServer> 
   return ready({ target, driver: postgresqlDriver, stop: server.stop })
 }
 
-/** Where PostgreSQL looks for a certificate by itself. @returns the authority that signed it */
+/** Where PostgreSQL looks for a certificate by default. @returns the CA that signed it */
 async function writeCertificate(cluster: string, owner: { uid: number; gid: number } | undefined): Promise<string> {
   const authority = await createAuthority('freehold test', new Date())
   const request = { commonName: 'postgresql', purpose: 'server', names: ['127.0.0.1', 'localhost'] } as const
@@ -119,7 +119,7 @@ export async function startMariadb(): Promise<SqlServer> {
     `--basedir=${join(root, 'usr')}`,
     `--datadir=${datafolder}`,
     `--lc-messages-dir=${share}`,
-    // A server that starts removes what lies about in its temporary folder: the tables of another one that runs.
+    // At startup a server deletes leftovers in its temporary folder, including tables of another running one.
     `--tmpdir=${folder}`,
   ]
   const options = { env: libraries(onPath === undefined ? root : ''), cwd: folder }
@@ -131,13 +131,13 @@ export async function startMariadb(): Promise<SqlServer> {
   ]
   const texts = await Promise.all(scripts.map((name) => readFile(join(share, name), 'utf8')))
   const first = `CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\n`
-  // The accounts named root that every new server has are without a password, and nearer to who asks.
+  // The root accounts of a new server have no password, and would match first.
   const grant = join(folder, 'grant.sql')
   await writeFile(
     grant,
     `CREATE USER 'administrator'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'administrator'@'%' WITH GRANT OPTION;\n`,
   )
-  // As root the server insists on being told so; its files then belong to root, and go with the test.
+  // As root the server requires this option; its files then belong to root, and are deleted with the test.
   const user = owner === undefined ? [] : ['--user=root']
   const made = spawnSync(program, [...common, ...user, '--bootstrap', '--log-warnings=0'], {
     ...options,
@@ -163,7 +163,7 @@ export async function startMariadb(): Promise<SqlServer> {
   return ready({ target, driver: mariadbDriver, stop: server.stop })
 }
 
-/** What was unpacked finds its own libraries first. */
+/** Unpacked programs find their own libraries first. */
 function libraries(root: string): NodeJS.ProcessEnv {
   if (root === '') return process.env
   const folder = join(root, 'usr/lib/x86_64-linux-gnu')
@@ -180,7 +180,7 @@ async function start(
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     async stop() {
-      // PostgreSQL ends its sessions at SIGINT, where SIGTERM waits for them; nothing here needs to be kept.
+      // PostgreSQL ends its sessions at SIGINT, where SIGTERM waits for them; nothing here must be kept.
       child.kill('SIGKILL')
       await ended
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })

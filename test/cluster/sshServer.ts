@@ -8,9 +8,9 @@ import { endedBy } from '../make/ownProcess.ts'
 import { until } from '../make/until.ts'
 import { debianIsMissing, folderOnPath, unpackDebian } from './debian.ts'
 
-/** nss_wrapper lets sshd know one account, `git`, which the machine has not. */
+/** nss_wrapper gives sshd an account `git` that the machine does not have. */
 const PACKAGES = ['openssh-server', 'libwrap0', 'libnss-wrapper']
-/** Whom sshd runs as where a test is root: as root it would want an account of its own. */
+/** The user of sshd if a test is root: as root it would require an account of its own. */
 const NOBODY = 65_534
 
 /** Why a real sshd cannot be had here; undefined if it can. */
@@ -20,7 +20,7 @@ function sshServerIsMissing(): string | undefined {
   return debianIsMissing('openssh-server')
 }
 
-/** A pair as ssh-keygen makes it. One round behind a passphrase is enough where nobody guesses it. */
+/** A key pair by ssh-keygen. One round of key derivation is enough, because nobody guesses the passphrase. */
 export function makeKey(folder: string, name: string, words: readonly string[] = ['-t', 'ed25519'], passphrase = '') {
   const file = join(folder, name)
   spawnSync('ssh-keygen', ['-q', '-a', '1', ...words, '-N', passphrase, '-C', name, '-f', file])
@@ -39,7 +39,7 @@ export class SshServer {
     this.port = port
   }
 
-  /** Starts it before the tests of a suite, which are skipped where no sshd can be had. */
+  /** Starts it before the tests of a suite, which are skipped if sshd is unavailable. */
   static async startOrSkip(suite: Mocha.Context, port?: number): Promise<SshServer> {
     const why = sshServerIsMissing()
     if (why === undefined) return SshServer.start(port)
@@ -47,12 +47,12 @@ export class SshServer {
     return suite.skip()
   }
 
-  /** @param port where it listens; one of its own if absent */
+  /** @param port its listener; a free one if absent */
   static async start(port?: number): Promise<SshServer> {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-sshd-'))
     const root = await unpackDebian('openssh-server', PACKAGES)
     const server = new SshServer(folder, port ?? (await choosePorts(folder, ['ssh'])).ssh)
-    // Others than the user cannot look into the cache.
+    // Other users cannot read the cache.
     await cp(join(root, 'usr/sbin/sshd'), join(folder, 'sshd'))
     await cp(libraries(root), join(folder, 'lib'), { recursive: true, verbatimSymlinks: true })
     await server.renewHostKeys()
@@ -74,13 +74,13 @@ export class SshServer {
     return `ssh://${user}127.0.0.1:${this.port}${join(this.folder, repository)}`
   }
 
-  /** Lets in who has the private half of the key in the file. */
+  /** Admits the holder of the private key in the file. */
   async authorize(...files: readonly string[]): Promise<void> {
     const lines = await Promise.all(files.map((file) => readFile(`${file}.pub`, 'utf8')))
     await writeFile(join(this.folder, 'authorized'), lines.join(''))
   }
 
-  /** Gives the host other keys, as somebody in between would have; they count from the next start. */
+  /** Replaces the host keys, as a man in the middle would; effective at the next start. */
   async renewHostKeys(): Promise<void> {
     for (const type of ['ed25519', 'rsa', 'ecdsa']) {
       await rm(join(this.folder, type), { force: true })

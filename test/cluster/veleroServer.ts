@@ -29,7 +29,7 @@ export type VeleroPrograms = { server: string; plugin: string }
 
 /** The programs of Velero, built once, which takes minutes; the test is skipped, and says so, where no Go can build them. */
 export async function veleroOrSkip(test: Context): Promise<VeleroPrograms> {
-  // One after the other: they share most of what is compiled.
+  // One after the other: they share most of their packages.
   return { server: await programOrSkip(SERVER, test), plugin: await programOrSkip(PLUGIN, test) }
 }
 
@@ -40,7 +40,10 @@ async function programOrSkip(tool: Tool, test: Context): Promise<string> {
   return test.skip()
 }
 
-/** What Velero's own installer makes in a cluster. The Deployment runs nothing: the server looks up its image there. */
+/**
+ * The objects that Velero's installer creates in a cluster. The Deployment runs nothing: the server looks up its image
+ * there.
+ */
 export async function installVelero(admin: KubeClient): Promise<void> {
   const account = { name: NAMESPACE, namespace: NAMESPACE }
   const rights = 'rbac.authorization.k8s.io'
@@ -75,8 +78,8 @@ export async function installVelero(admin: KubeClient): Promise<void> {
 export type RunningVelero = { logFile: string; stop(): Promise<void> }
 
 /**
- * Velero's server beside the control plane, with the rights that its service account has in a cluster: neither the groups of
- * an administrator, nor those of the platform's people.
+ * Velero's server beside the control plane, with the rights of its service account in a cluster: neither the groups of
+ * an administrator, nor those of the platform's users.
  */
 export async function startVelero(
   { server, plugin }: VeleroPrograms,
@@ -100,7 +103,7 @@ export async function startVelero(
       `--plugin-dir=${plugins}`,
       `--metrics-address=127.0.0.1:${ports.metrics}`,
       `--profiler-address=127.0.0.1:${ports.profiler}`,
-      // A minute each, in a cluster.
+      // A minute each, in a real cluster.
       '--store-validation-frequency=5s',
       '--backup-sync-period=5s',
       '--item-operation-sync-frequency=2s',
@@ -116,7 +119,7 @@ export async function startVelero(
 /** Where the bucket is, and which key opens it. */
 export type BackupBucket = { endpoint: string; bucket: string; accessKeyId: string; secretAccessKey: string }
 
-/** As an administrator says it who restores into a new cluster: Velero writes nothing there. */
+/** As an administrator configures it to restore into a new cluster: Velero writes nothing there. */
 export async function giveBucket(admin: KubeClient, bucket: BackupBucket): Promise<void> {
   const [name, key] = ['cloud-credentials', 'cloud']
   const profile = `[default]\naws_access_key_id=${bucket.accessKeyId}\naws_secret_access_key=${bucket.secretAccessKey}\n`
@@ -144,7 +147,7 @@ export async function restoreAll(admin: KubeClient, backupName: string, included
   const spec = { backupName, includedNamespaces, restoreStatus: { includedResources: ['*'] } }
   const { status } = await until('Velero restores', async () => {
     const found = await restoredBy(admin, spec)
-    // It may not know the backup yet that it has just found in the bucket.
+    // It may not have loaded the backup yet that it has just found in the bucket.
     if (found.status?.phase !== 'FailedValidation') return found
     throw new Error(JSON.stringify(found.status))
   })

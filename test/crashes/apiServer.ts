@@ -19,7 +19,7 @@ import { SKUPPER } from '../../src/kube/skupper.ts'
 import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
 
-/** Every type of which there may be objects in a flow. */
+/** All types of objects in any flow. */
 export const RESOURCES: readonly Resource[] = [
   ...KINDS.map(({ resource }) => resource),
   StandInApp.resource,
@@ -31,20 +31,20 @@ export const RESOURCES: readonly Resource[] = [
   volumeSnapshotClass,
 ]
 
-/** What keeps a namespace until it is empty; of a real one it stands in `spec.finalizers`. */
+/** Keeps a namespace until it is empty; a real one has this in `spec.finalizers`. */
 export const NAMESPACE_FINALIZER = 'kubernetes'
 
 /**
- * The API server in memory with what deletions of whole namespaces need: nothing is made in one that is going or not
- * there, and one that is deleted stays until it was emptied. It remembers whose each uid and incarnation was, so that two
- * runs can be compared whose objects got other ones.
+ * The API server in memory plus the deletion of whole namespaces: nothing can be created in a missing or terminating
+ * one, and a deleted one remains until it is empty. It remembers the owner of each uid and incarnation, so that two
+ * runs with different ones can be compared.
  */
 export class PlayedApiServer extends FakeKubeClient {
-  /** What each uid and incarnation is of, for people. */
+  /** The owner of each uid and incarnation, in readable form. */
   readonly identities = new Map<string, string>()
-  /** What a SubjectAccessReview is answered. */
+  /** The answer to a SubjectAccessReview. */
   isAccessAllowed: (spec: { user: string; resourceAttributes: Record<string, string> }) => boolean = () => true
-  /** Runs for each incarnation that is first seen: names that are derived from it. */
+  /** Called for each new incarnation, for names that are derived from it. */
   onIncarnation: (object: KubeObject, incarnation: string) => void = () => {}
 
   readonly #now: () => number
@@ -91,7 +91,7 @@ export class PlayedApiServer extends FakeKubeClient {
     if (resource === namespace && (await this.peek(namespace, ref))?.metadata.deletionTimestamp === undefined) {
       await this.#hold(ref)
     }
-    // The garbage collector takes the dependents' references away first.
+    // The garbage collector first removes the dependents' references.
     if (resource === statefulSet && options?.propagation === 'Orphan') {
       this.edit(statefulSet, ref, ({ metadata }) => {
         metadata.finalizers = ['orphan']
@@ -101,7 +101,7 @@ export class PlayedApiServer extends FakeKubeClient {
     return super.remove(resource, ref, options)
   }
 
-  /** The deletion of a collection of Secrets by their labels, which is the only request of this form that we make. */
+  /** The deletion of Secrets by label, the only request of this form that we make. */
   override async request(request: RawRequest): Promise<RawAnswer> {
     const [, space] = /\/namespaces\/([^/]+)\/secrets$/.exec(request.path) ?? []
     if (request.method !== 'DELETE' || space === undefined) return super.request(request)

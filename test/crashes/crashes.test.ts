@@ -7,14 +7,16 @@ import { type Death, deathsOf, type Write } from './life.ts'
 import { sampleOf } from './sample.ts'
 import { World } from './world.ts'
 
-/** So many differences of one flow are shown, and so much of each; more only repeats what is wrong. */
+/** Limits of the reported differences per flow and of each one's length; more would only repeat the problem. */
 const SHOWN = 12
 const LENGTH = 400
 
-/** Flows with more deaths are played with one at each kind of write by `npm test`, and with all by `npm run faults`. */
+/**
+ * For flows with more crash points than this, `npm test` takes one for each kind of write, and `npm run faults` all.
+ */
 const MANY = TEST_CONFIG.sized(8, Number.POSITIVE_INFINITY)
 
-/** Which ones depends on the title as well, so that flows of one kind die in different places. */
+/** The choice also depends on the title, so that similar flows die at different points. */
 function chosenOf(deaths: readonly Death[], writes: readonly Write[], title: string): readonly Death[] {
   if (deaths.length <= MANY) return deaths
   return sampleOf(deaths, writes, new SeededRandom(TEST_CONFIG.seed * 1_000 + title.length))
@@ -43,7 +45,7 @@ describe('an operator that dies at any of its writes', () => {
         if (!run.hasDied) survived += 1
         found.push(...run.found.map((difference) => `killed ${death.when} ${death.at}. ${by} ${what}: ${difference}`))
       }
-      // What several do at once is not done in the same order each time, so that some runs take fewer writes.
+      // Concurrent work is not always done in the same order, so some runs take fewer writes.
       const most = Math.min(all.length, Math.max(deaths.length, 10)) / 10
       expect(survived, 'runs that came to their end before the operator died').to.be.at.most(most)
       const shown = found.slice(0, SHOWN).map((difference) => difference.slice(0, LENGTH))

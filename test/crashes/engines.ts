@@ -30,15 +30,15 @@ export type RunningPod = {
   /** Kind and name of the resource that it runs for. */
   kind: string
   owner: string
-  /** The Service behind which it is found. */
+  /** The Service that leads to it. */
   service: string
   /** The uid of the claim that it writes to. */
   volume: string
-  /** What it was started with, in the order of its environment. */
+  /** Its environment variables at startup, in order. */
   accepted: readonly string[]
 }
 
-/** Everything outside of the API server that outlives a process of the operator. */
+/** Everything outside the API server that outlives a process of the operator. */
 export class Engines {
   readonly vector = new FakeQdrant()
   readonly sql = new FakeSqlServers()
@@ -67,7 +67,7 @@ export class Engines {
     this.sql.host(pods.filter(({ kind }) => kind === SqlInstance.kind))
   }
 
-  /** A peer joins once for each volume: one that was taken out of the cluster does not come back by a restart. */
+  /** A peer joins once for each volume: one that was removed from the cluster does not rejoin by a restart. */
   #runPeer({ name, service, volume, accepted }: RunningPod): void {
     const before = this.vector.peers.get(name)
     if (before !== undefined && this.#volumes.get(name) === volume) before.accepted = accepted
@@ -78,7 +78,7 @@ export class Engines {
 
 type Server = { administrator: string; databases: Set<string>; logins: Map<string, string>; edition: string | null }
 
-/** SQL engines in memory. The password of the administrator is what the engine was first started with on its volume. */
+/** SQL engines in memory. The administrator's password is the one of the engine's first start on its volume. */
 export class FakeSqlServers implements SqlEngine {
   /** By the volume. */
   readonly #servers = new Map<string, Server>()
@@ -92,14 +92,14 @@ export class FakeSqlServers implements SqlEngine {
     for (const { volume, accepted } of pods) {
       const server = this.#servers.get(volume)
       const administrator = accepted.at(-1) ?? ''
-      // Of SQL Server, the product key stands before the password; its first word is the edition.
+      // For SQL Server, the product key precedes the password; its first word is the edition.
       const edition = accepted.length > 1 ? (accepted[0]?.split('-')[0] ?? null) : null
       if (server !== undefined) server.edition = edition
       else this.#servers.set(volume, { administrator, databases: new Set(), logins: new Map(), edition })
     }
   }
 
-  /** Whether the login gets in, as an application would try it. */
+  /** Whether the login works, as an application would try it. */
   accepts(host: string, { user, password }: Login): boolean {
     return this.#servers.get(this.#hosts.get(host) ?? '')?.logins.get(user) === password
   }
@@ -126,7 +126,7 @@ export class FakeSqlServers implements SqlEngine {
     this.#admitted.set(host, [reader, writer])
   }
 
-  /** The logins that the editor may come in with. */
+  /** The logins of the editor. */
   admitted(host: string): readonly string[] {
     return this.#admitted.get(host) ?? []
   }

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 /** The controllers without which nothing runs on the other cluster. */
 export const FAR_CONTROLLERS = ['platformcluster', 'boundaryprojection']
 
-/** The other cluster as it is with an agent that stays connected, and the boundary on it. */
+/** The other cluster with an agent that stays connected, and the boundary projected on it. */
 export async function joinFar(world: World): Promise<void> {
   const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
   world.far.seed(storageClass, { ...standard, allowVolumeExpansion: true, provisioner: 'disks.example.com' })

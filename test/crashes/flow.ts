@@ -6,38 +6,38 @@ import { stateOf } from './state.ts'
 import { World } from './world.ts'
 
 export type Step = {
-  /** A sentence of what the user does. */
+  /** A sentence about the user's action. */
   user: string
   act: (world: World) => Promise<unknown> | unknown
-  /** Of what the user waits for, before going on; nothing where the next step follows at once. */
+  /** The condition that the user waits for before the next step; absent if that follows at once. */
   until?: (world: World) => Promise<boolean> | boolean
 }
 
-/** What a user does, one thing after the other, and what must be true in the end however often the operator died. */
+/** Consecutive actions of a user, and the facts that must hold at the end however often the operator died. */
 export type Flow = {
   /** A sentence: what happens. */
   title: string
   /** Names of the controllers that run. */
   controllers: readonly string[]
-  /** Controllers to run instead of those of the same name, for kinds that no area has yet. */
+  /** Controllers that replace those of the same name, for kinds that no area has yet. */
   instead?: readonly Controller[]
-  /** Whether boundary and group are there at the start; true. */
+  /** Whether boundary and group exist at the start; true by default. */
   hasGroup?: boolean
-  /** Whether nothing is there at the start and the operator installs what a platform begins with; false. */
+  /** Whether nothing exists at the start and the operator installs the initial objects; false by default. */
   isFirstStart?: boolean
-  /** Done in peace before. */
+  /** Done before, without crashes. */
   given?: readonly Step[]
   steps: readonly Step[]
-  /** What the stored objects do not show: whether keys open what they should, what engines hold. */
+  /** Facts that stored objects do not show: whether keys work, what engines contain. */
   facts: (world: World) => Promise<object> | object
 }
 
 export type Run = { end: Record<string, unknown>; writes: readonly Write[]; hasDied: boolean }
 
-/** Milliseconds after which whatever was put off has happened. */
+/** Milliseconds after which everything that was postponed has happened. */
 const AFTERMATH = 600_000
 
-/** Plays a flow in a world of its own. */
+/** Runs a flow in a new world. */
 export async function play(flow: Flow, death?: Death): Promise<Run> {
   const { hasGroup = true, isFirstStart = false, given = [] } = flow
   const world = new World((all) => chosen(flow, all), isFirstStart)
@@ -73,7 +73,7 @@ async function take({ user, act, until }: Step, world: World): Promise<void> {
   if (until !== undefined) await world.until(`the end of "${user}"`, () => until(world))
 }
 
-/** How a run with a death ended otherwise than the one in peace; empty if it did not. */
+/** How a run with a crash ended differently from the undisturbed one; empty if it did not. */
 export async function disturbed(flow: Flow, death: Death, peace: Run): Promise<{ hasDied: boolean; found: string[] }> {
   try {
     const { end, hasDied } = await play(flow, death)

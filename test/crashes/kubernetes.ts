@@ -17,14 +17,14 @@ type Sized = { spec: { resources?: { requests?: { storage?: string } } }; status
 export type WorkloadPlay = Pick<KubernetesPlay, 'accepted' | 'broken' | 'onRound'> & { play(): Promise<boolean> }
 
 /**
- * Everything of a cluster that is not the operator: workloads and their volumes, addresses, the deletion of namespaces,
- * the garbage collector, CloudNativePG. Each round does what is due now.
+ * Everything in a cluster except the operator: workloads and their volumes, addresses, the deletion of namespaces, the
+ * garbage collector, CloudNativePG. Each round does what is due.
  */
 export class PlayedKubernetes {
   readonly workloads: WorkloadPlay
   readonly #server: PlayedApiServer
   readonly #engines: Engines
-  /** Runs when something was changed, before the operator can look at it. */
+  /** Called after changes, before the operator can see them. */
   onChange: () => void = () => {}
   #seen = ''
 
@@ -38,7 +38,7 @@ export class PlayedKubernetes {
     }
   }
 
-  /** One round; true where anything changed. */
+  /** One round; true if anything changed. */
   async play(): Promise<boolean> {
     const before = this.#server.version
     this.#seen = before
@@ -107,7 +107,7 @@ export class PlayedKubernetes {
     }
   }
 
-  /** What stands in a namespace that is deleted goes; when the last has let go, so does the namespace. */
+  /** Objects in a deleted namespace are deleted; after the last finalizer, so is the namespace. */
   async #emptyNamespaces(): Promise<void> {
     for (const space of this.#all(namespace)) {
       if (space.metadata.deletionTimestamp === undefined) continue
@@ -132,7 +132,7 @@ export class PlayedKubernetes {
     return found
   }
 
-  /** Deletes what is owned only by objects that are gone. */
+  /** Deletes objects whose owners are all gone. */
   async #collectGarbage(): Promise<void> {
     const all: [Resource, KubeObject][] = []
     for (const resource of RESOURCES) {
@@ -146,7 +146,7 @@ export class PlayedKubernetes {
     }
   }
 
-  /** Engines begin with their pods, on the volumes that are there, with the keys that the pods were given. */
+  /** Engines start with their pods, on the existing volumes, with the keys of the pods. */
   #runEngines(): void {
     const pods = this.#all(pod)
     const claims = new Map(this.#all(persistentVolumeClaim).map((claim) => [claim.metadata.name, claim]))

@@ -13,9 +13,9 @@ type Workload = KubeObject & {
 }
 
 /**
- * The controller of StatefulSets with its bad sides: a pass acts on what it saw some time ago, so that claims and pods
- * are made for a StatefulSet that has gone since. Pods carry the StatefulSet as their owner, those that a deletion with
- * `Orphan` left behind carry none until another StatefulSet takes them, and a pod takes a while to shut down.
+ * The controller of StatefulSets at its worst: a pass acts on outdated observations, so that claims and pods are
+ * created for a StatefulSet that is gone. Pods have the StatefulSet as owner; those left behind by a deletion with
+ * `Orphan` have none until another StatefulSet adopts them, and a pod takes a while to shut down.
  */
 export class LateStatefulSets {
   readonly accepted = new Map<string, readonly string[]>()
@@ -23,7 +23,7 @@ export class LateStatefulSets {
   onRound: () => void = () => {}
   readonly #server: PlayedApiServer
   readonly #random: SeededRandom
-  /** Passes under way: what each of them saw, by the key of its StatefulSet. */
+  /** Passes in progress: what each observed, by the key of its StatefulSet. */
   readonly #underWay = new Map<string, Workload>()
 
   constructor(server: PlayedApiServer, random: SeededRandom) {
@@ -31,7 +31,7 @@ export class LateStatefulSets {
     this.#random = random
   }
 
-  /** Whether a pass is under way that may still make something. */
+  /** Whether a pass in progress may still create something. */
   get isBusy(): boolean {
     return this.#underWay.size > 0
   }
@@ -63,7 +63,7 @@ export class LateStatefulSets {
       await this.#make(persistentVolumeClaim, { ...claim, apiVersion: 'v1', kind: 'PersistentVolumeClaim' })
       const podRef = { namespace, name: `${name}-${ordinal}` }
       const held = this.#all(pod).find((each) => keyOf(each) === `${namespace}/${podRef.name}`)
-      // Before it takes an orphan, it looks at the StatefulSet afresh.
+      // Before it adopts an orphan, it reads the StatefulSet again.
       if (held !== undefined && held.metadata.ownerReferences === undefined && first !== undefined)
         this.#server.edit(pod, podRef, ({ metadata }) => {
           metadata.ownerReferences = [owner]
@@ -100,7 +100,7 @@ export class LateStatefulSets {
     try {
       await this.#server.create(resource, object)
     } catch {
-      // It is there, or its namespace goes.
+      // It already exists, or its namespace is terminating.
     }
   }
 

@@ -4,19 +4,19 @@ export type Write = {
   what: string
   /** Counts what others did meanwhile: users, the cluster, time. */
   moment: number
-  /** Whether it was sent while others were under way. */
+  /** Whether it was sent while others were in progress. */
   isAmongOthers: boolean
 }
 
-/** Where an operator dies: before its n-th write is sent, or after it was done and before the answer comes. */
+/** Where an operator dies: before its n-th write is sent, or after it was done and before its answer arrives. */
 export type Death = { at: number; when: 'before' | 'after' }
 
-/** Made anew for each who waits: one for all would keep every process that ever waited. */
+/** A new one for each waiting call: a shared one would keep every waiting process in memory. */
 const never = () => new Promise<never>(() => {})
 
 /**
- * What goes out of one operator process, and its end. Whoever waits for an answer when the process ends waits for ever:
- * nothing of it runs on, and nothing is cleaned up.
+ * The outgoing calls of one operator process, and its end. Calls that await an answer when the process ends wait
+ * forever: no code of it runs any more, not even clean-up.
  */
 export class Life {
   readonly died: Promise<void>
@@ -41,7 +41,7 @@ export class Life {
 
   async read<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#isOver) return never()
-    // What the server says to a process that is gone reaches nobody, be it good or bad.
+    // A dead process receives neither answers nor errors.
     const answer = await ask().catch((error: unknown) => (this.#isOver ? never() : Promise.reject(error)))
     return this.#isOver ? never() : answer
   }
@@ -68,8 +68,8 @@ export class Life {
 }
 
 /**
- * Every death of which the flow may take notice. Of one after a write and one before the next the second is left out
- * where nothing happened in between and nothing was under way: the world is the same.
+ * All deaths that the flow can distinguish. Of a death after a write and one before the next, the second is omitted if
+ * nothing happened in between and nothing was in progress: the state is the same.
  */
 export function deathsOf(writes: readonly Write[]): Death[] {
   return writes.flatMap(({ moment, isAmongOthers }, index): Death[] => {
@@ -78,7 +78,7 @@ export function deathsOf(writes: readonly Write[]): Death[] {
   })
 }
 
-/** The same thing for a process that may die at each of these calls of it; all other calls only read. */
+/** The same object for a process that may die at each of these calls; all other calls only read. */
 export function mortal<T extends object>(thing: T, mutations: Mutations<T>, by: string, life: Life): T {
   return new Proxy(thing, {
     get(target, property) {
@@ -90,7 +90,7 @@ export function mortal<T extends object>(thing: T, mutations: Mutations<T>, by: 
         return (...args: unknown[]) => {
           const answer = call(...args)
           if (!(answer instanceof Promise)) return answer
-          // Of a process that is gone nobody hears that it failed.
+          // Nobody learns of failures in a dead process.
           answer.catch(() => {})
           return life.read(() => answer)
         }
@@ -100,7 +100,7 @@ export function mortal<T extends object>(thing: T, mutations: Mutations<T>, by: 
   })
 }
 
-/** How each changing call is told in a report. */
+/** The description of each changing call in a report. */
 export type Mutations<T> = {
   [K in keyof T]?: T[K] extends (...args: infer A) => Promise<unknown> ? (...args: A) => string : never
 }

@@ -38,7 +38,7 @@ export type OperatorOptions = {
   controllers: readonly Controller[]
 }
 
-/** One process of the operator: caches, queues and expectations of its own, all lost when its life ends. */
+/** One process of the operator: its own caches, queues and expectations, all lost when it ends. */
 export class OperatorProcess {
   readonly life: Life
   readonly #caches: CacheSet
@@ -53,7 +53,7 @@ export class OperatorProcess {
     this.#caches = caches
     const resources = [...cachedResources(controllers, 'records'), ...cachedResources(controllers, 'workloads')]
     const workspace = openWorkspace({ client: server, caches }, resources)
-    // Few flows are about another cluster; all others need no second set of caches.
+    // Few flows involve another cluster; the others need no second set of caches.
     const isFar = controllers.some(({ name }) => name === 'boundaryprojection')
     const farCaches = new CacheSet({ client: far, clock: this.#clock, timings: NEVER_SILENT, random: () => 0 })
     const farResources = cachedResources(controllers.filter(observesOthers), 'workloads')
@@ -89,7 +89,7 @@ export class OperatorProcess {
     for (const runner of this.#runners) runner.start()
   }
 
-  /** Resolves when nothing waits or is worked on, or when there is nobody left who could. */
+  /** Resolves when nothing is queued or in progress, or when the process is dead. */
   async whenIdle(): Promise<void> {
     await Promise.race([Promise.all(this.#runners.map((runner) => runner.whenIdle())), this.life.died])
   }
@@ -143,7 +143,7 @@ const named = (resource: Resource, object: Parameters<typeof keyOf>[0]) => `${re
 const referred = (resource: Resource, { namespace, name }: ObjectRef) =>
   `${resourceId(resource)} ${namespace === undefined ? name : `${namespace}/${name}`}`
 
-/** The calls by which a client changes something. */
+/** The client's calls that change something. */
 export const API_WRITES: Mutations<KubeClient> = {
   create: (resource, object) => named(resource, object),
   update: (resource, object) => named(resource, object),
@@ -154,7 +154,7 @@ export const API_WRITES: Mutations<KubeClient> = {
   request: ({ method = 'GET', path }) => `${method} ${path}`,
 }
 
-/** The client of one controller, which tells the caches of its process what it did, as the real one does. */
+/** The client of one controller, which informs the caches of its process of its writes, like the real one. */
 function clientOf(by: string, server: PlayedApiServer, caches: WriteObserver, life: Life): KubeClient {
   const telling = new Proxy(server as KubeClient, {
     get(target, property) {

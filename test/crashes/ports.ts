@@ -18,7 +18,7 @@ const BUILD_SETTINGS = {
 
 const authorities = new Map<string, Promise<Pair>>()
 
-/** The same for a name in every run, so that one with a death can be compared with one in peace. */
+/** The same id for a name in every run, so that a run with a death can be compared with an undisturbed one. */
 function createAuthority(commonName: string, now: Date): Promise<Pair> {
   const made = authorities.get(commonName) ?? createRealAuthority(commonName, now)
   authorities.set(commonName, made)
@@ -40,7 +40,7 @@ function sqlOf(here: SqlEngine, far: SqlEngine): SqlEngine {
   }
 }
 
-/** The engines as one process of the operator reaches them: it may die at each call that changes something. */
+/** The engines as seen by one process of the operator: it may die at each call that changes something. */
 export function portsOf(engines: Engines, life: Life, far: Engines): ControllerPorts {
   const sql = sqlOf(engines.sql, far.sql)
   const logs: PodLogs = {

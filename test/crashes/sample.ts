@@ -1,14 +1,14 @@
 import type { SeededRandom } from '../make/random.ts'
 import type { Death, Write } from './life.ts'
 
-/** Who writes, with which verb, to which type of object or engine, and whether to its status; not to which object. */
+/** The writer, the verb, and the type of object or engine, and whether it is a status; not the object. */
 export function kindOf({ by, what }: Pick<Write, 'by' | 'what'>): string {
   const [verb, type, , part = ''] = what.split(' ')
   return [by, verb, type, part].join(' ')
 }
 
 /**
- * One death at each kind of write: what many writes have in common is shown by any of them. Chance picks which it is, and
+ * One death at each kind of write: any of them shows what they have in common. It is chosen at random, and so is
  * whether the operator dies before or after it.
  */
 export function sampleOf(deaths: readonly Death[], writes: readonly Write[], random: SeededRandom): Death[] {

@@ -21,17 +21,17 @@ import { LateStatefulSets } from './lateStatefulSets.ts'
 import { HOME, seedGroup } from './seeds.ts'
 import { World } from './world.ts'
 
-/** From the deletion of an object on, of the operator. */
+/** Limit of the operator's writes after the deletion of an object. */
 export const MOST_WRITES = 50
 
 export type Workload = {
   kind: AnyKind
   spec: object
-  /** What REST needs to be told to make one; nothing where absent. */
+  /** The body for creating one with REST; empty if absent. */
   body?: object
   /** Changes that somebody may make to it. */
   changes: readonly object[]
-  /** What somebody may make in it, which goes with it. */
+  /** Parts that somebody may create in it, which are deleted with it. */
   parts?: (name: string) => readonly { kind: AnyKind; name: string; spec: object }[]
 }
 
@@ -44,7 +44,7 @@ const components = (image: string) => ({
   ]),
 })
 
-/** Each kind of resource with what it is made of, and what happens to it before it is deleted. */
+/** Each kind of resource with its prerequisites, and what happens to it before its deletion. */
 export const WORKLOADS: readonly Workload[] = [
   {
     kind: VectorCluster,
@@ -114,12 +114,12 @@ export const WORKLOADS: readonly Workload[] = [
     kind: ObjectStorageAccount,
     spec: {},
     changes: [{ enablePublicAccess: true }, { maxBuckets: 7 }],
-    // A bucket holds it: somebody else has to delete that.
+    // A bucket holds it: somebody else must delete that.
     parts: (accountName) => [{ kind: ObjectAccessKey, name: `${accountName}-key`, spec: { accountName } }],
   },
 ]
 
-/** The controllers of these kinds, of their parts, and of what they are made with. */
+/** The controllers of these kinds, of their parts, and of their prerequisites. */
 const CONTROLLERS: readonly string[] = [
   ...WORKLOADS.flatMap(({ kind, parts }) => [kind, ...(parts?.('thing') ?? []).map((part) => part.kind)]),
   RelationalSnapshot,
@@ -205,14 +205,14 @@ class Sequence {
  * Plays so many sequences of changes and a deletion.
  *
  * @returns the most writes that a deletion took
- * @throws Error with the seed and the story of the first one that leaves something, or takes too many writes
+ * @throws Error with the seed and the history of the first one that leaves something, or takes too many writes
  */
 export async function playSequences(count: number, seed: number): Promise<number> {
   let most = 0
   for (let each = seed * 100_000; each < seed * 100_000 + count; each += 1) {
     const sequence = new Sequence(each)
     try {
-      // In turn, so that few sequences are of all kinds too.
+      // Round robin, so that even a few sequences cover all kinds.
       const workload = WORKLOADS[each % WORKLOADS.length] as Workload
       most = Math.max(most, await sequence.play(workload))
     } catch (error) {

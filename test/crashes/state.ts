@@ -3,7 +3,7 @@ import { APPLIED_ANNOTATION } from '../../src/kube/apply.ts'
 import { RESOURCES } from './apiServer.ts'
 import type { World } from './world.ts'
 
-/** Fields that differ between two runs that ended in the same state. */
+/** Fields that may differ between two runs with the same final state. */
 const VOLATILE = new Set([
   'resourceVersion',
   'generation',
@@ -14,17 +14,17 @@ const VOLATILE = new Set([
   APPLIED_ANNOTATION,
 ])
 
-/** Fields whose value is random; that they are there is compared. */
+/** Fields with random values, which are compared for presence only. */
 const RANDOM_FIELDS = new Set<string>([KEY_ANNOTATION, 'preparedFor'])
 
-/** What is random, by its form. Whether it fits together is what the facts of a flow say. */
+/** Random values, by their form. The facts of a flow show whether they match each other. */
 const RANDOM_TEXTS: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME'],
   [/AKIA\d{16}/g, 'ACCESS-KEY'],
   [/revision-\d+/g, 'REVISION'],
 ]
 
-/** Everything that is stored, as people would tell it: without versions, times, uids, and values of Secrets. */
+/** Everything that is stored, in readable form: without versions, times, uids, and values of Secrets. */
 export function stateOf(world: World): Record<string, unknown> {
   const found: Record<string, unknown> = {}
   const told = teller(world.names)
@@ -54,17 +54,17 @@ function normal(object: unknown, told: (text: string) => string): unknown {
   return walk(object, '')
 }
 
-/** Shorter ones could be a part of anything. */
+/** Shorter values could be part of anything. */
 const SHORTEST_ID = 12
 
 /**
- * Names what is random in a text: an object's uid is "uid of <object>", and the object may be named so itself.
+ * Replaces random parts of a text: an object's uid becomes "uid of <object>".
  *
- * @param names what each random text is
+ * @param names the replacement for each random value
  */
 function teller(names: ReadonlyMap<string, string>): (text: string) => string {
   const ids = [...names.keys()].filter((id) => id.length >= SHORTEST_ID)
-  // The longest first: one may begin with another.
+  // Longest first: one may start with another.
   const pattern = ids.sort((a, b) => b.length - a.length).map((id) => id.replace(/[^\w-]/g, '\\$&'))
   const anyId = new RegExp(pattern.join('|') || '(?!)', 'g')
   const once = (text: string) => text.replace(anyId, (id) => `<${names.get(id)}>`)

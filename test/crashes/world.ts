@@ -16,7 +16,7 @@ import { API_WRITES, OperatorProcess } from './operator.ts'
 import { portsOf } from './ports.ts'
 import { derivedNames, HOME, seedDefaults, seedPlatform } from './seeds.ts'
 
-/** A platform in memory in which the operator may die at any moment and begins anew. */
+/** A platform in memory in which the operator may die at any moment and start again. */
 export class World {
   readonly clock = new ManualClock(Date.UTC(2026, 0, 1))
   readonly server = new PlayedApiServer(() => this.clock.now())
@@ -26,7 +26,7 @@ export class World {
   readonly farEngines = new Engines()
   readonly kubernetes: PlayedKubernetes
   readonly #farKubernetes: PlayedKubernetes
-  /** Text that stands for something that differs from run to run, by that text. */
+  /** Replacements for values that differ from run to run. */
   readonly names = this.server.identities
   readonly #isFirstStart: boolean
   readonly #choose: (ports: ControllerPorts) => readonly Controller[]
@@ -56,7 +56,7 @@ export class World {
     if (!isFirstStart) seedDefaults(this.server)
   }
 
-  /** A new process leads. It dies as told, and then another leads that does not. */
+  /** A new process leads and dies as requested; the next one does not. */
   async lead(death?: Death): Promise<Life> {
     await this.#operator?.stop()
     const life = new Life(death, () => this.#moment)
@@ -80,14 +80,14 @@ export class World {
     return life
   }
 
-  /** False if the process died over it. */
+  /** False if the process died during it. */
   async #install(life: Life): Promise<boolean> {
     const client = mortal(this.server as KubeClient, API_WRITES, 'defaults', life)
     const isDone = installDefaults(client, { domain: 'cloud.example.org', region: '' }, silentLog).then(() => true)
     return Promise.race([isDone, life.died.then(() => false)])
   }
 
-  /** How many writes the process of now has made. */
+  /** The number of writes of the current process. */
   get writes(): number {
     return this.#operator?.life.writes.length ?? 0
   }
@@ -96,7 +96,7 @@ export class World {
     await this.#operator?.stop()
   }
 
-  /** Until nobody has anything to do now: neither the operator nor the cluster. Timers stay where they are. */
+  /** Until neither the operator nor the cluster has anything to do now. Timers do not fire. */
   async rest(): Promise<void> {
     for (let round = 0; round < 60; round += 1) {
       await this.#operatorRests()
@@ -109,7 +109,7 @@ export class World {
     throw new Error('The operator and the cluster never come to rest.')
   }
 
-  /** One turn of the operator and of the cluster, whether or not anything is left to do. */
+  /** One turn of the operator and of the cluster, even if nothing is left to do. */
   async round(): Promise<void> {
     await this.#operatorRests()
     await this.kubernetes.play()
@@ -127,12 +127,12 @@ export class World {
     }
   }
 
-  /** Something happens that the operator did not do. */
+  /** A change that the operator did not make. */
   touch(): void {
     this.#moment += 1
   }
 
-  /** Time passes; of long times only the last minute is played moment by moment. */
+  /** Time passes; of long periods only the last minute is simulated step by step. */
   async pass(milliseconds: number): Promise<void> {
     this.touch()
     this.clock.freeze(Math.max(0, milliseconds - 60_000))
@@ -140,7 +140,7 @@ export class World {
     await this.rest()
   }
 
-  /** Rests, and lets time pass, until it is so. */
+  /** Settles, and lets time pass, until the condition holds. */
   async until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
     for (const wait of [0, 1_000, 1_000, 5_000, 5_000, 10_000, 10_000, 30_000, 30_000, 60_000, 60_000, 300_000]) {
       if (wait === 0) await this.rest()

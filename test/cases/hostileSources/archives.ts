@@ -111,7 +111,7 @@ const BROKEN: readonly [sentence: string, bytes: () => Buffer][] = [
   ],
 ]
 
-/** Kinds of entries by paths by spellings, links by targets by spellings, then what is one of its kind. */
+/** Kinds of entries by paths and spellings, links by targets and spellings, then single cases. */
 export const HOSTILE_ARCHIVES: readonly HostileArchive[] = [
   ...PATHS.flatMap(([path, says, spellings = EVERY]) =>
     KINDS.flatMap(([kind, entry]) =>

@@ -5,7 +5,7 @@ import type { HostileArchive } from './hostileArchive.ts'
 const MIB = 1024 ** 2
 const PIECE = 16 * MIB
 
-/** Files of gzip one after the other are one file: what is packed once is sent as often as is wanted. */
+/** Concatenated gzip files are one file: a compressed block can be sent any number of times. */
 const packed = (bytes: Buffer) => gzipSync(bytes, { level: 1 })
 function* repeated(first: Buffer, again: Buffer, times: number): Generator<Buffer> {
   if (first.length > 0) yield packed(first)
@@ -20,7 +20,7 @@ const many = (count: number, entry: (at: number) => RawEntry | readonly RawEntry
     Array.from({ length: count }, (_, at) => [entry(at)].flat().map((one) => rawEntry(one as RawEntry))).flat(),
   )
 
-/** Records that hold for all entries, as many as fit. */
+/** As many records that apply to all entries as fit. */
 const records = (bytes: number) => {
   const each = Array.from({ length: Math.floor(bytes / 14) }, (_, at) =>
     paxRecord(at.toString(36).padStart(5, '0'), 'abc'),
@@ -28,7 +28,7 @@ const records = (bytes: number) => {
   return each.join('').slice(0, bytes)
 }
 const pax = (type: 'x' | 'g', content: string): RawEntry => ({ name: 'pax', type, content })
-/** Long names of folders, none of which is there twice. */
+/** Long names of folders, all different. */
 const deep = (at: number) => Array.from({ length: 60 }, (_, level) => `${at}-${level}`.padEnd(15, 'x')).join('/')
 
 const HEADERS = /more than 32768 bytes of headers before one entry/

@@ -1,17 +1,17 @@
 import type { BuildRecipe, BuildSettings } from '../../../src/contracts/builds/request.ts'
 
-/** A source whose Dockerfile tries what it must not: a command that gets its way ends well, and so does the build. */
+/** A source whose Dockerfile attempts something forbidden: if a command succeeds in it, the build succeeds too. */
 export type HostileBuild = {
   readonly sentence: string
-  /** A text that begins with `link to ` is a link. */
+  /** A text that starts with `link to ` is a link. */
   readonly files: Readonly<Record<string, string>>
   readonly recipe?: Partial<BuildRecipe>
   readonly settings?: Partial<BuildSettings>
-  /** Of `<failure>: <message>`. */
+  /** Part of `<failure>: <message>`. */
   readonly says: RegExp
 }
 
-/** What there is where these builds run: addresses that they must not reach, and the registry that they begin with. */
+/** The surroundings of these builds: addresses that they must not reach, and the registry of their base images. */
 export type Surroundings = {
   readonly apiServer: string
   readonly node: string
@@ -24,7 +24,7 @@ const BASE = 'FROM library/node:24-slim\n'
 const CLOSED = 9
 const QUICK = { timeoutSeconds: 60 }
 
-/** A program in one line, which a shell takes as it is: it holds no quote but double ones. */
+/** A program in one line that needs no escaping in a shell: double quotes are its only quotes. */
 const script = (program: string) => `${BASE}RUN node -e '${program}'\n`
 const connects = (host: string, port: number) =>
   script(
@@ -161,7 +161,7 @@ const forms: readonly Row[] = [
   ['breaks the line of its reason', `${BASE}RUN printf 'a\\033[2J\\nb' >&2; exit 4\n`, /exit code 4/],
 ]
 
-// Both end well, and soon, where nothing bounds them.
+// Without limits, both succeed quickly.
 const MORE_MEMORY = 'const kept=[];while(kept.length<48)kept.push(Buffer.alloc(64<<20,1))'
 const FORKS = `
 const depth = Number(process.argv[2])

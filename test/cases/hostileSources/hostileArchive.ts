@@ -1,8 +1,8 @@
-/** An uploaded source that must fail. */
+/** An uploaded source that must be refused. */
 export type HostileArchive = {
   readonly sentence: string
   readonly bytes: () => Buffer | Iterable<Buffer>
   readonly says: RegExp
-  /** Spares the disk what is just below the limit. */
+  /** Avoids writing archives just below the limit to disk. */
   readonly isOnlyJudged?: boolean
 }

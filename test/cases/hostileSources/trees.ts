@@ -1,13 +1,13 @@
 import type { BuildFailure } from '../../../src/contracts/builds/progress.ts'
 import type { GitObjects, TreeEntry } from '../../make/gitObjects.ts'
 
-/** A commit, or what is asked for it, that must fail while it is fetched and looked at. */
+/** A commit, or a request for one, that must be refused while it is fetched and checked. */
 export type HostileTree = {
   readonly sentence: string
-  /** What the root of the commit holds. */
+  /** The entries of the commit's root. */
   readonly tree: (git: GitObjects) => readonly TreeEntry[]
   readonly recipe?: Readonly<Record<string, unknown>>
-  /** In the place of the repository's address and branch. */
+  /** Replaces the repository's address and branch. */
   readonly source?: Readonly<{ url?: string; branch?: string; commit?: string }>
   readonly failure: BuildFailure
   readonly says: RegExp
@@ -17,7 +17,7 @@ type Files = Readonly<Record<string, string>>
 const SECRET = '../../run/build/order.json'
 const MIB = 1024 ** 2
 
-/** Flat files; a link where a text begins so. */
+/** Files in one folder; text that starts with `link to ` is a link. */
 const LINK = 'link to '
 const files =
   (given: Files): HostileTree['tree'] =>
@@ -42,7 +42,7 @@ const NAMES = [
 ]
 const LONG = /a path that is too deep or too long\.$/
 
-/** A folder in a folder, this deep. */
+/** Nested folders of this depth. */
 function nested(git: GitObjects, depth: number, name: string, times = 1): readonly TreeEntry[] {
   let entries: readonly TreeEntry[] = [['file', 'f', git.blob('x')]]
   for (let level = 0; level < depth; level += 1) {

@@ -23,7 +23,7 @@ const closed = (kind: AnyKind, spec: object) => ({
 
 const HASH = '0'.repeat(64)
 const FOREVER = '2100-01-01T00:00:00Z'
-/** Not long ago: what ended long before is removed. */
+/** Recent: what ended long ago is removed. */
 const OVER = new Date(Date.now() - 60_000).toISOString()
 const LINK = { email: 'ada@example.org', tokenHash: HASH, expiresAt: FOREVER }
 const PASSWORD = 'a long way to Tipperary'
@@ -47,7 +47,7 @@ async function makeTenantWithDomain(world: RefusalWorld) {
   return { tenant, domain }
 }
 
-/** An invitation to the boundary that is as told, and the token of its link. */
+/** An invitation to the boundary with these fields, and the token of its link. */
 async function makeInvitation(world: RefusalWorld, given: object) {
   const id = randomUUID()
   const { token, hash } = newLinkToken([world.boundaryId, id])
@@ -102,7 +102,7 @@ async function makePerson({ admin, until, rest }: RefusalWorld) {
   return { id: name, email }
 }
 
-/** The kinds of access control that nobody but REST and administrators writes. */
+/** The kinds of access control that only REST and administrators write. */
 export const BY_CLOSED_KINDS: Readonly<Record<string, RefusedWrite>> = {
   'freehold-iam-writers SsoConnection': refused({
     ...closed(SsoConnection, {}),

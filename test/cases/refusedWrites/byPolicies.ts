@@ -35,7 +35,7 @@ import {
 
 const numbered = (count: number, key: string, value: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, value]))
-/** More than a database may take, and all within the bounds of its fields. */
+/** More than a database may use, with every field within its bounds. */
 const LARGE = { parameters: numbered(100, 'work.m', 'x'.repeat(1_024)), tags: numbered(50, 't', '物'.repeat(200)) }
 const unique = (stem: string) => `${stem}${randomUUID().slice(0, 8)}`
 /** The app that uses a source. */
@@ -70,7 +70,7 @@ async function platformCluster({ admin }: RefusalWorld): Promise<string> {
   return items.find(({ spec }) => spec.isPlatform)?.metadata.name ?? ''
 }
 
-/** A rollout that is over, since there is no such plan. */
+/** A rollout that has ended, since there is no such plan. */
 async function endedRollout(world: RefusalWorld): Promise<string> {
   const name = randomUUID()
   const rollout = named(RolloutExecution, SYSTEM_NAMESPACE, name, { plan: 'none' })
@@ -85,7 +85,7 @@ const PAUSED = 'it takes a rollout that is paused there: src/api/lifecycle/rollo
 
 const ENDED = { runtime: 'nodejs', runtimeVersion: versionsOf('nodejs', 'Ended')[0] ?? '' }
 
-/** What policies refuse for one kind. */
+/** Refusals by policies for one kind. */
 export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
   'freehold-kind-deletions ObjectStorageAccount': refused({
     prepare: async (world) => {
@@ -311,7 +311,7 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
       await world.admin.create(FunctionNamespace.resource, around)
       const spec = { namespaceName: 'known', functionName: 'more', handler: 'index' }
       const more = named(ServerlessFunction, space(world), 'known.more', spec)
-      // Policies hear of it a moment after it is stored.
+      // Policies see it a moment after it is stored.
       await world.until('the policy knows the namespace', async () => {
         try {
           await world.contributor.create(ServerlessFunction.resource, more, dryRun)

@@ -21,7 +21,7 @@ import {
 const create = (world: RefusalWorld, spec: object) =>
   world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', spec), dryRun)
 
-/** Changes the settings of the platform's own backups, which are there from the first start on. */
+/** Changes the settings of the platform's own backups, which always exist. */
 const changeBackups =
   (spec: object) =>
   ({ admin }: RefusalWorld) =>
@@ -37,7 +37,7 @@ const JSON_BODY = { 'content-type': 'application/json' }
 const CSV = { accept: 'text/csv' }
 const LARGE = { tags: { large: 'x'.repeat(4_000_000) } }
 
-/** What the API server refuses by itself, by the schema of a kind, or because our authorizer says so. */
+/** Refusals by the API server itself: by the schema of a kind, or because our authorizer denies it. */
 export const BY_SERVER: Readonly<Record<string, RefusedWrite>> = {
   MODEL_BINDING_FAILED: refused({
     write: (world) => create(world, { replicas: 'many' }),
@@ -129,7 +129,7 @@ export const BY_SERVER: Readonly<Record<string, RefusedWrite>> = {
     prepare: async ({ admin }) => {
       const name = `far-${randomUUID().slice(0, 8)}`
       const cluster = { name, displayName: name, domain: 'far.example.com' }
-      // As REST names a cluster.
+      // REST derives the id of a cluster from its name like this.
       const id = uuidV5(`cluster-name/${name}`)
       await admin.create(PlatformCluster.resource, named(PlatformCluster, undefined, id, cluster))
       return { id, name, cluster }

@@ -10,31 +10,31 @@ export type RestRequest = {
   path: string
   body?: unknown
   headers?: Record<string, string>
-  /** Whose token it bears; that of the platform's first Owner where it says nothing. */
+  /** Whose token it has; by default that of the platform's first Owner. */
   by?: 'owner' | 'contributor' | 'nobody' | 'stranger'
 }
 type RestAnswer = { status: number; body: { id?: string; code?: string; items?: { id: string }[] } }
 
-/** Two boundaries' worth of callers, and a group of one of them. */
+/** Callers from two boundaries, and a group of one of them. */
 export type RefusalWorld = {
   boundaryId: string
   group: string
   admin: KubeClient
   /** Owner of the boundary. */
   owner: KubeClient
-  /** May write everything in the group but read no credentials of it. */
+  /** May write everything in the group, but read no credentials in it. */
   contributor: KubeClient
-  /** Holds nothing. */
+  /** Has no role. */
   nobody: KubeClient
-  /** Nobody's token. */
+  /** An invalid token. */
   stranger: KubeClient
-  /** Holds every verb of Kubernetes on the kinds of access control, and no role of ours. */
+  /** Has every Kubernetes verb on the kinds of access control, but no role of ours. */
   clerk: KubeClient
   rest: (request: RestRequest) => Promise<RestAnswer>
   until: <T>(what: string, look: () => Promise<T>) => Promise<NonNullable<T>>
 }
 
-/** What is tried once everything is there that it needs. */
+/** The attempt, once everything that it needs exists. */
 type Attempt = {
   write: () => Promise<unknown>
   rest: Partial<Record<ErrorCode, RestRequest>>
@@ -44,24 +44,24 @@ type Attempt = {
 export type RefusedWrite = {
   prepare: (world: RefusalWorld) => Promise<Attempt>
   status: number
-  /** Part of the sentence, where it is ours. */
+  /** Part of the message, if it is ours. */
   says: string
-  /** By which codes REST refuses the same. */
+  /** The codes with which REST refuses the same. */
   codes: readonly ErrorCode[]
-  /** Codes of the same gate that another test provokes by REST, or that no route answers such a write with, and why. */
+  /** Codes of the same gate that another test provokes by REST, or that no route returns for such a write, and why. */
   elsewhere: Partial<Record<ErrorCode, string>>
 }
 
 type Declared<Given> = {
-  /** Makes what the write is about. */
+  /** Creates the object of the write. */
   prepare?: (world: RefusalWorld) => Promise<Given>
   write: (world: RefusalWorld, given: Given) => Promise<unknown>
   status: number
   says?: string
-  /** The same by REST, for each code that it is refused with there. */
+  /** The same by REST, for each of its codes. */
   rest: Partial<Record<ErrorCode, (world: RefusalWorld, given: Given) => RestRequest>>
   elsewhere?: Partial<Record<ErrorCode, string>>
-  /** Takes away what others of the platform would see. */
+  /** Removes what other users of the platform would see. */
   release?: (world: RefusalWorld, given: Given) => Promise<unknown>
 }
 
@@ -125,7 +125,7 @@ export async function statusOf(
   return status ?? {}
 }
 
-/** Waits until the object tells by what it is held. */
+/** Waits until the object reports what holds it. */
 export function untilHeld(world: RefusalWorld, kind: AnyKind, namespace: string | undefined, name: string) {
   const isHeld = async () => ((await statusOf(world, kind, namespace, name)).heldBy as string[] | undefined)?.length
   return world.until(`${name} is held`, isHeld)

@@ -1,8 +1,8 @@
 import type { AnyKind } from '../../../src/crds/define.ts'
 
 /**
- * Specs that rules admit or refuse. The unit tests run the rules of the facade on them, the end-to-end tests send the
- * same specs to the API server: both must give the same messages.
+ * Specs that rules admit or refuse. The unit tests evaluate the facade's rules, the end-to-end tests send the same
+ * specs to the API server; the messages must be equal.
  */
 export type RuleCase = {
   name: string

@@ -15,7 +15,7 @@ const HISTORY = {
   softDelete: true,
   purgeProtection: false,
 }
-/** Without a version, or nobody could delete the object. */
+/** Without a version, because nobody could delete the object otherwise. */
 const PROTECTED = { ...HISTORY, versions: [], purgeProtection: true }
 
 export const STORAGE_RULES: readonly RuleCase[] = [

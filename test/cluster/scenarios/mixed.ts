@@ -58,7 +58,7 @@ async function write(stage: Stage, value: string): Promise<void> {
   await untilReady(VaultEntry, name)
 }
 
-/** An account whose key is lost, made anew, and set inactive: what the store answers is as the objects say. */
+/** An account whose key is lost, recreated, and disabled: the store must agree with the objects. */
 async function useStore(stage: Stage): Promise<void> {
   const { own, home, suffix, create, untilReady } = stage
   const { find, change, pair } = tools(stage)
@@ -83,7 +83,7 @@ async function useStore(stage: Stage): Promise<void> {
   await own.admin.remove(secret, { namespace: home, name: accessKeySecretName('uploader') })
   await until('a pair is stored again', async () => (await pair('uploader')) !== undefined, WAIT)
   await opens(200)
-  // A pass that was under way puts the same one back; else it is another, and the lost one opens nothing any more.
+  // A pass in progress restores the same pair; otherwise it is a new one, and the lost pair no longer works.
   const now = await pair('uploader')
   const isSame = now?.accessKeyId === first?.accessKeyId
   expect(await attempt('read', first), 'the lost key').to.equal(isSame ? 200 : 403)
@@ -96,7 +96,7 @@ async function useStore(stage: Stage): Promise<void> {
   )
 }
 
-/** A SQL instance, a vault and an object store are used, and most of it is deleted or withdrawn. */
+/** A SQL instance, a vault and an object store are used, and most of it is deleted or revoked. */
 export const mixed: Scenario = async (stage) => {
   const { own, home, suffix, create, untilReady } = stage
   const { find, change, gone } = tools(stage)
@@ -104,7 +104,7 @@ export const mixed: Scenario = async (stage) => {
   await create(SecretVault, `safe-${suffix}`, {})
   await untilReady(SecretVault, `safe-${suffix}`)
   await write(stage, 'one')
-  // Where nothing builds a store, the others are killed alone.
+  // If the store cannot be built, only the others are killed.
   if (own.hasStore) await useStore(stage)
   await write(stage, 'two')
   await change(VaultEntry.resource, entryName(`safe-${suffix}`, 'Password'), { state: 'Deleted' })

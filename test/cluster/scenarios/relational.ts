@@ -8,7 +8,7 @@ import { type Scenario, WAIT } from '../crashes.ts'
 
 const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
 
-/** A relational database is made, scaled, snapshotted, restored beside itself and deleted. */
+/** A relational database is created, scaled, snapshotted, restored under another name and deleted. */
 export const relational: Scenario = async ({ own, boundaryId, home, create, untilReady }) => {
   const { admin } = own
   const ref = { namespace: home, name: 'orders' }
@@ -51,7 +51,7 @@ export const relational: Scenario = async ({ own, boundaryId, home, create, unti
     WAIT,
   )
   await untilReady(RelationalCluster, 'heir')
-  // The group is ready all along: what holds it is told by a pass of its own.
+  // The group is ready all along: a separate pass reports what holds it.
   await until(
     'the group tells that the last snapshot holds it, and no more the database',
     async () => {

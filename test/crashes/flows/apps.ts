@@ -26,7 +26,7 @@ const change = (user: string, spec: object, until: Step['until'] = isReady): Ste
   ...(until !== undefined && { until }),
 })
 
-/** What runs of which revision, and what is remembered of each deployment. */
+/** Which revisions run, and what is recorded of each deployment. */
 async function facts(world: World): Promise<object> {
   const pods = (await world.server.list(pod)).items.filter(({ metadata }) => metadata.namespace === HOME)
   const revisions = (await world.server.list(controllerRevision)).items.flatMap((one) => revisionOf(one) ?? [])
@@ -154,7 +154,7 @@ function reported(id: string, image: string): Step[] {
   return [{ user: `builds ${image}`, act: (world) => world.make(DeploymentRecord, id, spec), until: serves(image) }]
 }
 
-/** What is not deployed yet is not ready. */
+/** Nothing is ready before it is deployed. */
 function unwaited(step: Step, at: number): Step {
   const { until, ...rest } = step
   return at === 0 || until === undefined ? rest : { ...rest, until }

@@ -41,7 +41,7 @@ const makeDatabase: Step = {
   until: (world) => world.isReady(VectorCluster, 'products'),
 }
 
-/** One of everything that a group can hold, with something in it. */
+/** One of everything that a group can hold, with contents. */
 const fill: Step = {
   user: 'makes one of everything',
   async act(world) {
@@ -78,7 +78,7 @@ async function isBlocked(world: World): Promise<boolean> {
   return boundary?.status?.phase === 'DeletionBlocked'
 }
 
-/** What is left outside of the API server. */
+/** What remains outside the API server. */
 function leftovers({ engines }: World): object {
   return { users: engines.store.users.size, buckets: [...engines.store.buckets.keys()] }
 }

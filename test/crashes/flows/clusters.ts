@@ -6,7 +6,7 @@ import { FAR } from '../operator.ts'
 import { OUTER } from '../seeds.ts'
 import type { World } from '../world.ts'
 
-/** As the gate of agents does it: this process is no agent. */
+/** As the agents' port does it: this process is no agent. */
 async function seesAgent(world: World): Promise<void> {
   const at = new Date(world.clock.now()).toISOString()
   const status = { agent: { joinedAt: '2025-12-31T00:00:00Z', lastSeenAt: at } }
@@ -31,7 +31,7 @@ const project: Step = {
   until: async (world) => (await world.isReady(BoundaryProjection, FAR, OUTER)) || (await again(world)),
 }
 
-/** Time passes while the world waits, and the agent lives on. */
+/** Time passes while the world waits, and the agent stays alive. */
 async function again(world: World): Promise<false> {
   await seesAgent(world)
   return false

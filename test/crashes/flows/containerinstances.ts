@@ -29,7 +29,7 @@ const make = (spec: object = whole): Step => ({
   act: (world) => world.make(ContainerInstance, NAME, spec),
   until: isReady,
 })
-/** With the defaults that an API server would put in. */
+/** With the defaults that an API server would add. */
 const written = (spec: object) => {
   const fields = ContainerInstance.spec.shape as unknown as Record<string, { parse: (value: unknown) => unknown }>
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, fields[name]?.parse(value)]))
@@ -54,7 +54,7 @@ const token = (value: string): Step => ({
   until: (world) => world.isReady(VaultEntry, entryName('safe', 'Token')),
 })
 
-/** What runs of which revision, what it was given, and what is remembered. */
+/** Which revision runs, its inputs, and what is recorded. */
 async function facts(world: World): Promise<object> {
   const pods = (await world.server.list(pod)).items.filter(({ metadata }) => metadata.namespace === HOME)
   const revisions = (await world.server.list(controllerRevision)).items.flatMap((one) => revisionOf(one) ?? [])
@@ -70,7 +70,7 @@ async function facts(world: World): Promise<object> {
 }
 
 const common = { controllers: ['containerinstance', 'secretvault', 'vaultentry'], given: [token('one')], facts }
-/** Without vaults, whose own flows are elsewhere: fewer writes to die at. */
+/** Without vaults, which have flows of their own: fewer crash points. */
 const small = { components: [web], volumes: [disk], isPublic: true }
 const alone = { controllers: ['containerinstance'], facts }
 

@@ -15,7 +15,7 @@ type Links = KubeObject & BoundaryCrosslink
 
 const statusOf = async (world: World) => (await world.find<Links>(BoundaryCrosslink.resource, NAME, OUTER))?.status
 
-/** What Skupper says of its objects, whenever it gets to it. */
+/** Skupper's status of its objects, whenever it gets to them. */
 async function skupper({ server }: World): Promise<void> {
   const told: [Resource, object][] = [
     [
@@ -38,7 +38,7 @@ const link: Step = {
   },
 }
 
-/** Which authority signs, what the hub was given, and what is still trusted. */
+/** Which authority signs, what the hub received, and which authorities are still trusted. */
 async function facts(world: World) {
   const textsOf = async (name: string): Promise<Record<string, string>> => {
     const entries = Object.entries((await world.secret(name, OUTER)) ?? {})

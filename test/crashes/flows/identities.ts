@@ -58,7 +58,7 @@ const unbind: Step = {
   act: (world) => world.remove(IdpBinding, ID, SYSTEM),
   until: (world) => world.isGone(IdpBinding, ID, SYSTEM),
 }
-/** Another pass, in which the one whom it is not about stays as they are. */
+/** Another pass, in which objects that it is not about remain unchanged. */
 const othersSignInAnew: Step = {
   user: 'signs in with more claims, as another person',
   act: (world) =>

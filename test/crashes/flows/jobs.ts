@@ -40,7 +40,7 @@ const givenSecret: Step = {
   until: (world) => world.isReady(VaultEntry, entryName('safe', 'Token')),
 }
 
-/** How often it ran, what its log says, and what is left of its values. */
+/** How often it ran, its log, and which values remain. */
 async function facts(world: World): Promise<object> {
   const { workload, environment, log } = jobNames(NAME)
   const blob = await world.engines.blobs.read({ namespace: HOME, name: log(0) })

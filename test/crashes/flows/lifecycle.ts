@@ -14,7 +14,7 @@ type Release = KubeObject & {
   status?: { lastAttemptedRevision?: string; lastHandledReconcileAt?: string; conditions?: { status: string }[] }
 }
 
-/** Flux looks at what it was told, if it has not yet. */
+/** Flux processes new objects. */
 function playFlux({ server }: World, failure?: string): void {
   for (const release of server.stored(helmRelease) as Iterable<Release>) {
     const chart = [...server.stored(ociRepository)].find(({ metadata }) => metadata.name === release.metadata.name)

@@ -48,7 +48,7 @@ function playVelero({ server }: World, phase: string): void {
 
 type Played = { flux?: (name: string) => State; velero?: string }
 
-/** Lets the cluster do what it was told, until the rollout is there. */
+/** Lets the cluster act until the rollout reaches this state. */
 const until =
   (
     state: string,

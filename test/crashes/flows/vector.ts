@@ -25,7 +25,7 @@ const fill: Step = {
     vector.fill('docs', 10, [['vc-products-2'], ['vc-products-1'], ['vc-products-0', 'vc-products-2']]),
 }
 
-/** Whether the stored key is the one that every peer takes, and where the points are. */
+/** Whether every peer accepts the stored key, and where the points are. */
 async function facts(world: World): Promise<object> {
   const keys = decodeVectorKeys(await world.secret(vectorNames(NAME).keys))
   const { items: pods } = await world.server.list(pod)
