@@ -10,7 +10,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { call, makeBoundary, makeCaller, uniqueName } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-/** A deny or a role with a slip in it is refused whoever writes it, in the same words. */
+/** A deny or role with a typing error is refused with the same message, whoever writes it. */
 describe('patterns of actions', () => {
   let admin: KubeClient
   let boundaryId: string

@@ -57,7 +57,7 @@ describe('what a member does with kubectl', () => {
     await expectCall(201, 'POST', `${resources(kind.segment)}/${name}`, spec)
     return name
   }
-  /** Once one of them is as it should be. */
+  /** As soon as one of them is in the expected state. */
   const toldOf = (name: string, isLast: (entry: Entry) => boolean) =>
     until('it is told of', async () => {
       const all = await itemsOf<Entry>(`${resources(VectorCluster.segment)}/${name}/activity?sort=occurredAt`)

@@ -40,7 +40,7 @@ describe('several facades', () => {
       )
       expect((await call(one, 'DELETE', group)).status).to.equal(202)
       const late = await call<{ code: string }>(next, 'POST', `${group}/resources/vectorclusters/late`, { replicas: 0 })
-      // With its account it is soon gone, and then it is not there.
+      // The group is soon deleted together with its account, and then does not exist.
       expect([late.status, late.body.code].join(' ')).to.be.oneOf(['409 INVALID_STATE', '404 NOT_FOUND'])
     }
   })
@@ -59,7 +59,7 @@ describe('several facades', () => {
       const facade = step % 2 === 0 ? facadeUrl : other
       expect((await call(facade, 'PATCH', path, { tags: { step: String(step) } })).status).to.equal(200)
     }
-    // What it had not told yet by itself, the audit log tells the next one.
+    // What it had not recorded itself, the audit log delivers to the next one.
     expect((await call(other, 'PATCH', path, { tags: { step: '11' } })).status).to.equal(200)
     await own.endReplica('facade')
     expect((await call(facadeUrl, 'PATCH', path, { tags: { step: '12' } })).status).to.equal(200)

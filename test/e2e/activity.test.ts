@@ -91,11 +91,11 @@ describe('the record of activity', () => {
     spec,
   })
 
-  /** One change in one of three ways. */
+  /** One change, made in one of three ways. */
   async function change(how: (typeof kinds)[number], name: string, step: number): Promise<void> {
     const spec = { tags: { step: String(step) }, parameters: { key: `${CANARY}-${step}` } }
     if (how === 'rest') {
-      // On a busy machine the API server may be late; the same change again changes nothing more.
+      // On a busy machine the API server may be late; repeating the change changes nothing more.
       await until('the change is taken', async () => {
         const asked = { ...callers.rest, isPatient: false }
         const { status, text } = await call('PATCH', `${base}/${name}`, spec, asked)
@@ -134,7 +134,7 @@ describe('the record of activity', () => {
     for (const [index, name] of names.entries()) {
       const entries = await until(`all changes of ${name} are told`, async () => {
         const found = await entriesOf(name)
-        // Not only so many: a change that was asked for again is told of, too.
+        // At least so many: a repeated change is recorded too.
         const told = new Set(stepsIn(found).map((step) => step.split(' ')[0]))
         const missing = made[index]?.flatMap((how, step) => (told.has(String(step)) ? [] : [`${step} by ${how}`]))
         if (told.size < steps) throw new Error(`not told: ${missing}; asked for again: ${repeated}`)
@@ -236,7 +236,8 @@ describe('the record of activity', () => {
       { metadata: { labels: { long: long('x', 2_000_000) } } },
       { metadata: { annotations: { 'freehold.dev/actor': long('a') } } },
     ]
-    // Judging so long a text takes a busy API server longer than its client waits; what it said then may be told as well.
+    // Evaluating so long a text takes a busy API server longer than its client waits; its answer may be recorded as
+    // well.
     let unanswered = 0
     for (const patch of patches) {
       const what = Object.keys(patch).join()

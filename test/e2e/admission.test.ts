@@ -54,7 +54,7 @@ async function retryConflicts<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A role that was just bound counts a moment later; until then the refusal is that of RBAC. */
+/** A newly bound role takes effect a moment later; until then the refusal is RBAC's. */
 async function untilRefused(words: RegExp, write: () => Promise<unknown>): Promise<void> {
   await until(`it is refused with ${words}`, async () => words.test(said(await refusal(write()))))
 }
@@ -130,7 +130,7 @@ describe('what the API server refuses', () => {
       return Object.fromEntries(Object.entries(after).filter(([key, value]) => held.get(key) !== JSON.stringify(value)))
     }
 
-    /** One of this name may be on its way out: names that fit a spec are those of the case before, too. */
+    /** The object of the case before, whose name also fits this spec, may still be terminating. */
     const made = async (wanted: KubeObject, kind: AnyKind, options: { dryRun?: boolean } = {}) => {
       const { error } = await until(`${wanted.metadata.name} is free`, () =>
         admin.create(kind.resource, wanted, options).then(
@@ -145,7 +145,7 @@ describe('what the API server refuses', () => {
       it(name, async () => {
         const named = fittingName(kind, previous ?? next)
         const ref = { namespace: namespaceOf(kind), name: named }
-        // Nobody may delete the platform's own cluster: the one that is there is tried.
+        // Nobody may delete the platform's own cluster, so the existing one is used.
         const isLasting = (previous as { isPlatform?: boolean } | undefined)?.isPlatform === true
         const write = async () => {
           if (previous === undefined) return made(object(kind, named, ref.namespace, next), kind, { dryRun: true })

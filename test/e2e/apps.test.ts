@@ -120,9 +120,9 @@ describe('apps', () => {
     await until('its first deployment is over', async () =>
       expect((await deployments(name)).map(({ phase }) => isEnd(phase))).to.deep.equal([true]),
     )
-    // By its id: those of one second are listed in any order.
+    // By id: records of the same second are listed in any order.
     const [first] = await deployments(name)
-    // One that is built elsewhere, so that others wait for their turn.
+    // One with an external builder, so that others wait for their turn.
     await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
     await until('it is in its turn', async () =>
       expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),

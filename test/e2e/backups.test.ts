@@ -34,7 +34,7 @@ type Policy = {
 
 const policy = { schedule: '0 2 * * 7', retentionDays: 7 }
 
-/** The definitions are Velero's own; what its server would do, it is played: it cannot run here. */
+/** The CRDs are Velero's own; its server cannot run here and is simulated. */
 describe('backups of a container instance, by the kinds of Velero', () => {
   let own: OwnPlatform
   let home: string
@@ -78,7 +78,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     const found = await expectCall(status, 'PUT', `${base}/${name}/backup-policy`, body)
     expect(found.code, found.error).to.equal(code)
   }
-  /** Until the facade has heard of what was written beside it. */
+  /** Until the facade has seen what was written without it. */
   const untilRefused = (code: string, body: object) =>
     until(`it is refused with ${code}`, async () => (await call('PUT', at(), body)).body?.code === code)
   const says = (phase: string) =>
@@ -102,7 +102,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
       throw error
     }
   }
-  /** As Velero makes one: with the labels of the template and the annotations of the Schedule. */
+  /** As Velero creates one: with the labels of the template and the annotations of the Schedule. */
   async function take(name: string, status: object) {
     const { metadata, spec } = await schedule()
     await own.admin.create(veleroBackup, {

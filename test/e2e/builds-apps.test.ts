@@ -31,7 +31,7 @@ type Page<T> = { items: T[] }
 const CANARY = 'a-canary-for-builds'
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.test/acme/shop.git' }
 
-/** Pods are played here: builds end at once, and what is told is told as of real ones. */
+/** Pods are simulated here: builds end at once, and report like real ones. */
 describe('apps of a repository', () => {
   let client: KubeClient
   let base: string
@@ -119,7 +119,7 @@ describe('apps of a repository', () => {
     expect((await send(source, image)).status).to.equal(409)
   })
 
-  /** A source of plain Git, code that is of it, and pushes that it is told of. */
+  /** A source of plain Git, code in it, and pushes that it reports. */
   async function sourceOfPushes() {
     const repositoryUrl = `https://${testPlatform().git.host}/git/${uniqueName('shop')}.git`
     const body = { displayName: 'Shop', baseUrl: repositoryUrl, accessToken: CANARY }

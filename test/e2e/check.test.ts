@@ -47,7 +47,7 @@ describe('a check of the installation', () => {
       }),
     }
     const { code, out, lines } = await check({ ...sound(), ...optional })
-    // Other tests make keys at the same store, of users that are no record's for a moment.
+    // Other tests create keys at the same store, whose users have no record for a moment.
     const wrong = out.includes('the platform has no record of') ? ['Object store'] : []
     expect(
       lines

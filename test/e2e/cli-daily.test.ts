@@ -198,7 +198,7 @@ const EXAMPLES = resolve(import.meta.dirname, '../../examples')
 const FIRST = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const isManifest = (path: string) => /\.ya?ml$/.test(path) && !path.includes('node_modules')
 
-/** An example, and the boundary that it speaks of. A tree of a whole tenant gets another id: others may take it away. */
+/** An example and its boundary. A tree of a whole tenant gets another id, because others may delete it. */
 async function ownCopy(folder: string, home: string): Promise<{ place: string; id: string | undefined }> {
   const place = join(EXAMPLES, folder)
   const names = (await readdir(place)).filter(isManifest)

@@ -42,7 +42,7 @@ describe('people at the command line', () => {
   let person: TestPerson
   const children = new Set<ChildProcess>()
 
-  /** In a process of its own, while `onError` sees what it writes. */
+  /** In a separate process; `onError` receives its stderr. */
   function start(words: string[], onError?: (text: string) => void): Promise<Ended> {
     const child = spawnFreehold(words, home, { env: { BROWSER: '/bin/true' }, stdio: ['ignore', 'pipe', 'pipe'] })
     children.add(child)
@@ -55,7 +55,7 @@ describe('people at the command line', () => {
   const storedLogin = async () => JSON.parse(await readFile(loginPath(), 'utf8')) as Login
   const storeLogin = (login: Login) => writeFile(loginPath(), JSON.stringify(login), { mode: 0o600 })
 
-  /** `freehold login`, while `visit` does what the person does with what the terminal says. */
+  /** `freehold login`, while `visit` does what the person would do with the terminal's output. */
   async function login(words: string[], said: RegExp, visit: (found: RegExpExecArray) => Promise<void>) {
     let visiting: Promise<void> | undefined
     const ended = await start(['login', ...words], (text) => {
@@ -65,7 +65,7 @@ describe('people at the command line', () => {
     await visiting
     return ended
   }
-  /** The page may come before the provider's own cache has heard of a new person: then it is asked again. */
+  /** The page may come before the provider's cache knows a new person: then it is requested again. */
   async function signInOn(page: Shown, { userName, password }: Pick<TestPerson, 'userName' | 'password'>) {
     let shown = page
     await until('the sign-in', async () => {
@@ -82,7 +82,7 @@ describe('people at the command line', () => {
       expect(await answer.text()).to.include('You are signed in')
     })
 
-  /** One in which nobody is signed in. */
+  /** A browser in which nobody is signed in. */
   const newBrowser = () =>
     new Browser(issuer.origin, { certificateAuthority: readFileSync(testPlatform().certificateAuthority, 'utf8') })
   async function changeBrowser(): Promise<void> {
@@ -103,7 +103,7 @@ describe('people at the command line', () => {
     browser = newBrowser()
     person = await makePerson(admin)
     const { userId } = person
-    // Five wrong guesses lock a name, and so do those at a name of which the provider has not heard yet.
+    // Five wrong guesses lock a name, also a name that the provider does not know yet.
     await until('the person is known', async () => (await call('GET', `/admin/users/${userId}`)).status === 200)
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
     await succeeds('logout')
@@ -193,7 +193,7 @@ describe('people at the command line', () => {
     expect((await withBrowser(person)).code).to.equal(0)
     const own = await storedLogin()
     const password = 'Another-Passw0rd!'
-    // A sign-in of the very second in which the password changes is believed.
+    // A sign-in in the same second as the change of the password is accepted.
     const nextSecond = Date.now() + 1_000
     await until('the second is over', () => Date.now() > nextSecond)
     await succeeds('call', 'POST', '/identity/change-password', '-d', JSON.stringify({ password }))

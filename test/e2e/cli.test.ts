@@ -33,7 +33,7 @@ describe('the command line', () => {
     const { clientId, clientSecret } = testPlatform()
     credentials = { PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret }
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
-    // It signs in as well; here the variables say who calls.
+    // It signs in as well; here the variables identify the caller.
     await succeeds('logout')
     boundary = (await json('create', 'boundary', '--data', '{"displayName":"Command line"}')).id
     await succeeds('create', 'resourcegroup', group, '--boundary', boundary)

@@ -95,7 +95,7 @@ describe('the client, installed from its package', () => {
   }
 })
 
-/** The first on the path that is not the one of our packages; that one where there is no other. */
+/** The first on the PATH that is not in our packages; otherwise that one. */
 function nodeOfMachine(): string {
   const places = (process.env.PATH ?? '').split(delimiter).filter((place) => !place.includes('node_modules'))
   return places.map((place) => join(place, 'node')).find((path) => existsSync(path)) ?? process.execPath

@@ -16,7 +16,7 @@ import { type Cluster, exists, FarCluster, settingsOf, type Token } from '../wor
 import { type Step, workloadsThere } from '../worlds/farWorkloads.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
 
-/** Milliseconds for which the hub is away at least. */
+/** Milliseconds that the hub is away, at least. */
 const AWAY = TEST_CONFIG.sized(0, 120_000)
 
 type Projection = { id: string; status: string; resolvedNamespaces: { namespace: string; state: string }[] }
@@ -24,7 +24,7 @@ type Projection = { id: string; status: string; resolvedNamespaces: { namespace:
 describe('a boundary on another cluster, through an agent that only calls out', () => {
   let own: OwnPlatform
   let far: FarCluster
-  /** One life of a cluster: each needs the one before, so they are one test. */
+  /** The lifetime of a cluster: each step needs the one before, so they are one test. */
   const joins: Step[] = []
   const goesOn: Step[] = []
   const there = { namespace: '', name: 'vc-search' }

@@ -6,7 +6,7 @@ type Manifest = { module: string; files: { path: string; mediaType: string; size
 describe('common routes', () => {
   it('tell anybody whether the platform is ready, by names only', async () => {
     type Readiness = { status: string; checks: { name: string; status: string; message: null }[] }
-    // Not while a watch is being opened again.
+    // Not while a watch is being reopened.
     const body = await until('it is ready', async () => {
       const answer = await call<Readiness>('GET', '/readyz', undefined, { token: null })
       return answer.status === 200 && answer.body

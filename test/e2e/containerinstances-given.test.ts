@@ -200,7 +200,7 @@ describe('what a container instance is given beside its spec', () => {
       const now = await entries(values)
       return now?.KEY_ID !== given?.KEY_ID && (await keys()).some(({ accessKeyId }) => accessKeyId === now?.KEY_ID)
     })
-    // Keys of consumers are counted to nobody.
+    // Keys of consumers count for nobody.
     for (let count = 0; count < 4; count += 1)
       await expectCall(201, 'POST', `${base}/objectstorageaccounts/${account}/accesskeys`, {})
     await expectCall(200, 'PATCH', at(name), { components: [web] })

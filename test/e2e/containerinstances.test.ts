@@ -50,7 +50,7 @@ describe('container instances', () => {
         throw new Error(`${found.status} ${found.revision}: ${found.statusMessage}`)
       return found
     })
-  /** Without those that are on their way out. */
+  /** Without terminating ones. */
   const crates = async (name: string) =>
     (await expectCall<Page<Crate>>(200, 'GET', `${base}/${name}/crates`)).body.items.filter(
       ({ status }) => status !== 'Terminating',

@@ -41,7 +41,7 @@ describe('access tokens at the API server', () => {
     issuerUrl = `https://127.0.0.1:${(issuer.address() as AddressInfo).port}/realms/freehold`
     controlPlane = await startOwnControlPlane({ oidc: { issuerUrl, caPem: authority.certPem, audience: AUDIENCE } })
     agent = new Agent({ connect: { ca: controlPlane.caPem } })
-    // The API server asks the issuer for its keys in its own time.
+    // The API server fetches the issuer's keys at its own pace.
     const accepted = async () => (await whoIs(await tokenOf({}))).status === 201
     await waitUntil('the first accepted token', PATIENCE, accepted, controlPlane.failed)
   })

@@ -87,7 +87,7 @@ describe('the control plane', () => {
 
   it('has its pods ready again after their node was away', async () => {
     const path = '/api/v1/namespaces/default/pods/store-0/status'
-    // As the controller of nodes writes it; a machine that slept is enough.
+    // As the node controller writes it; suspending the machine is enough to cause it.
     const away = { type: 'Ready', status: 'False', lastTransitionTime: new Date().toISOString() }
     const pod = await get(path)
     pod.status.conditions = pod.status.conditions.map((condition: { type: string }) =>

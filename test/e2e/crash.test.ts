@@ -10,5 +10,5 @@ const vector: Scenario = async ({ create, untilReady }) => {
   await untilReady(VectorCluster, 'products')
 }
 
-// Every write of these flows is a crash point in test/crashes; here some are tried on the real API server.
+// Every write of these flows is a crash point in test/crashes; here some are tested on the real API server.
 describeCrashes({ vector, relational, mixed }, TEST_CONFIG.sized(2, 24))

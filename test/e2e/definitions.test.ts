@@ -157,7 +157,7 @@ describe('the definition of a later version', () => {
   })
 })
 
-/** A schema that says of what type its values are, and no more; keys of lists the API server wants to be required. */
+/** A schema that only states the type of its values; the API server requires keys of lists to be required. */
 const widened = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema), (name, part) => {
     if (name === 'required') return (part as string[]).filter((field) => field === 'name')

@@ -64,7 +64,7 @@ describe('deleting', () => {
     }
   }
 
-  /** Nothing that names the group: no namespace, no claimed name, no volume. */
+  /** No object that names the group: no namespace, no claimed name, no volume. */
   const nothingLeftOf = async ({ home }: Made) => {
     await until('the namespace of the group is gone', () => gone(namespace, { name: home }))
     const claims = (await admin.list(NameClaim.resource)).items as unknown as {
@@ -85,7 +85,7 @@ describe('deleting', () => {
       const made = await make()
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
       await nothingLeftOf(made)
-      // Its finalizer goes a moment after its namespace.
+      // Its finalizer is removed a moment after its namespace.
       await until('the group is gone', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
       await until(
         'REST has forgotten it',
@@ -116,7 +116,7 @@ describe('deleting', () => {
     })
   }
 
-  /** What shows at an object in its first moments: it is stored, its controller has seen it, something is made for it. */
+  /** The first stages of an object: it is stored, its controller has seen it, a child is created. */
   const MOMENTS: [moment: string, hasCome: (path: string, home: string, name: string) => Promise<boolean>][] = [
     ['at once', async () => true],
     ['when the facade shows it', async (path) => (await call('GET', path)).status === 200],

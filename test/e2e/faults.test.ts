@@ -1,4 +1,4 @@
-// @alone @long: cuts the network of a platform of its own, and sets its etcd back.
+// @alone @long: cuts the network of its own platform, and restores its etcd.
 import { expect } from 'chai'
 import type { Oracle } from '../faults/oracle.ts'
 import { away, elsewhere, halfOpen, restored } from '../faults/oracles.ts'
@@ -7,7 +7,7 @@ import { startedAlone } from '../faults/starts.ts'
 
 const BOUND = 8
 
-/** `npm run faults` plays the same for longer, and asks for more speed. */
+/** `npm run faults` does the same for longer, and requires more speed. */
 describe('a platform under faults', () => {
   let scene: Scene
   before(async () => {

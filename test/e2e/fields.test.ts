@@ -24,7 +24,7 @@ type Spec = Record<string, unknown>
 type Path = readonly (string | number)[]
 type Trial = { path: Path; value: unknown; schema: StructuralSchema }
 
-/** Parts of specs that no case of a rule has. */
+/** Parts of specs that no case of a rule contains. */
 const SAMPLES: Readonly<Record<string, unknown>> = {
   lifecycleRules: [{ id: 'old' }],
   corsRules: [{ origins: ['*'], methods: ['GET'] }],
@@ -33,7 +33,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   suspendedArchives: [{ namespace: 'shop', name: 'orders' }],
 }
 
-/** What people ask of a thing that is there: with these words the API server refuses it in a new one, whatever it is. */
+/** Requests to existing objects: in a new object, the API server refuses them with this message. */
 const ASKED_LATER: Readonly<Record<string, string>> = {
   'RolloutExecution.requests.resumeAt': 'only a paused rollout can be resumed',
   'RolloutExecution.requests.revertDriftAt': 'the rollout is not paused because of manual changes',
@@ -50,7 +50,7 @@ function withAt(target: unknown, [name, ...rest]: Path, value: unknown): unknown
   return copy
 }
 
-/** All places of a schema that a spec has a parent for, with the values to be tried there. */
+/** All places of a schema whose parent is in a spec, with the values to try there. */
 function trialsOf(schema: StructuralSchema, spec: unknown, path: Path): Trial[] {
   const own = path.length === 0 ? [] : triedValues(schema).map((value) => ({ path, value, schema }))
   const inside = Object.entries((schema.properties ?? {}) as Record<string, StructuralSchema>).flatMap(([name, part]) =>
@@ -66,7 +66,7 @@ function trialsOf(schema: StructuralSchema, spec: unknown, path: Path): Trial[] 
   return [...own, ...inside, ...items, ...entries]
 }
 
-/** What REST would write, or why it refuses. What a trust may lend is known to the roles, so its route checks it. */
+/** What REST would write, or why it refuses. Only the roles know what a trust may contain, so its route checks it. */
 function byRest(kind: AnyKind, spec: Spec): { spec: object } | { refusal: PlatformError } {
   try {
     const checked = checkSpec(kind, spec, undefined)
@@ -80,10 +80,16 @@ function byRest(kind: AnyKind, spec: Spec): { spec: object } | { refusal: Platfo
   }
 }
 
-/** In a sample it is asked neither about a spec again, nor about what it has refused for the same reason in another place. */
+/**
+ * In a sample it is asked neither about a spec again, nor about a value that it has refused for the same reason
+ * elsewhere.
+ */
 const IS_ASKED_AGAIN = TEST_CONFIG.sized(0, 1) === 1
 
-/** What the API server refuses a value by: its type, where that is another one, else the schema; descriptions decide nothing. */
+/**
+ * The reason for which the API server refuses a value: a different type, otherwise the schema; descriptions do not
+ * matter.
+ */
 const reasonOf = ({ schema, value }: Trial): string => {
   const isText = (name: string, part: unknown) => name === 'description' && typeof part === 'string'
   const { type, format } = schema
@@ -91,7 +97,7 @@ const reasonOf = ({ schema, value }: Trial): string => {
   return `${JSON.stringify(decisive, (name, part) => (isText(name, part) ? undefined : part))} ${JSON.stringify(value)}`
 }
 
-/** Of null more decides than the type: where there is a default, the API server takes that. */
+/** For null, more than the type matters: if there is a default, the API server uses that. */
 function isOfOtherType({ type, ...others }: StructuralSchema, value: unknown): boolean {
   if (type === undefined || others['x-kubernetes-int-or-string'] === true || value === null) return false
   if (type === 'integer' || type === 'number') return typeof value !== 'number'
@@ -103,9 +109,9 @@ const INSIDES = /Invalid|expected (string|number|one)|Unrecognized|Too (big|smal
 
 describe('every field of every kind, to REST and to the API server', () => {
   let admin: KubeClient
-  /** What the API server has refused so far. */
+  /** The API server's refusals so far. */
   const refused = new Set<string>()
-  /** The specs, after those of their kind, that it has admitted so far. */
+  /** The specs that it has admitted so far, after their kind. */
   const admitted = new Set<string>()
   let homes: Record<AnyKind['placement'], string | undefined>
 
@@ -137,7 +143,7 @@ describe('every field of every kind, to REST and to the API server', () => {
       )
       return undefined
     } catch (error) {
-      // Only what was admitted is looked for among what is stored: of some kinds the platform has one object already.
+      // Only admitted specs are read back: of some kinds the platform already has an object.
       if (isKubeError(error, 'AlreadyExists')) return undefined
       if (!isKubeError(error)) throw error
       return [error.message, ...error.causes.map(({ message }) => message), error.denial?.message ?? ''].join('; ')
@@ -154,7 +160,7 @@ describe('every field of every kind, to REST and to the API server', () => {
     return refusal?.includes(later) ? [] : [`in a new object it is not refused as it should be: ${refusal}`]
   }
 
-  /** The ways in which the two differ over one value, and what REST says that is not for people. */
+  /** How the two differ over a value, and messages of REST that are not fit for people. */
   async function deviationsOf(kind: AnyKind, base: Spec, trial: Trial): Promise<string[]> {
     const { path, value } = trial
     const tried = withAt(base, path, value) as Spec

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
-/** Names of the schema and of the level by which the API server served a request; it tells their uids. */
+/** Names of the flow schema and level by which the API server served a request, which reports their uids. */
 describe('the turn of a request at the API server', () => {
   let admin: KubeClient
   let home: string

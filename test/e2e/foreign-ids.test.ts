@@ -19,7 +19,7 @@ import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Request = { method: Method; path: string; body?: object }
 
-/** Whatever takes the id of a boundary elsewhere than in its path, asked by the Owner of another one. */
+/** Every route that takes the id of a boundary outside its path, called by the Owner of another boundary. */
 const REQUESTS: Readonly<Record<string, (own: string, id: string, group: string) => Request>> = {
   'a check of access at its scope': (own, id) => ({
     method: 'POST',
@@ -104,7 +104,10 @@ describe('ids of others in a body or a query', () => {
   }
 })
 
-/** Whatever takes the id of a person, asked by the Owner of a boundary whose tenant the person does not belong to. */
+/**
+ * Every route that takes the id of a person, called by the Owner of a boundary whose tenant the person does not belong
+ * to.
+ */
 const NAMING: Readonly<Record<string, (own: string, id: string) => Request>> = {
   'a member': (own, principalId) => ({
     method: 'POST',

@@ -45,7 +45,7 @@ describe('a boundary that holds as many objects as it may', () => {
     await giveBack(own)
   })
 
-  /** Its Owner, with nothing but a token, as kubectl has it. */
+  /** Its Owner, with only a token, like kubectl. */
   async function tenantOf(boundary: string): Promise<KubeClient> {
     const { clientId, token } = await makeServiceAccount(own.admin, 'Tenant', own.platform.tokenUrl)
     await own.admin.create(RoleAssignment.resource, {

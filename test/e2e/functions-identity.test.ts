@@ -14,7 +14,7 @@ type Problem = { code: string }
 type Identity = { id: string; principalId: string; resourceName: string }
 
 const IMAGE = 'docker.io/library/hello:1'
-/** Of somebody who makes a function again and again while its namespace is made. */
+/** Attempts of an attacker who repeatedly recreates a function while its namespace is created. */
 const MOST_ATTEMPTS = 8
 
 describe('functions and the identity of their namespace', () => {
@@ -120,7 +120,7 @@ describe('functions and the identity of their namespace', () => {
         await expectCall(201, 'POST', `${base}/${late}`, { runtime: 'nodejs', managedIdentity: true })
         await planting
         const planted = await find(ServerlessFunction.resource, evil)
-        // One that is still being deleted from the round before may be gone at any moment.
+        // An object still terminating from the round before may disappear at any moment.
         if (planted !== undefined && planted.metadata.deletionTimestamp === undefined) {
           await client.mergePatch(ServerlessFunction.resource, evil, { spec: { image: IMAGE } })
           const refused = async () =>

@@ -62,7 +62,7 @@ describe('functions', () => {
     await expectCall(201, 'POST', path(name), { handler: 'index', ...body })
     return name
   }
-  /** As an administrator may, where nothing builds images. */
+  /** As an administrator may, without a builder of images. */
   const withImage = async (name: string) =>
     client.mergePatch(ServerlessFunction.resource, ref(name), { spec: { image: IMAGE } })
 
@@ -174,8 +174,8 @@ describe('functions', () => {
       return (found.status as FunctionNamespace['status'])?.publicHost
     })
     const before = Math.floor(Date.now() / 1000)
-    // Pods are played: the call wakes one, and nobody is called at its address, which is made up. On a busy machine the
-    // time of a call may be over before there is a copy.
+    // Pods are simulated: the call wakes one, but nobody answers at its made-up address. On a busy machine the call may
+    // time out before there is a copy.
     const wake = () => callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
     const answer = await until('the activator knows it, and a copy is in time', async () => {
       const found = await wake()
@@ -184,7 +184,7 @@ describe('functions', () => {
     expect([answer.status, JSON.parse(answer.text).code]).to.deep.equal([503, 'SIMULATED'])
     await until('a copy runs', async () => {
       const { readyReplicas } = await read(name)
-      // Who looks late finds it asleep again.
+      // A late look finds it asleep again.
       if (readyReplicas !== 1) await wake()
       return readyReplicas === 1
     })
@@ -248,8 +248,8 @@ describe('functions', () => {
     const refused = await invoke(token)
     expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
     await withImage(name)
-    // Pods are played: the call wakes one, and nobody is called at its address, which is made up. On a busy machine the
-    // time of a call may be over before there is a copy.
+    // Pods are simulated: the call wakes one, but nobody answers at its made-up address. On a busy machine the call may
+    // time out before there is a copy.
     const answer = await until('it is known, and a copy is in time', async () => {
       const found = await invoke()
       return found.status !== 409 && !/cannot be called yet|had room for the call/.test(found.text) && found
@@ -258,7 +258,7 @@ describe('functions', () => {
     expect(answer.text).to.include('Pods are simulated')
     await until('it has one copy', async () => {
       const { copies = [] } = (await stored(name)).status ?? {}
-      // Who looks late finds it asleep again.
+      // A late look finds it asleep again.
       if (copies.length === 0) await invoke()
       return expect(copies).to.have.length(1)
     })

@@ -26,7 +26,9 @@ import { administrator, clientWithToken } from '../worlds/tenant.ts'
 /** Nobody's token. */
 const STRANGER = 'no.such.token'
 
-/** What REST refuses to delete, refused to a tenant's kubectl, to an administrator's, and to Git with either. */
+/**
+ * Deletions that REST refuses, refused to a tenant's kubectl, to an administrator's, and to Git with either account.
+ */
 describe('what is to be kept', () => {
   let admin: KubeClient
   let owner: KubeClient
@@ -69,7 +71,7 @@ describe('what is to be kept', () => {
     const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec } as KubeObject
     return refusalOf(client.create(kind.resource, object, { dryRun: true }))
   }
-  /** The kinds of which a new object would be taken in the namespace, or refused for another reason, from an administrator. */
+  /** The kinds of which an administrator may create an object in the namespace, or is refused for another reason. */
   async function takenIn(namespace: string, ...placements: AnyKind['placement'][]): Promise<string[]> {
     const kinds = KINDS.filter(({ placement }) => placements.includes(placement))
     expect(kinds).to.have.length.above(10)
@@ -151,7 +153,7 @@ describe('what is to be kept', () => {
       metadata: { name, namespace: space },
       spec,
     })
-    // The status says nothing yet when the deletion is asked for.
+    // The status says nothing yet when the deletion is requested.
     await admin.create(VectorCluster.resource, vector('kept', { replicas: 0, onDelete: 'Retain' }))
     const outcome = await refusalOf(admin.remove(ResourceGroup.resource, { namespace: home, name: 'raced' }))
     if (outcome === 'It was taken.') {
@@ -211,7 +213,7 @@ describe('what is to be kept', () => {
   })
 })
 
-/** The list of refusals, as far as the API server and its policies refuse: each entry, provoked, and by REST as well. */
+/** The list of refusals by the API server and its policies: each entry is provoked, and by REST as well. */
 describe('what REST refuses is refused to kubectl', () => {
   let world: RefusalWorld
   let release: () => Promise<void>

@@ -65,7 +65,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
   }
   const route = () => own.admin.get<Route>(httpRoute, child())
 
-  /** What the controller of the Gateway writes once it has looked at the route. */
+  /** What the Gateway's controller writes after it has processed the route. */
   async function judge(status: 'True' | 'False', reason: string, section?: string): Promise<void> {
     const { metadata } = await route()
     const condition = (type: string, value: string, word: string) => ({

@@ -12,20 +12,20 @@ import {
   makeGroup,
 } from '../worlds/platform.ts'
 
-/** Requests under way at once: the platform shares the machine with other tests. */
+/** Concurrent requests: other tests share the platform. */
 const AT_ONCE = 8
 
 type Places = { boundaryId: string; group: string }
 type Body = ErrorBody & { action?: string }
 
-/** The least queries that routes take. */
+/** The minimal queries of routes. */
 const SPAN = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' }
 const QUERIES: readonly Record<string, string>[] = [
   ...[{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }, { clusterId: randomUUID() }],
   ...[SPAN, { ...SPAN, metric: 'x' }, { ...SPAN, metric: 'x', aggregation: 'Last' }],
 ]
 
-/** Values for the parameters of a path: real places, and things that are well-formed but not there. */
+/** Values for path parameters: existing places, and well-formed ids of missing things. */
 function pathOf({ path, query }: Route, { boundaryId, group }: Places): string {
   const asked = QUERIES.find((sample) => query?.safeParse(sample).success !== false) ?? {}
   const search = new URLSearchParams(asked).toString()
@@ -56,7 +56,7 @@ const SQL_BODIES = [
   { keys: [KEY] },
 ]
 
-/** What browsers bring back is a state: it says nothing of what else there is. */
+/** Browsers return a state, which does not reveal what else exists. */
 const isReturn = ({ path }: Route) => /\/sources\/\{sourceName\}\/(finalize|validate)$/.test(path)
 
 /** The kernel answers problem-details, with codes in kebab-case. */
@@ -76,14 +76,14 @@ function missingThing(route: Route): string {
 function missingBoundary(route: Route): string {
   const { method, path } = route
   if (isReturn(route)) return '400 state-invalid'
-  // Anybody may send one, and does not hear which boundaries there are.
+  // Anybody may send one, and does not learn which boundaries exist.
   if (path.endsWith('/sources/{sourceName}/webhooks')) return '404 source-unknown'
   return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : notFoundOf(route)
 }
 
-/** Some body that the route's schema takes, so that a refusal is about something else. */
+/** Some body that the route's schema accepts, so that a refusal is about something else. */
 function goodBody({ body: read, documentedBody, bodyKind, isBodyOptional, example }: Route): unknown {
-  // What is read over what is stored is judged as a whole where nothing is.
+  // A patch of a missing object is validated as a whole.
   const body = documentedBody ?? read
   const account = ACCOUNT_BODIES.find((sample) => body?.safeParse(sample).success === true)
   if (account !== undefined) return account
@@ -276,7 +276,7 @@ describe('refusals, over the whole route table', () => {
         const others = names.filter(
           (one) => !['boundaryId', 'resourceGroupName', 'resourceGroup', 'action'].includes(one),
         )
-        // Whether a name may be given is answered for every name.
+        // The question whether a name is available is answered for every name.
         return others.length > 0 && !isCreation(route) && !route.path.endsWith('/validate')
       })
       if (ofThing.length > 0) {

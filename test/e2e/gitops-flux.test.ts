@@ -26,7 +26,7 @@ const HOME = boundaryNamespace(BOUNDARY)
 const SPACE = groupNamespace(BOUNDARY, 'reading')
 const SYNC = { namespace: 'default', name: 'tenant' }
 
-/** The kustomize-controller takes minutes to build where it is not cached: `npm run faults` does. */
+/** The kustomize-controller takes minutes to build if it is not cached: `npm run faults` does. */
 describe('Flux, the real kustomize-controller on a stand-in of its source', () => {
   let admin: KubeClient
   let folder: string

@@ -26,14 +26,15 @@ import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '..
 import { administrator } from '../worlds/tenant.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/git')
-/** What people keep in Git: all kinds but those that say why only the platform writes them. */
+/** Kinds that people keep in Git: all except those whose declaration says why only the platform writes them. */
 const IN_GIT = KINDS.filter(({ writtenByPlatform }) => writtenByPlatform === undefined)
 /**
- * A platform has one object of it, which other tests write meanwhile: server-side each keeps its fields, client-side the
- * last takes them all. The examples apply it client-side, again and without drift (examples.test.ts).
+ * A platform has only one object of this kind, which other tests write meanwhile: with server-side apply each keeps its
+ * fields, with client-side apply the last one wins. The examples apply it client-side, twice and without drift
+ * (examples.test.ts).
  */
 const SHARED: readonly AnyKind[] = [PlatformBackupSettings]
-/** Kinds whose number of copies is filled in from the plan. */
+/** Kinds whose number of copies defaults to that of the plan. */
 const FILLED = KINDS.filter(
   ({ scale, spec }) => scale !== undefined && spec.shape.replicas?.safeParse(undefined).data === undefined,
 )
@@ -113,7 +114,7 @@ describe('a platform that is kept in Git', () => {
       const before = await life()
       const group = await file('group.yaml', placed.slice(-2, -1))
       await kubectl('apply', '-f', group)
-      // kubectl makes itself the owner of what nobody owns, and then takes away what the manifest lacks.
+      // kubectl becomes the manager of unmanaged fields, and then removes those that the manifest lacks.
       await kubectl('apply', '--server-side', '-f', group)
       const refused = await kubectl('apply', '--server-side', '-f', group).catch(({ stderr }) => String(stderr))
       expect(await life()).to.equal(before)
@@ -199,7 +200,7 @@ describe('a platform that is kept in Git', () => {
           expect(refused).to.contain('conflict with "freehold-facade"').and.to.contain('.spec.replicas')
         }
         await kubectl('apply', ...options, ...forced, '-f', tree)
-        // What the manifest does not name stays as REST wrote it.
+        // Fields that the manifest does not name stay as REST wrote them.
         expect(await stored()).to.deep.include({ replicas: 0, tags: { by: 'rest' } })
         await kubectl('delete', '-f', tree, '--timeout=2m')
       })

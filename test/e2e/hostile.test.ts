@@ -18,11 +18,11 @@ describe('a caller that asks for all that it can', () => {
     const reader = { token: (await makeCaller({ Reader: `/boundaries/${hostile.id}` })).token }
     const tenant = await makeCaller({ Owner: `/boundaries/${other.id}` })
     const kubectl = await clientWithToken(tenant.token)
-    // What a parser of SQL takes longest for, and a batch may hold.
+    // The slowest input for a SQL parser that a batch may contain.
     const sql = `select ${Array(9_900).fill('a').join(',')}`
     const began = performance.now()
     const asked: string[] = []
-    // On a slow machine it takes the attack longer to be too much.
+    // On a slow machine the attack takes longer to become too much.
     const isOn = () => {
       const milliseconds = performance.now() - began
       return milliseconds < MILLISECONDS || (milliseconds < AT_MOST && !asked.some((answer) => answer !== '200 '))
@@ -43,7 +43,7 @@ describe('a caller that asks for all that it can', () => {
     const namespace = groupNamespace(other.id, quiet.name)
     const askOn = async () => {
       for (let count = 0; isOn(); count += 1) {
-        // Another name each time: the API server remembers what it was answered.
+        // A new name each time, because the API server caches answers.
         const ref = { namespace, name: `nobody-${count}` }
         const answer = await kubectl.get(VectorCluster.resource, ref).catch((error: unknown) => error)
         byKubectl.add(isKubeError(answer) ? answer.reason : String(answer))

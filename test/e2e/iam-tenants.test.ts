@@ -35,7 +35,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
     await make(PlatformUser, id, { userName: uniqueName('user'), tenantIds }, SYSTEM_NAMESPACE)
     return id
   }
-  /** The facade hears of what kubectl makes over its watch. */
+  /** The facade sees kubectl's objects through its watch. */
   const knownTo = (path: string, body: object, code: string) =>
     until(`${path} no longer answers ${code}`, async () => (await call('POST', path, body)).body.code !== code)
   describe('tenants', () => {

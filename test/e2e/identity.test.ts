@@ -45,7 +45,7 @@ const DAY = 24 * HOUR
 describe('tokens of the local identity provider', () => {
   const clientId = randomUUID()
   const clientSecret = randomBytes(32).toString('base64url')
-  /** Only the keys live by it: tokens are of today. */
+  /** Only keys follow this clock: tokens have the real time. */
   const keyClock = new ManualClock(Date.now())
   let folder: string
   let servers: IdentityServers
@@ -61,7 +61,7 @@ describe('tokens of the local identity provider', () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-identity-'))
     const authority = await Authority.open(folder, 'ca')
     const pair = await authority.issue({ commonName: 'identity', purpose: 'server', names: ['127.0.0.1'] })
-    // The API server must know the issuer's address before there is anything to issue from.
+    // The API server must know the issuer's address before anything can issue tokens.
     let serve: RequestListener = (_request, response) => response.writeHead(503).end()
     servers = await startIdentityServers({
       handler: (incoming, response) => serve(incoming, response),
@@ -92,7 +92,7 @@ describe('tokens of the local identity provider', () => {
       passwords: secretPasswords(client),
       state: secretStateStore(client),
       keys,
-      // The API server asks again 30 s before this is over: here, after a second.
+      // The API server asks again 30 s before this ends: here, after a second.
       keysMaxAgeSeconds: 31,
       log: silentLog,
     })

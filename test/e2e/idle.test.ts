@@ -10,7 +10,7 @@ import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 const DATABASES = TEST_CONFIG.sized(40, 1_000)
 const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 
-/** What a platform at rest may ask: to be told (a watch), and to keep its lease. */
+/** Allowed requests of an idle platform: watches, and renewals of its lease. */
 const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
 
 describe(`a converged platform of ${DATABASES} vector databases, every other one stopped`, () => {
@@ -27,13 +27,13 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
   })
   after(() => giveBack(own))
 
-  /** Time itself is what this test is about: nothing may happen in it. */
+  /** This test is about time itself: nothing may happen during it. */
   async function rest(): Promise<void> {
     const before = own.operatorPid
     for (const proxy of Object.values(own.proxies ?? {})) proxy.reset()
     await delay(QUIET_SECONDS * 1000)
     if (own.operatorPid === before) return
-    // On a busy machine it may have lost its lease, and was started anew.
+    // On a busy machine it may have lost its lease and been restarted.
     await untilQuiet(own)
     await rest()
   }
@@ -50,7 +50,7 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
       JSON.stringify(by),
     ).to.deep.equal([])
     const renewals = Object.entries(by).filter(([key]) => key.includes('leases'))
-    // Of two: the leader of the controllers, and the activator.
+    // Two leases: that of the controllers' leader, and the activator's.
     expect(renewals.reduce((sum, [, count]) => sum + count, 0)).to.be.within(2, (2 * 30 * QUIET_SECONDS) / 60)
     // Streams are re-opened after minutes, not seconds.
     expect(requests.filter((request) => request.verb === 'watch').length).to.be.at.most(60)
@@ -67,7 +67,7 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
   })
 })
 
-/** Longer than a call may take: a single one that hangs must not look like rest while others wait behind it. */
+/** Longer than a call may take: one hanging call must not look idle while others wait behind it. */
 const REST_SECONDS = 15
 
 /** Waits until the operator has written nothing for some time. */

@@ -26,7 +26,7 @@ type Workload = KubeObject & {
 const objectsOf = (text: string) => (loadAll(text) as (KubeObject | null)[]).filter((each) => each !== null)
 const keyOf = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`
 
-/** What differs by design: how a change of the settings rolls the deployments out, and comments in them. */
+/** Intended differences: how a change of the settings rolls the deployments out, and comments in them. */
 function compared(objects: readonly KubeObject[]): Map<string, unknown> {
   const plain = objects.map((object) => {
     const text = JSON.stringify(object).replaceAll(new RegExp(`${NAME}-[a-z0-9]{10}`, 'g'), NAME)

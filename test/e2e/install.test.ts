@@ -177,7 +177,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(rule.verbs).to.not.include.members(['impersonate'])
       expect(rule.verbs).to.not.include.members(['escalate'])
       if (rule.verbs.includes('bind')) expect(rule.resourceNames).to.have.length.greaterThan(0)
-      // By its name alone, as the namespace of Velero is the administrator's choice.
+      // By name, because an administrator chooses Velero's namespace.
       if (rule.resources.includes('secrets'))
         expect(rule.resourceNames, JSON.stringify(rule)).to.deep.equal([VELERO_SECRET])
     }
@@ -266,7 +266,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
 
     before(async function () {
       helm = await helmOrSkip(this)
-      // A namespace that goes while definitions do may be looked at again only minutes later.
+      // A namespace that is deleted together with CRDs may be retried only minutes later.
       for (const part of ['manifests', 'crds']) await kubectl('delete', '--ignore-not-found', '-k', join(deploy, part))
       await kubectl('apply', '-f', join(deploy, 'manifests/namespace.yaml'))
     })
@@ -299,7 +299,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(stdout).to.contain('kept due to the resource policy')
       expect((await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items).to.deep.equal([])
       expect([await boundaryLives(), await definitions()]).to.deep.equal([uid, count])
-      // Its namespaces take a moment to go, and take in nothing meanwhile.
+      // Its namespaces take a moment to be deleted, and accept nothing meanwhile.
       await until('its namespaces are gone', async () => (await leaving()).length === 0)
       await upgrade()
       expect(await boundaryLives()).to.equal(uid)
@@ -307,7 +307,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
 
     it('leaves nothing when it was told not to keep them', async () => {
       await upgrade('--set', 'keepDefinitions=false')
-      // While there is one, the definitions refuse to go.
+      // While there is a boundary, the CRDs refuse to be deleted.
       await client.remove(Boundary.resource, { name: boundary })
       await helmed('uninstall', ...release, '--wait')
       await until('no definition is left', async () => (await definitions()) === 0)

@@ -101,7 +101,7 @@ describe('the refusals of links in mails', () => {
     const { userId, email } = await known()
     const name = randomUUID()
     const { token, hash } = newLinkToken([name])
-    // Nobody may move the end of a reset, so this one is made after its end.
+    // Nobody can change the end of a reset, so this one is created after its end.
     await admin.create(PasswordReset.resource, {
       apiVersion: PasswordReset.apiVersion,
       kind: PasswordReset.kind,

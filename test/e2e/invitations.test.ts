@@ -307,7 +307,7 @@ describe('passwords', () => {
     const began = Date.now()
     const changed = await change(now, 'Another-horse-8')
     expect(changed.status).to.equal(200)
-    // Told to the second.
+    // Times have whole seconds.
     expect(Date.parse(changed.body.changedAt)).to.be.within(began - 1000, Date.now())
   })
 })

@@ -84,7 +84,7 @@ describe('a role for a while', () => {
     await coded(403, 'self_approval', 'POST', `${path}/${own.id}/approve`, undefined, owner)
     await coded(403, 'self_approval', 'POST', `${path}/${own.id}/deny`, undefined, owner)
     const { id } = await ask(scope)
-    // Platform Owners give any role to others; somebody who administers members only gives what they hold.
+    // Platform Owners grant any role to others; other administrators of members only what they hold.
     await coded(403, 'FORBIDDEN', 'POST', `${path}/${id}/approve`, undefined, asker)
     const reader = await makeCaller({ Reader: boundary })
     await coded(403, 'FORBIDDEN', 'DELETE', `${path}/${id}`, undefined, reader)

@@ -69,7 +69,7 @@ describe('jobs', () => {
       ...['resourceGroup', 'status', 'tag', 'ttlSecondsAfterFinished'],
     )
     expect(Date.parse(found.completedAt ?? '')).to.be.a('number')
-    // Those of one second are listed in the order of their names.
+    // Jobs of the same second are listed by name.
     await until('its second is over', () => Date.now() >= Date.parse(found.createdAt) + 1000)
     const later = await make({})
     const { body } = await expectCall<Page>(200, 'GET', `${base}?pageSize=500`)

@@ -66,7 +66,7 @@ const ACME = {
 describe('Keycloak', () => {
   let keycloak: Keycloak
   let provider: IdentityAdministration
-  /** Time that a verifier believes to have passed, beside the real one. */
+  /** An offset that a verifier adds to the real time. */
   let skipped = 0
 
   before(async function () {
@@ -146,7 +146,7 @@ describe('Keycloak', () => {
   })
 
   describe('people of a tenant', () => {
-    /** Types an address on the page of Keycloak; answers where the browser then leaves for, or undefined. */
+    /** Enters an address on Keycloak's page; returns the address to which the browser then leaves, or undefined. */
     function leavesFor(address: string): Promise<URL | undefined> {
       const query = new URLSearchParams({
         client_id: 'account-console',
@@ -390,7 +390,7 @@ describe('Keycloak', () => {
       })
       const after = (await tokenOf(account)).access_token ?? ''
       expect(decodeProtectedHeader(after).kid).to.not.equal(decodeProtectedHeader(before).kid)
-      // An unknown key makes the facade ask again, once in 30 s.
+      // For an unknown key, the facade fetches the keys again, once in 30 s.
       skipped += 31_000
       expect(await verify(after)).to.include({ principalId: account.principalId })
       expect(await verify(before), 'the old key is still published').to.include({ principalId: account.principalId })

@@ -139,7 +139,7 @@ describe('kubectl on equal terms', () => {
     const fieldSelector = `spec.principalId=${caller.principalId}`
     const { items } = await admin.list(RoleAssignment.resource, { namespace, fieldSelector })
     for (const { metadata } of items) await admin.remove(RoleAssignment.resource, { namespace, name: metadata.name })
-    // What REST obeys, kubectl obeys with the next request.
+    // What REST applies at once, kubectl applies with the next request.
     await until('REST knows', async () => {
       return (await call('GET', `/boundaries/${boundaryId}`, undefined, { token: caller.token })).status === 403
     })
@@ -224,7 +224,7 @@ describe('kubectl on equal terms', () => {
       return (await patiently(ask, ({ evaluationError = '' }) => pauseAfterWords(evaluationError))).allowed
     }
 
-    /** A boundary that the caller may not know of is 404: nothing is allowed in it. */
+    /** A boundary that the caller may not see is 404: nothing is allowed in it. */
     async function askRest(token: string, boundary: string, questions: readonly AccessQuestion[]): Promise<boolean[]> {
       const path = `/boundaries/${boundary}/providers/authorization/checkAccess`
       const checks = questions.map(({ action, scope }) => ({ action, scope }))
@@ -247,7 +247,7 @@ describe('kubectl on equal terms', () => {
       const second = (await makeGroup(boundaryId)).name
       const third = (await makeGroup(foreignId)).name
       const databases = ['orders', 'orders-2']
-      // A role at a thing that is not there would count for nothing.
+      // A role at a missing object would have no effect.
       for (const name of databases) {
         const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/vectorclusters/${name}`
         await expectCall(201, 'POST', path, {})
@@ -320,7 +320,7 @@ describe('kubectl on equal terms', () => {
         .map((one) => `${one.roles} ${JSON.stringify(one.question)}: REST ${rest.get(one)}`)
       expect(differing.slice(0, 20)).to.deep.equal([])
       expect([rest.size, kubernetes.size]).to.deep.equal([QUESTIONS, QUESTIONS])
-      // Answers of one kind only would agree whatever they came from.
+      // If all answers were the same, agreement would prove nothing.
       expect([...rest.values()].filter(Boolean).length).to.be.within(QUESTIONS / 5, (QUESTIONS * 4) / 5)
     })
 

@@ -13,7 +13,7 @@ type Prepared = { world: GrantingWorld; token: string; tenant: KubeClient }
 
 describe('granting with kubectl and with REST', () => {
   let admin: KubeClient
-  /** A boundary that cases only name: nothing is given in it. */
+  /** A boundary that cases only name: nothing is granted in it. */
   let foreignId: string
   const cleanUp: (() => Promise<unknown>)[] = []
 
@@ -77,7 +77,7 @@ describe('granting with kubectl and with REST', () => {
     return { world, token, tenant }
   }
 
-  /** REST answers from what its watches told it, which is a moment late. */
+  /** REST answers from its watches, which lag by a moment. */
   async function untilKnown({ boundaryId }: GrantingWorld, written: readonly GivenObject[]): Promise<void> {
     const boundary = `/boundaries/${boundaryId}`
     const { items } = await admin.list(RoleAssignment.resource, { namespace: boundaryNamespace(boundaryId) })
@@ -100,7 +100,7 @@ describe('granting with kubectl and with REST', () => {
     }
   }
 
-  /** The words of the API server; "admitted" where it would store the object. */
+  /** The API server's message; "admitted" if it would store the object. */
   async function byKubernetes({ world, tenant }: Prepared, { write }: GrantingCase): Promise<string> {
     const { operation, ...object } = write(world)
     const { kind, namespace, name, spec } = object

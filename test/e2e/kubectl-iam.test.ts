@@ -15,7 +15,7 @@ import { RULE_CASES } from '../cases/ruleCases.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, tokenFor } from '../worlds/tenant.ts'
 
-/** A spec that the rules of the kind admit. */
+/** A spec that the rules of the kind accept. */
 const caseOf = (kind: AnyKind) => RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next ?? {}
 
 describe('access control by kubectl', () => {

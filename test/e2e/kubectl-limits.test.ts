@@ -24,12 +24,12 @@ import { administrator, clientWithToken, giveEveryVerb } from '../worlds/tenant.
 
 const OVER = '2020-01-01T00:00:00Z'
 const LATER = '2100-01-01T00:00:00Z'
-/** In place of other words where nobody but REST and administrators writes the kind at all. */
+/** Expected instead of other messages for kinds that only REST and administrators write. */
 const CLOSED = 'written through the REST API'
 
 describe('what kubectl is refused as REST is', () => {
   let admin: KubeClient
-  /** Holds every verb of Kubernetes on every kind, and no role of ours: what is refused to it, policies refuse. */
+  /** Has every Kubernetes verb on every kind, but no role of ours: its refusals come from policies. */
   let clerk: KubeClient
   let owner: KubeClient
   let release: () => Promise<unknown>
@@ -64,7 +64,7 @@ describe('what kubectl is refused as REST is', () => {
     await Promise.all([owner.close(), clerk.close(), admin.close()])
   })
 
-  /** The words of the refusal; undefined if the API server would take the object. */
+  /** The message of the refusal; undefined if the API server would accept the object. */
   async function refusalOf(write: Promise<unknown>): Promise<string | undefined> {
     try {
       await write
@@ -98,9 +98,9 @@ describe('what kubectl is refused as REST is', () => {
     it(`has no ${kind.kind} begin with an end that is over`, async () => {
       const refusal = await create(clerk, kind, OVER)
       if (refusal?.includes(CLOSED) !== true) expect(refusal).to.include(END_OVER)
-      // Of access control the webhook asks for the caller's own rights, after the policies.
+      // For access control the webhook checks the caller's own rights after the policies.
       if (kind.group !== 'iam') expect(await create(clerk, kind, LATER)).to.equal(undefined)
-      // What is restored from a backup is taken as it was.
+      // Objects restored from a backup are accepted unchanged.
       expect(await create(admin, kind, OVER)).to.equal(undefined)
     })
   }

@@ -18,7 +18,9 @@ import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.t
 const SLOW = 400
 const ROUNDS = TEST_CONFIG.sized(4, 100)
 
-/** Another webhook of the cluster, as many have: a write waits for the slowest of them once the platform's own has answered. */
+/**
+ * Another webhook of the cluster, as many have: a write waits for the slowest after the platform's own has answered.
+ */
 async function startSlowWebhook(): Promise<{ server: Server; url: string }> {
   const { git } = testPlatform()
   const server = createServer(
@@ -27,7 +29,7 @@ async function startSlowWebhook(): Promise<{ server: Server; url: string }> {
       void text(request).then((body) => {
         const { uid } = (JSON.parse(body) as { request: { uid: string } }).request
         const answer = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid, allowed: true } }
-        // The time that the write is under way, which no condition tells.
+        // The duration of the write, which no condition shows.
         setTimeout(() => response.end(JSON.stringify(answer)), SLOW)
       })
     },

@@ -29,7 +29,7 @@ type Release = KubeObject & { spec: { valuesFrom?: { valuesKey: string }[] }; st
 
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
-/** The definitions are Flux's own; what its controllers would do is played: they cannot run here. */
+/** The CRDs are Flux's own; its controllers cannot run here and are simulated. */
 describe('components of the platform, by the kinds of Flux', () => {
   let own: OwnPlatform
   let registry: ChartRegistry
@@ -73,7 +73,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     await own.admin.mergePatch(helmRelease, at('pcomp-shop'), { status }, { subresource: 'status' })
   }
 
-  /** When Flux was last asked to try again: the resumed install has asked as well, so a repair is told by the difference. */
+  /** When Flux was last asked to retry: the resumed install has asked too, so a repair shows by the difference. */
   const askedAt = async () =>
     (await own.admin.get(helmRelease, at('pcomp-shop'))).metadata.annotations?.['reconcile.fluxcd.io/forceAt']
 

@@ -45,7 +45,7 @@ describe('a person at the platform', () => {
       metadata: { name: userId, namespace: SYSTEM_NAMESPACE },
       spec: { userName: login, email: `${login}@example.com`, emailVerified: true, displayName: 'A person' },
     } as KubeObject)
-    // Five wrong guesses lock a name, and so do those at a name of which the provider has not heard yet.
+    // Five wrong guesses lock a name, also a name that the provider does not know yet.
     await until('the person is known', async () => (await call('GET', `/admin/users/${userId}`)).status === 200)
     const certificateAuthority = readFileSync(testPlatform().certificateAuthority, 'utf8')
     browser = new Browser(issuer.origin, { certificateAuthority })
@@ -76,7 +76,7 @@ describe('a person at the platform', () => {
 
   async function signIn(): Promise<Tokens> {
     const { verifier, challenge } = pkcePair()
-    // The provider's own cache may learn of the user a moment after the API server did.
+    // The provider's cache may learn of the user a moment after the API server.
     await until('the sign-in', async () => {
       browser.left = undefined
       const page = await browser.open(authorizationUrl(challenge))
@@ -143,7 +143,7 @@ describe('a person at the platform', () => {
       const { body } = await call<Seen>('GET', `/admin/users/${userId}`)
       return body.lastSignInAt !== null && body
     })
-    // Noted once an hour at most, so it may be that of the test before.
+    // Recorded once an hour at most, so it may be the time of the test before.
     expect(Date.parse(user.lastSignInAt ?? '')).to.be.within(began, Date.now())
     const boundary = `/boundaries/${(await makeBoundary()).id}`
     await expectCall(201, 'POST', `${boundary}/members`, { principalId: userId, roleDefinitionName: 'Reader' })

@@ -32,7 +32,7 @@ type Credentials = {
   tokenUrl: string
 }
 
-/** An administrator makes the object of the resource that has one: what its controller does is not told here. */
+/** An administrator creates the object of the resource: its controller is not tested here. */
 describe('managed identities', () => {
   let admin: KubeClient
   let boundaryId: string

@@ -23,7 +23,7 @@ type Answer = { status: number; code: string | undefined; text: string }
 const golden = JSON.parse(readFileSync(new URL('../../src/api/http/interface.json', import.meta.url), 'utf8')) as {
   routes: Row[]
 }
-/** What is beyond the interface is held to the same rules, by what it says of itself. */
+/** Additions to the interface follow the same rules, from their own declarations. */
 function rowOf({ method, path, authorization, scope }: Route): Row {
   if (authorization.kind !== 'iam') return { method, path, auth: authorization.kind }
   const { action, isData: dataAction } = authorization
@@ -32,7 +32,7 @@ function rowOf({ method, path, authorization, scope }: Route): Row {
 const rows: readonly Row[] = [...golden.routes, ...ADDITIONS.map(rowOf)]
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
-/** Held through assignments at `/` only, whatever a role says (interface section 5). */
+/** Granted only through assignments at `/`, whatever a role says (interface section 5). */
 const ROOT_ACTIONS = [
   'boundaries/create',
   'boundaries/delete',
@@ -47,13 +47,13 @@ const ROOT_ACTIONS = [
   'rbac/projector/apply',
 ]
 
-/** Rows whose rule is another than the permission at the scope of the path. */
+/** Rows with another rule than the permission at the scope of the path. */
 const OTHERWISE: Readonly<Record<string, (holder: Holder) => boolean>> = {
-  // Who may read any boundary may know how the list of boundaries is asked.
+  // Anybody who may read a boundary may read the `config` of the list of boundaries.
   'GET /boundaries/config': ({ role }) => covers(role, 'boundaries/read', false),
 }
 
-/** What a request is let through to: the handler, or nothing of the platform. */
+/** How far a request gets: to the handler, or not into the platform. */
 type Verdict = 'served' | '401' | '403'
 
 const matches = (patterns: readonly string[], name: string) =>
@@ -68,7 +68,7 @@ function covers(roleName: string, action: string, isData: boolean): boolean {
     : matches(actions, action) && !matches(notActions, action)
 }
 
-/** What the table and the roles say, worked out without the evaluator of the platform. */
+/** The expectation from the table and the roles, computed without the platform's evaluator. */
 function due(row: Row, holder: Holder | undefined): Verdict {
   if (row.auth === 'anonymous' || (row.auth === 'authenticated' && holder !== undefined)) return 'served'
   if (holder === undefined) return '401'
@@ -76,22 +76,22 @@ function due(row: Row, holder: Holder | undefined): Verdict {
   const otherwise = OTHERWISE[keyOf(row)]
   if (otherwise !== undefined) return otherwise(holder) ? 'served' : '403'
   const { action = '', dataAction = false, scope } = row
-  // Nobody knows a place by a name that does not exist: the question is asked at the root then.
+  // A missing name has no place, so the permission is checked at the root.
   const isAtRoot = scope === 'root' || !row.path.includes('{boundaryId}')
   const isReached = holder.at === 'root' || (!isAtRoot && !matches(ROOT_ACTIONS, action))
   return isReached && covers(holder.role, action, dataAction) ? 'served' : '403'
 }
 
 function verdictOf({ status, code, text }: Answer): Verdict | string {
-  // The token endpoint of the registry asks for credentials of another kind, in the words of its clients.
+  // The registry's token endpoint requires other credentials, in its clients' own protocol.
   if (status === 401 && text.startsWith('{"errors":[{"code":"UNAUTHORIZED"')) return 'served'
   if (status === 401 || status === 403) return String(status)
-  // Past authorization: done, refused for the body or the state, missing, or not built yet. Never a failure of ours.
+  // Past authorization: done, refused for the body or the state, missing, or not built yet. Never an internal error.
   const isServed = status < 400 || [400, 404, 406, 409, 422, 501].includes(status)
   return isServed ? 'served' : `${status} ${code}`
 }
 
-/** Nothing that a request names exists but the boundary and, where asked for, the group: so nothing is changed. */
+/** Nothing in a request exists except the boundary and, if needed, the group, so nothing is changed. */
 function pathOf({ path }: Row, boundaryId: string, group = 'nothing-here'): string {
   return path.replace(/\{([A-Za-z]+)\}/g, (_whole, name: string) => {
     if (name === 'boundaryId') return boundaryId
@@ -106,7 +106,7 @@ function pathOf({ path }: Row, boundaryId: string, group = 'nothing-here'): stri
 /** Requests under way at once: the platform shares the machine with other tests. */
 const AT_ONCE = 16
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
-/** Refused tokens and anonymous routes count against an address: each identity comes from one of its own. */
+/** Refused tokens and anonymous routes count against an address, so each identity uses its own. */
 const addresses: Agent[] = []
 function anotherAddress(): Agent {
   const from = new Agent({ keepAlive: true, maxSockets: AT_ONCE, localAddress: `127.0.0.${71 + addresses.length}` })
@@ -114,7 +114,7 @@ function anotherAddress(): Agent {
   return from
 }
 
-/** The body is broken on purpose: it is read after authorization only, and changes nothing. */
+/** The body is deliberately invalid: it is read after authorization only, and changes nothing. */
 async function ask(row: Row, path: string, token: string | undefined, from: Agent): Promise<Answer> {
   const answered = () => answerTo(row, path, token, from)
   const { status, text } = await patiently(answered, (answer) =>
@@ -179,7 +179,7 @@ const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'ga
   'a Platform Reader': { token: 'own', holder: { role: 'Platform Reader', at: 'root' } },
 }
 
-/** As garbage as a token can look like one. */
+/** As malformed as a token can be. */
 const GARBAGE = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEifQ.'
 
 describe('every route for every identity', () => {
@@ -219,7 +219,9 @@ describe('every route for every identity', () => {
     })
   }
 
-  /** An Owner elsewhere holds nothing here; what asks for a sign-in only is answered, without showing anything. */
+  /**
+   * An Owner elsewhere has no rights here; routes that require only a sign-in are answered, without revealing anything.
+   */
   function dueAbroad(row: Row): Verdict {
     if (row.auth !== 'iam') return 'served'
     return OTHERWISE[keyOf(row)]?.({ role: 'Owner', at: 'boundary' }) === true ? 'served' : '403'

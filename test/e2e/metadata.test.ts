@@ -13,7 +13,7 @@ import { sampleName, sampleSpec } from '../make/samples.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, giveEveryVerb } from '../worlds/tenant.ts'
 
-/** An owner that is not there, as which the garbage collector takes every one that it does not find. */
+/** A missing owner, for which the garbage collector deletes the dependent. */
 const nobody = () => [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nothere', uid: randomUUID() }]
 const entries = (count: number, value = 'x') =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.com/n${index}`, value]))
@@ -27,12 +27,15 @@ const managers = (names: readonly string[], apiVersion: string) =>
     fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${manager}`]: {} } } },
   }))
 
-/** Characters of annotations that Kubernetes itself takes, and in which words it refuses more. */
+/** Kubernetes' own limit for annotations, and its message. */
 const KUBERNETES = { most: 262_144, words: 'may not be more than 262144 bytes' }
-/** What the size of an object is refused with: the platform's own writers are not bound, and documents take more than annotations may. */
+/**
+ * The message for the size of an object: the platform's own writers have no limit, and documents a higher one than
+ * annotations.
+ */
 function sizeOf({ bytesMax = BYTES_MAX, writtenByPlatform }: AnyKind) {
   const isBound = writtenByPlatform === undefined && bytesMax <= KUBERNETES.most
-  // The rest of the metadata, and the spec, take more than these.
+  // The other metadata and the spec may be larger than these.
   return isBound ? { most: bytesMax - 300, words: `bytes of at most ${bytesMax}` } : KUBERNETES
 }
 
@@ -44,7 +47,7 @@ type Try = readonly [
   metadata: (kind: AnyKind) => Partial<ObjectMeta>,
   refusal: string | ((kind: AnyKind) => string),
 ]
-/** What a tenant may try with the metadata of any object, and the words of its refusal. */
+/** What a tenant may attempt with the metadata of any object, and the message of the refusal. */
 const TRIES: readonly Try[] = [
   ['a foreign owner reference', () => ({ ownerReferences: nobody() }), METADATA_REFUSALS.ownerReferences],
   ['a foreign finalizer', () => ({ finalizers: ['evil.example.com/x'] }), METADATA_REFUSALS.finalizers],
@@ -73,20 +76,20 @@ const TRIES: readonly Try[] = [
   ],
 ]
 
-/** In place of the words about metadata where nobody but REST and administrators writes the kind at all. */
+/** Expected instead of a message about metadata for kinds that only REST and administrators write. */
 const CLOSED = 'written through the REST API'
 const wordsOf = (refusal: Try[2], kind: AnyKind) => (typeof refusal === 'string' ? refusal : refusal(kind))
 const TAKEN_OFF = 'are taken off by the platform only'
 
-/** By which no name comes about that could not be given: too long, no uuid, or no name at all. */
+/** Prefixes that generate no valid name: too long, not a UUID, or not a name at all. */
 const GENERATE_NAMES = { resource: 'x'.repeat(57), uuid: 'made-', free: '-bad' } as const
 
 describe('the metadata of every kind', () => {
   let admin: KubeClient
   let owner: KubeClient
-  /** Writes what stands at the platform, and is no administrator of the cluster. */
+  /** Writes objects of the platform without being administrator of the cluster. */
   let contributor: KubeClient
-  /** Holds every verb of Kubernetes on every kind, and no role of ours: what is refused to it, policies refuse. */
+  /** Has every Kubernetes verb on every kind, but no role of ours: its refusals come from policies. */
   let clerk: KubeClient
   let release: () => Promise<unknown>
   let boundaryId: string
@@ -142,14 +145,14 @@ describe('the metadata of every kind', () => {
     } as KubeObject
   }
 
-  /** The words of the refusal; undefined if the API server would take the object. */
+  /** The message of the refusal; undefined if the API server would accept the object. */
   async function refusalOf(write: Promise<unknown>): Promise<string | undefined> {
     try {
       await write
       return undefined
     } catch (error) {
       if (!isKubeError(error)) throw error
-      // Only what was admitted is looked for among what is stored: of some kinds the platform has one object already.
+      // Only admitted objects are read back: of some kinds the platform already has one.
       if (error.reason === 'AlreadyExists') return undefined
       const { message, causes, denial } = error
       return [message, denial?.message ?? '', ...causes.map((cause) => cause.message)].join('\n')
@@ -158,7 +161,7 @@ describe('the metadata of every kind', () => {
   const tryCreate = (client: KubeClient, kind: AnyKind, metadata: Partial<ObjectMeta> = {}) =>
     refusalOf(client.create(kind.resource, objectOf(kind, metadata), { dryRun: true }))
 
-  /** What a tenant writes with kubectl at all: access control, a group, and everything in one. */
+  /** Everything that a tenant can write with kubectl: access control, a group, and everything in one. */
   const WRITTEN_BY_TENANTS = [
     'ResourceGroup',
     'RoleAssignment',
@@ -173,7 +176,7 @@ describe('the metadata of every kind', () => {
     'ObjectStorageAccount',
   ]
 
-  /** Requests are asked for and taken back, never changed. */
+  /** Requests are created and withdrawn, never changed. */
   const CHANGED_BY_TENANTS = WRITTEN_BY_TENANTS.filter((kind) => kind !== 'JitRequest')
 
   for (const kind of KINDS) {
@@ -214,7 +217,7 @@ describe('the metadata of every kind', () => {
     expect(await change('freehold-facade')).to.include(METADATA_REFUSALS.ownManagers)
   })
 
-  /** Values of the fields that administrators alone write, which the schema takes. */
+  /** Values of fields that only administrators write, valid for the schema. */
   const PROTECTED: Record<string, unknown> = {
     quota: { resources: 1 },
     tenantId: randomUUID(),
@@ -228,7 +231,7 @@ describe('the metadata of every kind', () => {
     history: { life: 1, lastVersion: 1, versions: [], softDelete: true, purgeProtection: false },
     isPlatform: true,
   }
-  /** In the place of samples that another rule refuses too: Kubernetes tells of either. */
+  /** Instead of samples that another rule refuses too: Kubernetes reports either. */
   const OTHERWISE_TAKEN: Record<string, object> = {
     DeploymentSource: { provider: 'GitHub', displayName: 'Shop', baseUrl: 'https://github.com' },
   }
@@ -246,7 +249,7 @@ describe('the metadata of every kind', () => {
       const refusals = await Promise.all(
         [owner, contributor].map((client) => refusalOf(client.create(kind.resource, object, { dryRun: true }))),
       )
-      // Who may not write the kind at all is told no more.
+      // Callers who may not write the kind at all learn nothing more.
       const told = refusals.filter((refusal) => refusal?.split('\n')[1] !== '')
       expect(refusals).to.not.include(undefined)
       if (kind.kind !== 'Boundary') expect(told, refusals.join()).to.not.have.length(0)
@@ -254,7 +257,7 @@ describe('the metadata of every kind', () => {
     })
   }
 
-  /** Makes an object of the kind, or finds the only one that there may be. */
+  /** Creates an object of the kind, or finds the only one. */
   async function storedOf(kind: AnyKind): Promise<{ object: KubeObject; remove: () => Promise<unknown> }> {
     const wanted = objectOf(kind, {})
     const { namespace, name } = wanted.metadata
@@ -269,8 +272,8 @@ describe('the metadata of every kind', () => {
   }
 
   /**
-   * What a write of metadata is refused with: by the policy that is about it, or since the kind is closed altogether. Of
-   * several policies that refuse it the API server tells of any.
+   * The refusal of a metadata write: by its policy, or because the kind is closed. If several policies refuse it, the
+   * API server reports any of them.
    */
   const expectRefused = (kind: AnyKind, what: string, refusal: string | undefined, ...words: string[]) => {
     const all = kind.group === 'iam' ? [...words, CLOSED] : words
@@ -289,11 +292,11 @@ describe('the metadata of every kind', () => {
         for (;;) {
           const patch = { metadata: { ...metadata, ...(await withOwnFinalizers(metadata)) } }
           const refusal = await refusalOf(client.mergePatch(kind.resource, ref, patch, { dryRun: true, ...options }))
-          // A controller has put its own on in between.
+          // A controller has added its own in between.
           if (refusal?.includes(TAKEN_OFF) !== true) return refusal
         }
       }
-      /** A merge patch replaces lists, and to take the platform's own finalizer off is refused in other words. */
+      /** A merge patch replaces lists, and removing the platform's own finalizer is refused with another message. */
       const withOwnFinalizers = async ({ finalizers: added }: Partial<ObjectMeta>) => {
         if (added === undefined) return {}
         const { finalizers = [] } = (await admin.get(kind.resource, ref)).metadata
@@ -306,7 +309,7 @@ describe('the metadata of every kind', () => {
         const updates = TRIES.map(async ([what, metadata, told]) => {
           const words = wordsOf(told, kind)
           const tried = metadata(kind)
-          // What the platform has written before is told of it in each write.
+          // Metadata that the platform has written is repeated in each write.
           const options = words === METADATA_REFUSALS.ownManagers ? { fieldManager: 'freehold-controllers' } : {}
           expectRefused(kind, what, await change(clerk, tried, options), words)
           if (CHANGED_BY_TENANTS.includes(kind.kind))
@@ -330,7 +333,7 @@ describe('the metadata of every kind', () => {
     })
   }
 
-  /** The words that a deletion by the clerk is refused with; nothing is deleted. */
+  /** The message when the clerk deletes it; nothing is deleted. */
   async function removal(kind: AnyKind, rest: string, options: object): Promise<string> {
     const { group, version, plural } = kind.resource
     const namespace = homeOf(kind)

@@ -122,7 +122,7 @@ describe('monitoring', () => {
       const own = { namespace: SYSTEM_NAMESPACE, name: alertId }
       expect(await refusal(platform.mergePatch(PlatformAlert.resource, own, moved))).to.equal('Invalid')
       expect(await refusal(platform.create(PlatformAlert.resource, object('default')))).to.not.equal(undefined)
-      // A deny on one of the groups: REST leaves its alerts out, and kubectl, which cannot, shows none.
+      // With a deny on one of the groups, REST omits its alerts; kubectl, which cannot, shows none.
       const scope = `/boundaries/${boundaryId}/resourcegroups/${groups[1]}`
       const deny = {
         principalId: reader.principalId,

@@ -18,7 +18,7 @@ import { administrator, clientWithToken, giveEveryVerb } from '../worlds/tenant.
 
 type Schema = { properties?: Record<string, Schema>; items?: Schema }
 
-/** Paths of fields that name a Secret of Kubernetes; beside a vaultName stands the name of a secret in a vault. */
+/** Paths of fields that name a Secret of Kubernetes; fields beside a vaultName name a secret of a vault. */
 function namesOfSecrets({ properties = {}, items }: Schema, path: string): string[] {
   const inside = Object.entries(properties).flatMap(([name, schema]) => {
     const here = path === '' ? name : `${path}.${name}`
@@ -55,7 +55,7 @@ const SAMPLES: Readonly<Record<string, object>> = {
   'VaultEntry.history.source.secretName': { history: { ...VERSIONS, source: SOURCE } },
   'VaultEntry.valueFrom.secretName': { valueFrom: { secretName: 'not-yours', key: 'password' } },
 }
-/** Of a Secret that is made, or that only people read: the platform reads none by these names. */
+/** Names of Secrets that are created, or that only people read: the platform does not read Secrets by these names. */
 const UNREAD = ['BugReport.attachments.secretName', 'VaultEntry.mountAs.secretName']
 
 const FIELDS = KINDS.flatMap((kind) =>
@@ -66,10 +66,10 @@ const FIELDS = KINDS.flatMap((kind) =>
 const dryRun = { dryRun: true }
 const REFUSED = /may not get|written through the REST API|written by an administrator/
 
-/** The platform reads the Secrets that objects name: whoever writes the name could have them sent to a host of theirs. */
+/** The platform reads Secrets that objects name, so a writer of the name could have them sent to a host of theirs. */
 describe('names of Secrets, by kubectl', () => {
   let admin: KubeClient
-  /** May write every kind of ours, and read no Secret. */
+  /** May write every kind of ours, but read no Secret. */
   let clerk: KubeClient
   let release: () => Promise<unknown>
   let clerkId: string
@@ -103,7 +103,7 @@ describe('names of Secrets, by kubectl', () => {
     return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec }
   }
 
-  /** Lets the clerk get one Secret of the platform's own namespace. */
+  /** Allows the clerk to get one Secret of the platform's own namespace. */
   async function giveOneSecret(name: string): Promise<() => Promise<unknown>> {
     const metadata = { namespace: SYSTEM_NAMESPACE, name: uniqueName('one-secret') }
     const [group, apiVersion] = ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1']

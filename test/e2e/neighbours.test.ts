@@ -16,8 +16,8 @@ const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
 const GRANTED = 'a4ec9d2e-8d3e-4be7-855b-4bfb1732a647'
 
 /**
- * A contributor of a group, kept away from one database and one account by a deny: no object that names them, and no part of
- * them, is a way around it with kubectl.
+ * A Contributor of a group, excluded from one database and one account by a deny: no object that names them, and no
+ * part of them, is a way around it with kubectl.
  */
 describe('a resource that somebody is kept away from', () => {
   let admin: KubeClient

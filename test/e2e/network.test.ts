@@ -55,7 +55,7 @@ describe('the network between a process and the API server', () => {
   const isLive = () => caches.metrics().every(({ live }) => live)
 
   it('carries all watches over one connection', () => {
-    // Where nothing ran for the time of a ping, each has one more, which they share again.
+    // If nothing was sent within the ping interval, each has one more connection, which they share again.
     const opens = caches.metrics().map((metrics) => metrics.opens)
     expect(wire.accepted).to.be.within(1, Math.max(...opens))
   })
@@ -86,7 +86,7 @@ describe('the network between a process and the API server', () => {
     const began = performance.now()
     const at = wire.accepted
     await until(() => wire.accepted >= at + 8)
-    // A quarter of a second lies between two attempts, however many watches wait; the first of them may be seen late.
+    // A quarter of a second is between two attempts, however many watches wait; the first may be seen late.
     expect(performance.now() - began).to.be.at.least(1_500)
     await create('while-it-was-cut')
     wire.cut(false)

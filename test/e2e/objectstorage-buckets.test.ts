@@ -58,7 +58,7 @@ describe('accounts and buckets of object storage', () => {
     const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`
     await expectCall(201, 'POST', path, {})
     await running<Account>(path)
-    // Without days of its own an object is locked only if its writer says so, so that this one can be deleted.
+    // Without default days, an object is locked only if its writer says so, so this one can be deleted.
     const { storeName } = await makeBucket({ path }, 'vault', { objectLock: true })
     const client = clientOf(await issue({ path }, { permission: 'Admin' }))
     const ref = { namespace: boundaryNamespace(world.boundaryId), name: group }
@@ -90,7 +90,7 @@ describe('accounts and buckets of object storage', () => {
     const { storeName } = await makeBucket(account, 'one')
     const key = await issue(account)
     const client = clientOf(key)
-    // The API server counts in seconds, and what was asked in the second of the account's creation may be a namesake's.
+    // The API server counts in seconds: requests in the second of the account's creation may be those of a namesake.
     const { body } = await expectCall<{ createdAt: string }>(200, 'GET', account.path)
     await until(
       'that second is over',
@@ -261,7 +261,7 @@ describe('accounts and buckets of object storage', () => {
     await lose()
     const second = await until('another one is there', async () => {
       const pair = await pairOf().catch(() => undefined)
-      // A pass that had read the pair just before it was lost writes it back: then it is lost again.
+      // A pass that read the pair just before it was lost restores it: then it is lost again.
       if (pair?.accessKeyId === first.accessKeyId) await lose()
       return pair?.accessKeyId !== first.accessKeyId && pair
     })
@@ -312,7 +312,7 @@ describe('accounts and buckets of object storage', () => {
     const example = objects.find(({ kind }) => kind === seaweed.kind)
     if (example === undefined) throw new Error('The example has no Seaweed.')
     const { namespace } = world
-    // Fields that the definition does not know are refused, not dropped.
+    // Unknown fields are refused, not dropped.
     const made = await world.admin.create<KubeObject & Seaweed>(seaweed, {
       ...example,
       metadata: { name: example.metadata.name, namespace },

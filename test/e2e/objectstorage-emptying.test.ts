@@ -15,7 +15,7 @@ function randomKey(): Buffer {
 }
 const BYTES = Array.from({ length: 0x7f }, (_, index) => 0x80 + index)
 
-/** What a key with permission `Write` can do to a bucket, so that the store lists it wrongly, or no more. */
+/** What a key with the permission `Write` can do to a bucket so that the store lists it wrongly, or not at all. */
 const SPOILT: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   bytes: [Buffer.concat([Buffer.of(0xff), Buffer.from('/x')])],
   long: [`p/q/${LONG}`],

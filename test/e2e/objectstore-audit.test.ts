@@ -51,7 +51,7 @@ describe('the audit of versitygw, whatever clients send', () => {
     const path = `/${name}${key === '' ? '' : `/${quoteKey(key)}`}`
     return send({ method, target: path, signed: { pair, path } })
   }
-  /** What is told of a bucket once this request is in it: what the store is told of later comes later. */
+  /** The log of a bucket once it contains this request: the store reports later requests later. */
   const toldWith = (last: RawAnswer, name = bucket) =>
     until('it is told of', async () => {
       const found = await store.audit(new Set([name]), 10_000)
@@ -60,7 +60,7 @@ describe('the audit of versitygw, whatever clients send', () => {
   const recordOf = (records: readonly AuditRecord[], { requestId }: RawAnswer) =>
     records.find((record) => record.requestId === requestId)
 
-  /** Lines of a log, as it is and as it was, of a request to the bucket that was never made. */
+  /** Log lines, in the present and the former format, of a request to the bucket that was never made. */
   const forgedLines = () => [
     logged({ Bucket: bucket, Key: 'FORGED', RequestID: 'FORGED', Requester: own.accessKeyId, RemoteIP: '6.6.6.6' }),
     `freehold ${bucket} [28/November/2026:18:44:35 +0000] 6.6.6.6 ${own.accessKeyId} FORGED s3_DeleteObject FORGED /${bucket}/FORGED 204 - 0 1 2 2 - - - x SigV4 - AuthHeader s3.us-east-1.amazonaws.com - arn:aws:s3:::/${bucket}/FORGED Yes\n`,

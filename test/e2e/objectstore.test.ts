@@ -83,7 +83,7 @@ describe('versitygw', () => {
   })
 })
 
-/** What the store calls a request; nothing if it does not take one at all. */
+/** The store's description of a request; none if it does not accept it at all. */
 async function requestIdOf(
   endpoint: string,
   method: string,

@@ -7,11 +7,11 @@ import { makeBoundary, makeGroup, uniqueName } from '../worlds/platform.ts'
 
 const CONTROLLERS = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
 const FACADE = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-facade`
-/** Who makes pods of Jobs. */
+/** The account that creates the pods of Jobs. */
 const JOBS = 'system:serviceaccount:kube-system:job-controller'
 const LEVEL = 'pod-security.kubernetes.io/enforce'
 
-/** What the API server says to a request of an account, which changes nothing. */
+/** The API server's answer to an account's request, as a dry run. */
 async function answer(account: string, words: readonly string[], input?: object): Promise<string> {
   const dry = ['--dry-run=server', `--as=${account}`]
   const { code, stdout, stderr } = await ranKubectl([...words, ...dry], input === undefined ? {} : { input })

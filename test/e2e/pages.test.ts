@@ -12,9 +12,9 @@ import { unseenLine } from '../pages/blocks.ts'
 import { pagesWithCommands, ROOT } from '../pages/pages.ts'
 import { PastedShell, SHELLS, type ShellName } from '../pages/shell.ts'
 
-/** What the other pages take for granted: the README was followed. */
+/** The other pages assume that the README was followed. */
 const AFTER_README = 'export PATH="$PWD/.freehold:$PATH" KUBECONFIG="$PWD/.freehold/kubeconfig"'
-/** Pages that name the boundary of the first example take it for granted, and the group in it. */
+/** Pages that name the boundary of the first example assume that it exists, with its group. */
 const EXAMPLE = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const MAKE_EXAMPLE = `for step in 10-boundary 20-group; do
   kubectl apply -f examples/$step
@@ -42,7 +42,7 @@ describe('commands on pages, pasted', () => {
     await Promise.all(names.map((name) => symlink(join(ROOT, name), join(folder, name))))
     expect(up?.commands).to.match(/^npm run up/)
     expect(down?.commands).to.equal('npm run down')
-    // up.test.ts begins with an empty store; here most of the start would be the definitions.
+    // up.test.ts starts with an empty store; here CRDs would be most of the start.
     await seedStore(join(folder, '.freehold'))
     await paste(open('bash'), 'README.md', [up as Block])
   })

@@ -46,7 +46,7 @@ type Settings = KubeObject & { status?: { phase?: string; statusMessage?: string
 const PLACE = { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME }
 const SCHEDULE = { namespace: 'velero', name: PLATFORM_SCHEDULE }
 
-/** The definitions are Velero's own and the store is a real one; what Velero's server would do is played. */
+/** The CRDs are Velero's own and the store is real; Velero's server is simulated. */
 describe('backups of the platform', () => {
   let own: OwnPlatform
   let store: ObjectStore
@@ -309,7 +309,7 @@ describe('backups of the platform', () => {
     ])
     expect(await refused('POST', '/archiving/suspend', database)).to.deep.equal([404, 'cluster-not-found'])
     expect(await refused('POST', '/archiving/suspend', cluster)).to.deep.equal([409, 'archiving-not-configured'])
-    // One that is not the platform's, whose engine says that its archive fails.
+    // A database of somebody else, whose engine reports that archiving fails.
     const foreign = { namespace: 'velero', name: 'catalogue' }
     const conditions = (status: string) => [
       {

@@ -208,7 +208,7 @@ describe('assignments as RoleBindings', () => {
       const { items } = await own.admin.list(roleBinding)
       return !items.some(({ metadata }) => metadata.name.startsWith('freehold-project-'))
     })
-    // The API server hears of what was removed a moment later.
+    // The API server sees the removal a moment later.
     await until('the Reader may not list', async () => !(await may(principalId, 'list', home, 'resourcegroups')))
     expect((await own.admin.list(roleBinding, { namespace: space })).items).to.have.length(2)
   })

@@ -30,7 +30,7 @@ const serviceOf = ({ namespace, route, service }: Routed) =>
 
 type Sample = readonly [name: string, labels: Readonly<Record<string, string>>, value: number]
 
-/** What Traefik says of itself at that time, had it answered what is played. */
+/** What Traefik would report of itself at that time after such requests. */
 function saidAt(time: number): Sample[] {
   const { bounds, measured, restartedAt, requests } = PLAYED
   const began = time < restartedAt ? measured.from - 3_600 : restartedAt

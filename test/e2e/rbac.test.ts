@@ -47,7 +47,7 @@ describe('checkAccess', () => {
       expect(JSON.stringify(refusal), String(refusal)).to.include('It is built in: choose another displayName')
       const [first, second] = [uniqueName('b'), uniqueName('a')]
       await define(first, displayName)
-      // Ages are in seconds, and a name decides among equal ones.
+      // Ages are in seconds, and the name decides between equal ones.
       await until('a second has passed for the API server', async () => {
         const { metadata } = await define(uniqueName('c'), uniqueName('Clock'))
         const { metadata: older } = await admin.get(RoleDefinition.resource, { name: first })

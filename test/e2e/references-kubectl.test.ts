@@ -11,14 +11,16 @@ import { expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts
 import { clientWithToken } from '../worlds/tenant.ts'
 import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
-/** What a variable, a trigger or a volume refers to is secret: who writes the reference with kubectl may read it. */
+/**
+ * The reference of a variable, trigger or volume is secret: its writer must be allowed to read it, with kubectl too.
+ */
 describe('references to secrets, by kubectl', () => {
   let at: VaultPlace
   let namespace: string
-  /** May write everything in the group but read no secret. */
+  /** May write everything in the group, but read no secret. */
   let contributor: KubeClient
   let owner: KubeClient
-  /** May besides read the secrets of one vault. */
+  /** May in addition read the secrets of one vault. */
   let holder: KubeClient
   const home = 'shop'
   const name = functionObjectName(home, 'guarded')
@@ -75,7 +77,7 @@ describe('references to secrets, by kubectl', () => {
       const more = { ...made, metadata: { ...made.metadata, name: functionObjectName(home, 'more') } }
       return contributor.create(ServerlessFunction.resource, more, { dryRun: true })
     }
-    // Whoever made the function may read everything, and it says so: others say that it no longer holds.
+    // The author of the function may read everything, and the function says so; others remove that.
     expect(await refusal(change(contributor, { handler: 'other' }))).to.match(
       /^namespaceSecrets has what you may not read/,
     )

@@ -71,7 +71,7 @@ describe('retention', () => {
     const ref = { namespace: boundaryNamespace(world.boundary), name: repositoryObjectName(name) }
     return (await admin.get(RegistryRepository.resource, ref)) as unknown as RegistryRepository & KubeObject
   }
-  /** As if it had all been done long ago: what was pushed, the tokens for it, and the files. */
+  /** Backdates pushes, their tokens and files. */
   async function age(name: string): Promise<void> {
     const long = new Date(Date.now() - 90 * DAY)
     const { spec, metadata } = await stored(name)
@@ -91,7 +91,7 @@ describe('retention', () => {
       )
       writeFileSync(path, old.join('\n'))
     }
-    // Only its own: what others push at the moment is not old, and their uploads come and go.
+    // Only its own images: those of others are new, and their uploads come and go.
     const root = join(storageFolder, 'docker/registry/v2')
     const links = filesIn(join(root, 'repositories', name))
     const sums = new Set(links.flatMap((path) => /\/sha256\/([0-9a-f]{64})/.exec(path)?.[1] ?? []))
@@ -155,7 +155,7 @@ describe('retention', () => {
         (await stored(each)).status?.digests?.every(({ pushedAt }) => Date.parse(pushedAt) < Date.now() - 80 * DAY),
       )
     }
-    // Somebody is pushing, and has sent a layer only.
+    // A push is in progress, with only a layer sent.
     const busy = repository()
     const upload = await beginUpload(busy)
     const path = `/v1/registries/retention/preview?repository=${name}`
@@ -211,7 +211,10 @@ describe('retention', () => {
     return sum
   }
 
-  /** What two are told who ask for a run at once. The later one may come when the run of the other has ended, and gets one. */
+  /**
+   * The answers to two concurrent requests for a run. The later one may arrive after the first run has ended, and start
+   * another.
+   */
   async function askedAtOnce() {
     for (;;) {
       await runsEnd()

@@ -25,7 +25,7 @@ describe('the registry', () => {
   })
   after(() => admin?.close())
 
-  /** Pushing is held back while a run removes, which other tests may start. */
+  /** Pushing waits while a run removes images, which other tests may start. */
   const patiently = <Answer extends { status: number }>(ask: () => Promise<Answer>) =>
     until('no run removes', async () => {
       const answer = await ask()

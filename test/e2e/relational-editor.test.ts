@@ -94,7 +94,7 @@ describe('the editor of relational databases', () => {
       path = `${base}/orders`
       await announce(engineHost(home, 'orders'), server)
       await running('orders', { databaseName: 'sales', ownerName: 'seller' })
-      // The server is there, the logins are not.
+      // The server exists, but the logins do not.
       expect(await refusal('GET', `${path}/editor/schemas`)).to.equal('502 DATABASE_UNREACHABLE')
       await makeRoles(admin, server, { namespace: home, name: 'relc-orders' })
       await until('the editor is let in', async () => {

@@ -1,4 +1,4 @@
-// @alone: rolls what the platform runs with, of which only one thing is rolled at a time, and kills the operator.
+// @alone: rolls out the platform's components, one rollout at a time, and kills the operator.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { INSTALL_CONFIGURATION, releaseName } from '../../src/contracts/lifecycle.ts'
@@ -35,7 +35,7 @@ type Told = KubeObject & { spec: { ref?: { tag?: string } }; status?: { lastHand
 const SNAPSHOT = ['snapshot-possible']
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
-/** A definition that takes anything: of Flux only what is written and read of it is played. */
+/** A CRD that accepts anything: only what is written to and read from Flux is simulated. */
 const definition = ({ group, version, kind, plural }: Resource) => {
   const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
   const schema = { openAPIV3Schema: { type: 'object', properties: { spec: anything, status: anything } } }
@@ -95,7 +95,7 @@ describe('rollouts of the platform', () => {
     }
   }
 
-  /** What helm-controller would do now, with what it was told. */
+  /** What helm-controller would do with its present input. */
   async function playFlux(): Promise<void> {
     for (const name of ['web', 'api']) {
       const ref = at(fluxName(name))

@@ -40,7 +40,7 @@ describe('the last Owner at the root', () => {
     })
     return items.filter(({ spec }) => spec.roleDefinitionName === 'Owner' && spec.scope === '/')
   }
-  /** A member of the tenant who is Owner at the root by that. */
+  /** A member of the tenant who is therefore Owner at the root. */
   async function makeOwner(tenantId: string): Promise<{ userId: string; assignmentId: string }> {
     const { userId } = await makePerson(own.admin)
     const body = { userId, tenantId, roleDefinitionName: 'Owner' }

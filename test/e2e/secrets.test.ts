@@ -18,13 +18,13 @@ import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '..
 import { administrator, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
 import { canary, makeVault } from '../worlds/vaultWorld.ts'
 
-/** Where a secret might be found again: as it is, and in the forms that careless code writes it in. */
+/** Forms in which a secret might appear: as it is, and as careless code writes it. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   return [secret, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('hex'), encodeURIComponent(secret)]
 }
 
-/** Has the activity of a resource recorded, once there is some: it is kept packed, where no search finds it. */
+/** Includes a resource's activity, once there is some: it is stored compressed, where a text search finds nothing. */
 async function toldAtLeast(path: string, least: number, record: (...given: Parameters<typeof call>) => unknown) {
   await until(`activity of ${path} is told`, async () => {
     const { body } = await call<{ items: unknown[] }>('GET', `${path}/activity?pageSize=500`)
@@ -74,14 +74,14 @@ describe('secrets', () => {
     const key = (await expectCall<{ apiKey: string; readOnlyApiKey: string }>(200, 'GET', `${path}/apikey`)).body
     type Rotated = { pendingApiKey: string | null; apiKey: string }
     const rotated = (await expectCall<Rotated>(200, 'POST', `${path}/apikey/rotate`)).body
-    // Who is slow hears when it is in force already.
+    // A slow reader sees the new value already.
     const newKey = rotated.pendingApiKey ?? rotated.apiKey
     const account = await makeServiceAccount(admin, 'Canary')
     const sql = await sqlSecrets(admin, boundary.id, group.name, record)
     const logins = await relationalSecrets(admin, groupNamespace(boundary.id, group.name), relational, record)
     expect(logins).to.have.length(2)
 
-    // Secrets in places where they do not belong, to see whether an answer or a log repeats them.
+    // Secrets in wrong places, to see whether an answer or a log repeats them.
     await record('POST', `${path}-other`, { apiKey: planted })
     await record('PATCH', path, { computePlan: planted })
     await record('GET', `${path}?filter=name:eq:${planted}&nonsense=${planted}`)
@@ -178,7 +178,7 @@ describe('secrets', () => {
     const texts: [string, string][] = [
       ...(await objectsOf(admin, SYSTEM_NAMESPACE)),
       ...logsOf(),
-      // A name that is not there is repeated to who sent it.
+      // A missing name is repeated to its sender.
       ...answers.filter((text) => !text.includes('was not found')).map((text): [string, string] => ['an answer', text]),
     ]
     const found = texts.flatMap(([where, text]) =>
@@ -248,7 +248,7 @@ describe('secrets', () => {
     expect((await call<{ value: string }>('GET', path)).body.value).to.equal(value)
     expect((await call<{ value: string }>('GET', `${path}/versions/1`)).body.value).to.equal(old)
 
-    // In bodies that are refused, in places where they do not belong, and in every answer that is not a read.
+    // In refused bodies, in wrong places, and in every answer that is not a read.
     await record('PUT', path, { value: sent, nonsense: 1 })
     await record('PUT', path, { value: sent, enabled: sent })
     await record('PUT', path, { value: sent, expiresOn: sent })
@@ -276,7 +276,7 @@ describe('secrets', () => {
       ...logsOf(),
       ...answers.map((text): [string, string] => ['an answer', text]),
     ]
-    // Secret objects too: what stands in them is encrypted.
+    // Secret objects too: their contents are encrypted.
     const { items } = await admin.list<KubeObject & { data?: Record<string, string> }>(builtin.secret, {
       namespace: at.namespace,
     })
@@ -310,7 +310,9 @@ describe('secrets', () => {
 
 const decoded = (text: string) => Buffer.from(text, 'base64').toString('latin1')
 
-/** The passwords and the product key of a SQL Server of a paid edition, asked for what it shows in every way. */
+/**
+ * The passwords and the product key of a SQL Server of a paid edition, searched in everything that can be read of it.
+ */
 async function sqlSecrets(
   admin: KubeClient,
   boundaryId: string,
@@ -351,7 +353,7 @@ async function entriesOf(admin: KubeClient, ref: { namespace: string; name: stri
   return Object.entries(data).map(([entry, text]) => [entry, Buffer.from(text, 'base64').toString('utf8')])
 }
 
-/** Every object of the group and of the platform but Secrets, as the API server tells it with all its metadata. */
+/** Every object of the group and of the platform except Secrets, with all its metadata. */
 async function objectsOf(admin: KubeClient, home: string): Promise<[string, string][]> {
   const namespaced = Object.values(builtin).filter(
     (value): value is Resource => typeof value === 'object' && 'plural' in value && value.namespaced,

@@ -63,7 +63,7 @@ describe('the web server of a static web app', () => {
     }
     const types = join(root, 'mime.types')
     await writeFile(types, 'types { text/html html; application/javascript js; text/plain txt; }')
-    // None that the kernel gives to a connection while the program starts.
+    // A port that the kernel does not assign to a connection while the program starts.
     const { port } = await choosePorts(root, ['port'])
     const configuration = siteConfiguration({ ...DEFAULT_SITE, ...site }, { port, files, work, types })
     const env = { PATH: process.env.PATH, SITE_FILES: files, SITE_WORK: work, SITE_SERVER: program }

@@ -20,7 +20,7 @@ type Receipt = { deliveryId: string; accepted: boolean }
 type Given = { secret?: string; event?: string; isUnnamed?: boolean; signature?: string; dispatcher?: Agent }
 
 const ROUNDS = 200
-/** Three times what an address may send at once without a token. */
+/** Three times the burst that an address may send without a token. */
 const AT_ONCE = 300
 const push = (commit: string) =>
   JSON.stringify({ ref: 'refs/heads/main', after: commit, repository: { id: 1, full_name: 'acme/site' } })
@@ -74,7 +74,7 @@ describe('deliveries to a deployment source', () => {
   it('are verified, recorded once, and found by their signature where the address names no source', async () => {
     expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: true }])
     expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: false }])
-    // No provider signs the id: who overheard a delivery could send it under another one.
+    // Providers do not sign the id: an eavesdropper could send a delivery under another one.
     expect(await receipt(await send(push(ONE), 'new'))).to.deep.equal([202, { deliveryId: 'new', accepted: false }])
     const unnamed = await receipt(await send(push(TWO), 'two', { isUnnamed: true }))
     expect(unnamed).to.deep.equal([202, { deliveryId: 'two', accepted: true }])
@@ -149,7 +149,7 @@ describe('deliveries to a deployment source', () => {
   })
 
   it(`that are signed are all taken, ${AT_ONCE} of them at once`, async () => {
-    // Of an address of their own: others of this machine ask without a token as well.
+    // From a separate address: other tests on this machine send requests without a token too.
     const dispatcher = new Agent({ localAddress: '127.0.0.61' })
     const bodies = Array.from({ length: AT_ONCE }, (_, at) => push(at.toString(16).padStart(40, 'd')))
     const answers = await Promise.all(bodies.map((body, at) => send(body, `many${at}`, { dispatcher })))

@@ -151,7 +151,7 @@ describe('deployment sources of plain Git over ssh', () => {
     expect(health.body.checks[0]?.message).to.contain('another host key')
     const list = await call<ErrorBody>('GET', `${path}/git/${id}/repositories`)
     expect([list.status, list.body.code]).to.deep.equal([502, 'upstream-failed'])
-    // Another name of the source makes the controller look again.
+    // Changing the display name makes the controller check again.
     const ref = { namespace, name: id }
     await admin.mergePatch(DeploymentSource.resource, ref, { spec: { displayName: 'Store' } })
     const stalled = await phaseOf(id, 'ConfigurationInvalid')

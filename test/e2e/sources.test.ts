@@ -35,7 +35,7 @@ type Begun = {
   expiresAt: string | null
 }
 
-/** GitHub, GitLab, Bitbucket, a registry and a Git host are played, after their public documentation. */
+/** GitHub, GitLab, Bitbucket, a registry and a Git host are simulated according to their public documentation. */
 describe('deployment sources', () => {
   let close: (() => Promise<void>) | undefined
   let admin: KubeClient

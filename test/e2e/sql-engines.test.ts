@@ -16,7 +16,10 @@ const ENGINES = [
   { name: 'MariaDB', missing: mariadbIsMissing(), start: startMariadb, schema: 'app' },
 ]
 
-/** An operator that the database finds before its own, and that makes its owner an administrator where it can. */
+/**
+ * An operator that the database finds before its own, and that makes its owner an administrator if it runs with enough
+ * rights.
+ */
 const TRAP = [
   'CREATE SCHEMA trap',
   `CREATE FUNCTION trap.joined(text, text) RETURNS text LANGUAGE plpgsql AS $$
@@ -30,7 +33,7 @@ const TRAP = [
 ]
 
 for (const { name, missing, start, schema } of ENGINES) {
-  // Said plainly in the list of tests: nothing was shown about an engine that is not here.
+  // Listed explicitly in the test results: nothing was shown about an engine that is not installed.
   if (missing !== undefined) {
     describe(`${name} itself`, () => {
       it(`is skipped: ${missing}`, function () {

@@ -53,7 +53,7 @@ describe('a SQL instance with kubectl', () => {
       if (status?.observedGeneration === metadata.generation && status?.phase === phase) return status
       throw new Error(`${status?.status} ${status?.phase}: ${status?.statusMessage}`)
     })
-  /** What the engine of an instance calls itself, though its pod is played. */
+  /** The engine's own version of an instance, although its pod is simulated. */
   const claims = (name: string, edition: string) => announceEdition(sqlHost(namespace, name), edition)
   const licensed = (name: string, licenseStatus: string, licenseVersion: number | undefined) =>
     until(`the license is ${licenseStatus}`, async () => {
@@ -180,7 +180,7 @@ describe('a SQL instance with kubectl', () => {
     await apply(license([1, 2]))
     await patch('paid', { licenseVersion: 2 })
     await licensed('paid', 'Rejected', 1)
-    // With the former key it is again what it was. What is played does not know its key, and is asked at each start.
+    // With the former key it is as before. The simulated engine does not know its key, and is asked at each start.
     await claims('paid', 'Standard Edition (64-bit)')
     await patch('paid', { restartedAt: new Date().toISOString() })
     await says('paid', 'Available')

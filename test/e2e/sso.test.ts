@@ -41,7 +41,7 @@ async function makeTenant(): Promise<{ id: string; path: string }> {
   return { id, path }
 }
 
-/** A person as a sign-in through the issuer leaves them. */
+/** A person as created by a sign-in through the issuer. */
 async function arrive(tenantId: string, groups: string[]): Promise<string> {
   const id = randomUUID()
   const { apiVersion, kind, resource } = PlatformUser

@@ -105,7 +105,7 @@ describe('static web apps', () => {
         ['main', true],
       ]),
     )
-    // One that is built elsewhere, so that the next one waits for its turn, however long the requests take.
+    // One with an external builder, so that the next one waits for its turn however long the requests take.
     await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
     await until('it is in its turn', async () =>
       expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),

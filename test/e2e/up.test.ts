@@ -19,12 +19,12 @@ const BOUNDARY = '11111111-2222-4333-8444-555555555555'
 /** Milliseconds: the first start builds its programs. */
 const UP_WITHIN = 900_000
 
-/** What `/version` answers, in part. */
+/** Part of the answer of `/version`. */
 type Told = { kubernetesVersion: string; simulated: string[] }
 
 describe('npm run up', () => {
   let folder: string
-  /** What the first start said. */
+  /** The output of the first start. */
   let started: string
   /** The second start. */
   let foreground: ChildProcess
@@ -180,7 +180,7 @@ describe('npm run up', () => {
       stream?.on('data', (chunk) => (output += String(chunk)))
     await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'))
     const after = await dev()
-    // The API server asks for the issuer's keys in its own time, and gives up on an authorizer that is still warming up.
+    // The API server fetches the issuer's keys at its own pace, and gives up on an authorizer that is still starting.
     const seen = await until('kubectl is let in', () =>
       asTenant(after, 'get', 'roleassignments', '-n', 'freehold-system', '-o', 'name'),
     )
@@ -206,7 +206,7 @@ function kubectlOf(kubeconfig: string): Kubectl {
   return (...args) => run(join(dirname(kubeconfig), 'kubectl'), ['--kubeconfig', kubeconfig, ...args])
 }
 
-/** Command lines of living processes that name the data folder, ours aside. */
+/** Command lines of living processes that name the data folder, except ours. */
 async function processesOf(folder: string): Promise<string[]> {
   const { stdout } = await run('ps', ['-eo', 'pid,args', '-ww'])
   return stdout

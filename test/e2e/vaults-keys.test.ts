@@ -28,7 +28,7 @@ const SETTINGS = {
   PLATFORM_LOG_LEVEL: 'debug',
 }
 
-/** What a Secret holds, past the encryption at rest of the API server and past each base64. */
+/** The content of a Secret, without the API server's encryption at rest and all base64. */
 function contentsOf({ data = {} }: StoredSecret): string[] {
   return Object.values(data).flatMap((text) => {
     const content = Buffer.from(text, 'base64').toString()
@@ -69,7 +69,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   const addKey = (kid: string) =>
     changeKeys((keys) => [...keys, { kty: 'oct', kid, k: randomBytes(32).toString('base64url') }])
   const retire = (kid: string) => changeKeys((keys) => keys.filter((key) => key.kid !== kid))
-  /** The facade and the controllers each say which keys they have read. */
+  /** The facade and the controllers each report which keys they have read. */
   const untilRead = (words: string) =>
     until(`the operator logs ${words}`, async () => (await readFile(own.operatorLog, 'utf8')).split(words).length > 2)
   const untilWrappedBy = (kid: string) =>
@@ -125,7 +125,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   })
 
   it('are in no byte of etcd, in no object as the API server tells it, in no log and no event', async () => {
-    // What is looked for is found where it is: one value is put where it does not belong.
+    // Checks the search itself: one value is put where it does not belong.
     const decoy = `canary-${randomBytes(18).toString('hex')}`
     const values = new Set([...planted.values(), decoy])
     const bait = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bait', namespace: home }, data: { decoy } }
@@ -245,7 +245,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
       expect(answer.status, answer.text).to.equal(503)
       expect(answer.text).not.to.contain(planted.get(`${name} ${version}`))
     }
-    // Nothing but the key stood between: the backup held it whole.
+    // Only the key was missing: the backup contained the whole value.
     await changeKeys((keys) => [...retired, ...keys])
     await until('the retired key opens it', async () => (await call('GET', path(name))).status === 200)
     await expectReadable(name)

@@ -154,7 +154,7 @@ describe('secret vaults with kubectl', () => {
   })
 
   it('say what the object must be called, and which vault is missing', async () => {
-    // Of a name that says no vault, nobody could be asked whether they may read it or take it back.
+    // If a name does not show its vault, no right to read or remove it could be checked.
     const odd = { ...entry('named'), metadata: { name: 'my-name', namespace: at.namespace } }
     const refused = await kubectl('create -f -', { input: odd })
     expect(refused.stderr).to.contain('the name of a VaultEntry must be <vaultName>-<first 20 hex digits')
@@ -208,7 +208,7 @@ describe('secret vaults with kubectl', () => {
     })
     const deletion = await kubectl(`-n ${at.namespace} delete svault ${guarded.vault}`)
     expect(deletion.stderr).to.contain('only when it holds no secrets')
-    // Protection that comes later holds for what was deleted before.
+    // Protection that is enabled later covers what was deleted before.
     const later = await makeVault({}, at)
     await expectCall(200, 'PUT', later.secret('x'), { value: 'y' })
     await expectCall(200, 'DELETE', later.secret('x'))
