@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts'
 
 const LEASE = { namespace: SYSTEM_NAMESPACE, name: 'freehold-controllers' }
 
-/** The leading process is killed while another stands by; then that one, which leads now. */
+/** The leading process is killed while another is standing by; then the new leader is killed. */
 export async function leaderLost(scene: Scene): Promise<Oracle[]> {
   const { own } = scene
   const holder = async () => (await own.admin.get<LeaseObject>(lease, LEASE)).spec?.holderIdentity

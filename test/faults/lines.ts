@@ -1,4 +1,4 @@
-/** The lines of a stream, each with its line feed; what is left at the end comes as it is. */
+/** The lines of a stream, each with its line feed; the remainder comes at the end as it is. */
 export async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of body) {

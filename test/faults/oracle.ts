@@ -1,7 +1,7 @@
 import { until } from '../make/until.ts'
 import type { Heard } from './scene.ts'
 
-/** One thing that must hold, and what was seen. */
+/** A required fact, and what was observed. */
 export type Oracle = { holds: boolean; sentence: string; seen: string }
 
 export const oracle = (sentence: string, holds: boolean, seen: string): Oracle => ({ sentence, holds, seen })
@@ -11,7 +11,7 @@ export const lineOf = (title: string, { holds, sentence, seen }: Oracle) =>
 
 export const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`
 
-/** How many answers had which status, and, where they were refused, which code. */
+/** The number of answers by status and, for refusals, by code. */
 export function statuses(answers: readonly Heard[]): string {
   const counts = new Map<string, number>()
   for (const { status, text } of answers) {
@@ -22,7 +22,7 @@ export function statuses(answers: readonly Heard[]): string {
   return [...counts].map(([key, count]) => `${count} of ${key}`).join(', ') || 'none'
 }
 
-/** Milliseconds until it was so, or the limit. */
+/** Milliseconds until the condition held, or the limit. */
 export async function within(what: string, limit: number, ask: () => Promise<boolean>): Promise<number> {
   const began = performance.now()
   await until(what, ask, limit).catch(() => {})

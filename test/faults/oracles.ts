@@ -10,7 +10,7 @@ import { type Oracle, oracle, seconds, statuses, within } from './oracle.ts'
 import { everySecond, type Heard, type Scene } from './scene.ts'
 
 const vector = (name: string) => `/vectorclusters/${name}`
-/** A connection that was open stays open and carries nothing more. */
+/** Open connections stay open but transfer nothing any more. */
 export async function halfOpen(scene: Scene): Promise<Oracle[]> {
   const { own, home, resources } = scene
   own.wire?.silence()
@@ -29,7 +29,7 @@ export async function halfOpen(scene: Scene): Promise<Oracle[]> {
   ]
 }
 
-/** etcd goes back to an earlier state while the platform runs. */
+/** etcd is restored to an earlier state while the platform runs. */
 export async function restored(scene: Scene): Promise<Oracle[]> {
   const { resources } = scene
   const [kept, lost] = [`kept-${Date.now()}`, `lost-${Date.now()}`]
@@ -41,10 +41,10 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
     async () => (await scene.call('POST', resources + vector(lost), spec)).status === 201,
   )
   await outgrow(scene, 1_000)
-  // What is known of the kind is as new as that.
+  // The cache of the kind is at least that recent.
   await scene.call('PATCH', resources + vector(lost), { tags: { round: 'last' } })
   await scene.restore()
-  // A refusal lists nothing either: what is known may be too old to answer from for a moment.
+  // A refusal lists nothing either: the cached data may be too old to answer from for a moment.
   const isGone = async () => {
     const { status, text } = await scene.call('GET', `${resources}/vectorclusters`)
     return status === 200 && !text.includes(`"${lost}"`)
@@ -60,7 +60,7 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
   ]
 }
 
-/** Makes the history that will be lost longer than what the restored one grows by itself until somebody looks. */
+/** Makes the lost history longer than what the restored one grows by itself until somebody looks. */
 async function outgrow({ own: { admin }, home }: Scene, versions: number): Promise<void> {
   const ref = { namespace: home, name: 'rounds' }
   await admin.create(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata: ref } as KubeObject)
@@ -68,7 +68,7 @@ async function outgrow({ own: { admin }, home }: Scene, versions: number): Promi
     await admin.mergePatch(configMap, ref, { data: { round: String(round) } })
 }
 
-/** A short outage first: what is only loaded and compiled in one is no growth of the next. */
+/** A short outage first, so that code loaded and compiled during one does not count as growth in the next. */
 async function warmUp(scene: Scene, name: string): Promise<void> {
   const path = scene.resources + vector(name)
   const change = () => scene.call('PATCH', path, { tags: { warm: 'up' } })
@@ -76,7 +76,7 @@ async function warmUp(scene: Scene, name: string): Promise<void> {
     everySecond(3, async () => void (await Promise.all([scene.call('GET', path), scene.readiness(), change()]))),
   )
   await within('writes are accepted', promised(60_000), async () => (await change()).status === 200)
-  // A watch that is not back yet would have been away since this outage, and not since the next.
+  // A watch that is not back yet would count as lost since this outage, and not since the next.
   await within(
     'all watches are back',
     promised(60_000),
@@ -84,7 +84,7 @@ async function warmUp(scene: Scene, name: string): Promise<void> {
   )
 }
 
-/** The control plane is away. `bound` is how long reads may be answered, in seconds. */
+/** The control plane is unavailable. `bound` is how long reads may be answered, in seconds. */
 export async function away(scene: Scene, duration: number, bound: number): Promise<Oracle[]> {
   const { resources, own } = scene
   const name = `away-${Date.now()}`
@@ -156,7 +156,7 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
   ]
 }
 
-/** What one replica made is changed and deleted at another at once. */
+/** An object created through one replica can be changed and deleted through another at once. */
 export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]> {
   const other = await scene.replica(0)
   const changes: Heard[] = []
@@ -180,7 +180,7 @@ export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]>
   ]
 }
 
-/** What the second of two requests was told, or the first if that was refused. */
+/** The answer to the second of two requests, or to the first if that was refused. */
 function rightAfterCreate(scene: Scene, ask: (path: string) => Promise<Heard>): Promise<Heard> {
   return answered(async () => {
     const path = scene.resources + vector(`there-${crypto.randomUUID().slice(0, 8)}`)
@@ -189,7 +189,7 @@ function rightAfterCreate(scene: Scene, ask: (path: string) => Promise<Heard>): 
   })
 }
 
-/** Asked again if an API server on a busy machine was too slow, which says nothing about what is asked. */
+/** Retried if an API server on a busy machine was too slow, which says nothing about the rule in question. */
 async function answered(ask: () => Promise<Heard>): Promise<Heard> {
   let heard = await ask()
   const isAnswered = async () => {
@@ -200,7 +200,7 @@ async function answered(ask: () => Promise<Heard>): Promise<Heard> {
   return heard
 }
 
-/** The signing keys are changed at once, as after a leak. */
+/** The signing keys are replaced at once, as after a leak. */
 export async function keysChanged(scene: Scene): Promise<Oracle[]> {
   const [former, formerKey] = [scene.token, keyOf(scene.token)]
   const origins = [scene.own.platform.facadeUrl, await scene.replica(0)]

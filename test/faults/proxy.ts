@@ -14,31 +14,31 @@ import { type ProxiedRequest, readRequest } from './request.ts'
 
 export type { ProxiedRequest } from './request.ts'
 
-/** What happens to a request that a rule matches. Times in milliseconds. */
+/** What happens to a request that matches a rule. Times in milliseconds. */
 export type Fault =
   /** The request never reaches the server; the client sees a reset. */
   | { kind: 'drop' }
-  /** The server does what was asked, and the client sees a reset: the answer is lost. */
+  /** The server executes the request, and the client sees a reset: the answer is lost. */
   | { kind: 'loseAnswer' }
-  /** Both ways are open, and nothing comes back. */
+  /** The connection stays open in both directions, without an answer. */
   | { kind: 'hang' }
   | { kind: 'delay'; milliseconds: number }
-  /** Answered by the proxy, as the API server words it. */
+  /** Answered by the proxy, in the API server's format. */
   | { kind: 'answer'; status: 401 | 403 | 404 | 409 | 410 | 429 | 500 | 503; retryAfterSeconds?: number }
-  /** Events of watches, those already open too, are kept back until the rule is lifted. */
+  /** Events of watches, including open ones, are held back until the rule is lifted. */
   | { kind: 'holdEvents' }
-  /** Events of watches, those already open too, get lost; `times` counts events. Left out: every event. */
+  /** Events of watches, including open ones, are lost; `times` counts events. By default every event. */
   | { kind: 'loseEvents'; which?: (event: { type: string; object: { metadata?: { name?: string } } }) => boolean }
   /** A watch is reset after so many events. */
   | { kind: 'cutAfter'; events: number }
 
 export type FaultRule = {
   fault: Fault
-  /** Left out: every request. */
+  /** By default every request. */
   when?: (request: ProxiedRequest) => boolean
-  /** How often it strikes; left out: until it is lifted. */
+  /** How often it applies; by default until it is lifted. */
   times?: number
-  /** Runs before the fault, at its moment: the place to kill a process. */
+  /** Runs at the moment of the fault, before it: the place to kill a process. */
   onStrike?: (request: ProxiedRequest) => void
 }
 
@@ -50,27 +50,27 @@ export type Counts = {
 
 export type FaultProxy = {
   url: string
-  /** A kubeconfig, as YAML, that leads through the proxy. The credentials are those of the proxy's own access. */
+  /** A kubeconfig, as YAML, that uses the proxy with the proxy's own credentials. */
   kubeconfig: string
   /** Requests since the start or the last `reset`. */
   counts(): Counts
-  /** Requests of a verb and, where given, of a resource. */
+  /** Requests with a verb and, if given, for a resource. */
   count(verb: string, resource?: string): number
   /** Every request since the last `reset`, oldest first. */
   requests(): readonly ProxiedRequest[]
   reset(): void
-  /** Sets a rule; newer rules come first. @returns lifts it */
+  /** Adds a rule; newer rules take precedence. @returns a function that removes it */
   fault(rule: FaultRule): () => void
-  /** Writes a line into open watches, such as an ERROR event or no JSON at all. @returns how many it reached */
+  /** Writes a line into open watches, such as an ERROR event or invalid JSON. @returns the number of watches */
   inject(line: string, when?: (request: ProxiedRequest) => boolean): number
-  /** Resets every connection that is open: what a restart of the server looks like. */
+  /** Resets every open connection, as a restart of the server would. */
   resetConnections(): void
   close(): Promise<void>
 }
 
 /**
- * A proxy in front of an API server that counts requests and plays faults. It speaks plain HTTP on loopback and brings
- * its own credentials, unless the request carries some.
+ * A proxy in front of an API server that counts requests and injects faults. It speaks plain HTTP on loopback and adds
+ * its own credentials, unless the request has some.
  */
 export async function startProxy({
   upstream,
@@ -250,7 +250,7 @@ class CountingProxy implements FaultProxy {
     }
   }
 
-  /** Waits as long as a rule holds events back. @returns whether the event goes on */
+  /** Waits while a rule holds events back. @returns whether the event is passed on */
   async #passes(request: ProxiedRequest, line: Buffer): Promise<boolean> {
     for (let rule = this.#matching(request, true); rule !== undefined; rule = this.#matching(request, true)) {
       const { fault, lifted } = rule

@@ -9,14 +9,14 @@ import { makeServiceAccount } from '../worlds/tenant.ts'
 import { type Oracle, oracle, statuses, within } from './oracle.ts'
 import type { Heard, Scene } from './scene.ts'
 
-/** What many ask for at once and few can have: one round, with the facades that are asked. */
+/** What many request at once and few can have: one round, with the facades to use. */
 type Contest = { winners: number; loser: string; round: (origins: readonly string[]) => Promise<readonly Heard[]> }
 
 const ROUNDS = 5
 const QUOTA = 5
 const ASKERS = 15
 
-/** At three facades at once: exactly so many succeed as may, and the others are told why not. */
+/** At three facades at once: exactly as many succeed as may, and the others receive the reason. */
 export async function races(scene: Scene): Promise<Oracle[]> {
   const origins = [scene.own.platform.facadeUrl, await scene.replica(0), await scene.replica(1)]
   await scene.standby()
@@ -41,10 +41,10 @@ export async function races(scene: Scene): Promise<Oracle[]> {
   return [...oracles, await kept(scene), await byKubectl(scene)]
 }
 
-/** Names of the groups that a quota was fought for in. */
+/** Names of the groups in which requests competed for a quota. */
 const fought: { path: string; home: string }[] = []
 
-/** A group of its own with room for five, once every facade knows of it. */
+/** A separate group with room for five, once every facade knows it. */
 async function limitedGroup(scene: Scene, origins: readonly string[]): Promise<{ path: string; home: string }> {
   const name = `limited-${randomUUID().slice(0, 8)}`
   const group = await scene.group(name)
@@ -67,7 +67,7 @@ function quota(scene: Scene) {
   }
 }
 
-/** Those who got a place run, and nobody else does. */
+/** The successful ones run, and no others. */
 async function kept(scene: Scene): Promise<Oracle> {
   const running = async (home: string) => {
     const { items } = await scene.own.admin.list(VectorCluster.resource, { namespace: home })
@@ -118,7 +118,7 @@ async function snapshots(scene: Scene) {
       async () => (await scene.call('GET', database)).text.includes('"Running"'),
       120_000,
     )
-    // None of them is finished before the last is asked for.
+    // All are requested before any of them is finished.
     return scene.whileNothingIsPlayed(() =>
       askAll(6, origins, (origin, index) =>
         scene.call('POST', `${database}/snapshots`, { name: `before-${index}` }, origin),
@@ -152,7 +152,7 @@ function tenants(scene: Scene) {
   }
 }
 
-/** In a boundary of its own with two Owners, each of whom is removed at another facade. */
+/** In a separate boundary with two Owners, each of whom is removed through another facade. */
 function owners(scene: Scene) {
   return async (origins: readonly string[]) => {
     const { admin, platform } = scene.own
@@ -178,7 +178,7 @@ function owners(scene: Scene) {
   }
 }
 
-/** So many requests at once, spread over the facades. */
+/** So many concurrent requests, distributed over the facades. */
 function askAll(
   count: number,
   origins: readonly string[],

@@ -40,7 +40,7 @@ export function readRequest(incoming: IncomingMessage): ProxiedRequest {
 
 type Parts = { plural?: string; group?: string; subresource?: string; namespace?: string; name?: string }
 
-/** `/api/v1/namespaces/x` and its subresources are about the namespace; below other segments it only says where. */
+/** `/api/v1/namespaces/x` and its subresources are about the namespace; in longer paths it is only the location. */
 function namespaceItself(path: string): Parts | undefined {
   const match = /^\/api\/v1\/namespaces\/([^/]+)(?:\/(status|finalize))?$/.exec(path)
   if (match === null) return undefined

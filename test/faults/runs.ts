@@ -6,7 +6,7 @@ import type { Scene } from './scene.ts'
 import { startedAlone } from './starts.ts'
 import { deletedSoon, sequencesForReal } from './teardown.ts'
 
-/** Seconds that the control plane is away, and that reads are answered meanwhile. */
+/** Seconds that the control plane is unavailable, and that reads are answered meanwhile. */
 const AWAY = 90
 const BOUND = 60
 

@@ -10,10 +10,10 @@ import { tokenFor } from '../worlds/tenant.ts'
 
 export type Heard = { status: number; headers: Headers; text: string; milliseconds: number }
 
-/** What stands between the operator and the API server. */
+/** The proxy or network between the operator and the API server. */
 type Network = Pick<OwnPlatformOptions, 'wired' | 'proxied'>
 
-/** Beyond this a caller counts as not answered. */
+/** After this time a call counts as unanswered. */
 const GIVE_UP = 20_000
 
 /** A platform with one group, whose network and control plane may fail. */
@@ -71,13 +71,13 @@ export class Scene {
     return ask(origin, token, method, path, body)
   }
 
-  /** Where a further facade is reached: the first, second and so on beside the operator's own. */
+  /** The addresses of further facades: the first, second and so on beside the operator's own. */
   async replica(index: number): Promise<string> {
     while (this.#replicas.length <= index) this.#replicas.push(await this.own.startReplica('facade'))
     return this.#replicas[index] as string
   }
 
-  /** A further process with controllers, which does not lead unless the leader is lost. */
+  /** A further process with controllers, which leads only if the leader is lost. */
   async standby(): Promise<void> {
     if (this.#hasStandby) return
     this.#hasStandby = true
@@ -90,7 +90,7 @@ export class Scene {
     await this.own.endReplica('controllers')
   }
 
-  /** Pods and engines stay as they are meanwhile. */
+  /** Pods and engines remain as they are meanwhile. */
   async whileNothingIsPlayed<Result>(work: () => Promise<Result>): Promise<Result> {
     const records = await readProcessRecords(this.own.controlPlane.folder)
     const { pid } = records.find(({ name }) => name === 'kwok') ?? {}
@@ -131,7 +131,7 @@ export class Scene {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
   }
 
-  /** Stops etcd, the API server and all that belongs to them, the operator not, and starts them again afterwards. */
+  /** Stops etcd, the API server and related processes, but not the operator, and restarts them afterwards. */
   withoutControlPlane(meanwhile: () => Promise<void>): Promise<void> {
     return this.own.controlPlane.restart(platformAccess(this.own.ports), meanwhile)
   }

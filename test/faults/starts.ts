@@ -5,7 +5,7 @@ import type { Heard, Scene } from './scene.ts'
 
 const WAITS = 'Waiting for the API server.'
 
-/** The operator starts while the control plane is away. */
+/** The operator starts while the control plane is unavailable. */
 export async function startedAlone(scene: Scene): Promise<Oracle[]> {
   const { own } = scene
   await own.endOperator('SIGTERM')
@@ -16,7 +16,7 @@ export async function startedAlone(scene: Scene): Promise<Oracle[]> {
   let heard: Heard[] = []
   await scene.withoutControlPlane(async () => {
     started = own.startOperator()
-    // It is heard of below.
+    // Its failure is handled below.
     started.catch(() => undefined)
     first = own.operatorPid
     await within('it says that it waits', promised(15_000), async () => (await told()) > before)

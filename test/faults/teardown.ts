@@ -14,15 +14,15 @@ import type { Scene } from './scene.ts'
 
 const LANES = 6
 const WRITES = ['create', 'update', 'patch', 'delete', 'deletecollection']
-/** What a snapshot is kept for: it stays when its database goes. */
+/** What keeps a snapshot: it stays when its database is deleted. */
 const KEPT = [RelationalSnapshot.plural, 'backups']
 
 type Lane = { path: string; home: string }
-/** What happens to an object from its creation to its deletion. */
+/** The life of an object from its creation to its deletion. */
 type Story = { make(lane: Lane, workload: Workload, name: string): Promise<void>; remove: Story['make'] }
 type Told = { name: string; writes: number; milliseconds: number }
 
-/** In memory, against a controller of StatefulSets that is late. */
+/** In memory, with a controller of StatefulSets that is late. */
 export async function sequencesInMemory(runs: number, sequences: number): Promise<Oracle[]> {
   const most: number[] = []
   const failed: string[] = []
@@ -54,7 +54,7 @@ export async function deletedSoon(scene: Scene, count: number): Promise<Oracle[]
   })
 }
 
-/** Changed at random and deleted, as by kubectl. */
+/** Changed at random and deleted, as with kubectl. */
 export async function sequencesForReal(scene: Scene, count: number, seed: number): Promise<Oracle[]> {
   const random = new SeededRandom(seed)
   const { admin } = scene.own
@@ -75,7 +75,7 @@ export async function sequencesForReal(scene: Scene, count: number, seed: number
   })
 }
 
-/** A change that does not suit what came before, such as a smaller disk, is refused, as it should be. */
+/** A change that does not fit the earlier ones, such as a smaller disk, is refused, as it should be. */
 function unlessInvalid(error: unknown): void {
   if (!isKubeError(error, 'Invalid', 'Forbidden')) throw error
 }
@@ -100,7 +100,7 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
     }
   }
   await Promise.all(lanes.map(work))
-  // A pass of the controller of StatefulSets that was under way may still make a claim.
+  // A pass of the controller of StatefulSets that was in progress may still create a claim.
   await delay(15_000)
   const left: string[] = []
   for (const [index, { home }] of lanes.entries()) {
@@ -135,7 +135,7 @@ async function tell(scene: Scene, lane: Lane, workload: Workload, name: string, 
   return { name, writes, milliseconds: performance.now() - began }
 }
 
-/** What stands in a namespace, by type and name. */
+/** The contents of a namespace, by type and name. */
 async function contents({ own }: Scene, namespace: string): Promise<string[]> {
   const types = RESOURCES.filter(
     ({ namespaced, plural }) => namespaced && !KEPT.includes(plural) && plural !== event.plural,
@@ -149,7 +149,7 @@ async function listed(admin: Scene['own']['admin'], type: Resource, namespace: s
     const { items } = await admin.list(type, { namespace })
     return items.map((object) => `${resourceId(type)} ${keyOf(object)}`)
   } catch (error) {
-    // The cluster may lack a type that only an engine brings.
+    // The cluster may lack a type that only an engine installs.
     if (isKubeError(error, 'NotFound')) return []
     throw error
   }

@@ -8,13 +8,13 @@ export type Wire = {
   /** Bytes that came from the server since the start. */
   readonly received: number
   /**
-   * What is open now stays open and carries nothing more, in either direction, for ever: the peer vanished, and what
-   * stands between keeps its side. New connections work.
+   * Open connections stay open and transfer nothing any more, in either direction, forever: the peer vanished, and a
+   * middlebox keeps its side open. New connections work.
    */
   silence(): void
-  /** Everything is lost on the way, also of new connections, until the network heals; nothing is closed. */
+  /** All packets are lost, also of new connections, until the network heals; nothing is closed. */
   blackHole(isOn: boolean): void
-  /** Resets what is open, and refuses what is new while the network is cut. */
+  /** Resets open connections, and refuses new ones while the network is cut. */
   cut(isOn: boolean): void
   close(): Promise<void>
 }
@@ -22,7 +22,7 @@ export type Wire = {
 /**
  * The network between a client and a server, below TLS and HTTP.
  *
- * @param port any; one that is chosen for it where the client is another process, which may outlive it
+ * @param port a free one by default; a chosen one if the client is another process, which may outlive it
  */
 export async function startWire(target: string, port = 0): Promise<Wire> {
   const wire = new FaultyWire(new URL(target), port)

@@ -15,8 +15,8 @@ import { startGitServer } from './gitServer.ts'
 const HOURS = join(ROOT, 'examples/first-hour')
 
 /**
- * The scripts of examples/first-hour, played: what runs in them is real but for pods, which are played as in
- * `npm run up`, and for the source controller of Flux, whose part this process plays from a real Git server.
+ * Runs the scripts of examples/first-hour. Everything is real except pods, which are simulated as in `npm run up`, and
+ * the source controller of Flux, whose part this process plays with a real Git server.
  */
 describe('the first hour of', () => {
   let folder: string
@@ -38,7 +38,7 @@ describe('the first hour of', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  /** Shows what it says only where it fails. */
+  /** Prints its output only if it fails. */
   const bash = async (words: string[], environment: NodeJS.ProcessEnv = {}, cwd = folder) => {
     const child = spawn('bash', words, { cwd, env: { ...own, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''

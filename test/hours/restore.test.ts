@@ -33,7 +33,7 @@ import { makeServiceAccount, tokenFor } from '../worlds/tenant.ts'
 type Body = { [field: string]: unknown }
 type Location = KubeObject & { spec: { config: { s3Url?: string } }; status?: { phase?: string } }
 
-/** The store behind TLS: what it is sent comes from where it was signed for, the same host. */
+/** The store behind TLS: requests are signed for the host that they are sent to. */
 async function securedStore(endpoint: string, { certPem, keyPem }: { certPem: string; keyPem: string }) {
   const { hostname, port } = new URL(endpoint)
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
@@ -55,7 +55,7 @@ async function securedStore(endpoint: string, { certPem, keyPem }: { certPem: st
 
 const BUCKET = 'platform'
 
-/** Velero is real, and so is the store; pods are played. */
+/** Velero and the store are real; pods are simulated. */
 describe('a platform restored from what Velero backed up', () => {
   let own: OwnPlatform
   let token: string
@@ -80,7 +80,7 @@ describe('a platform restored from what Velero backed up', () => {
       throw new Error(`${given[0]} ${given[1]}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  /** The cluster is as new, and the API server asks the facade as before; what Velero needs stands there again. */
+  /** An empty cluster whose API server asks the facade as before, and that has what Velero needs. */
   async function loseEverything(): Promise<void> {
     await own.endOperator('SIGTERM')
     await velero?.stop()
@@ -129,7 +129,7 @@ describe('a platform restored from what Velero backed up', () => {
   })
 
   async function inBucket<T>(work: (client: S3Client) => Promise<T>): Promise<T> {
-    // The library marks the object that it is given.
+    // The library modifies the object that it is given.
     const client = s3Client(bucket.endpoint, { ...bucket })
     return work(client).finally(() => client.destroy())
   }
@@ -188,7 +188,7 @@ describe('a platform restored from what Velero backed up', () => {
     ] as const
     const known = () =>
       Promise.all(
-        // Restored in one second, they come in any order.
+        // Objects restored in the same second come in any order.
         lists.map(async ([path, fields]) =>
           (await items(path)).map((item) => fields.map((field) => String(item[field])).join(' ')).sort(),
         ),
@@ -207,7 +207,7 @@ describe('a platform restored from what Velero backed up', () => {
     expect(await countAll()).to.deep.equal(counted)
     const caPem = own.controlPlane.servingCaPem
     await applyManifests(own.admin, { url: `https://127.0.0.1:${own.ports.webhook}/admit`, caPem })
-    // As each start of the platform does: the accounts are others than those of the old tokens.
+    // As each start of the platform does: the accounts differ from those of the old tokens.
     await writeOperatorKubeconfig(own.controlPlane, own.controlPlane.folder, own.admin)
     await own.startOperator()
     token = former

@@ -4,13 +4,13 @@ import type { SeededRandom } from './random.ts'
 
 /** A request as a client can send it. */
 export type SentRequest = {
-  /** As it stands in the first line of the request: without blanks and control characters, which the store refuses. */
+  /** The path in the first line of the request: without blanks and control characters, which the store refuses. */
   target: string
   referer?: string
   agent?: string
 }
 
-/** What versitygw says of a request (s3log/webhook.go of 1.8). */
+/** versitygw's report of a request (s3log/webhook.go of 1.8). */
 export function toldEntry(change: Partial<AccessEntry> = {}): AccessEntry {
   return {
     ...{ Time: '2026-11-28T18:44:35.123456789Z', RemoteIP: '127.0.0.1', Requester: 'AKIA1' },
@@ -23,8 +23,8 @@ export function toldEntry(change: Partial<AccessEntry> = {}): AccessEntry {
 export const logged = (change: Partial<AccessEntry> = {}) => `${JSON.stringify(toldEntry(change))}\n`
 
 /**
- * A request of one who has seen the log, and writes lines of it wherever a client can, of requests to this bucket. Those
- * that were never made have the id FORGED.
+ * A request by an attacker who knows the log, and puts its lines, about requests to this bucket, wherever a client can.
+ * Forged requests have the id FORGED.
  */
 export function hostileRequest(random: SeededRandom, bucket: string, log: readonly string[]): SentRequest {
   const words = (most: number) =>
@@ -49,7 +49,7 @@ export function hostileRequest(random: SeededRandom, bucket: string, log: readon
 function hostileWord(random: SeededRandom, bucket: string, log: readonly string[]): string {
   const status = random.pick([200, 403])
   const forged = logged({ Bucket: bucket, Key: 'y', RequestID: 'FORGED', Requester: 'AKIA9', HttpStatus: status })
-  // A longer one, with lines in its key, leaves room for nothing else.
+  // With log lines in its key, it must not be longer.
   const seen = log.filter((line) => line.length < 600)
   const line = random.pick([forged.trimEnd(), forged, random.pick([...seen, forged])])
   const at = random.below(line.length)

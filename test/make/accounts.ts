@@ -9,7 +9,7 @@ import { silentLog } from '../../src/core/log.ts'
 import { RESEND_LIMITS } from '../../src/iam/invitations.ts'
 import { PASSWORD_POLICY } from '../../src/iam/passwordPolicy.ts'
 
-/** Accounts and mails in memory. `mail` false: no mail is configured. */
+/** Accounts and mails in memory. `mail` false: mail is not configured. */
 export function makeAccounts({ clock = systemClock, mail = true }: { clock?: Clock; mail?: boolean } = {}) {
   const users = new FakeUserDirectory()
   const mailer = new FakeMailer()

@@ -12,7 +12,7 @@ export type Played = {
   readonly read: number
 }
 
-/** Unpacks hostile archives in a thread of its own: one that takes too much memory ends it. */
+/** Unpacks hostile archives in a separate thread, which ends if one takes too much memory. */
 async function play({ at, below }: { at: number; below: string }): Promise<Played> {
   let read = 0
   const source = function* () {

@@ -22,7 +22,7 @@ const PATTERNS = [
   '*/pull',
 ]
 const OPEN_ACTIONS = ['llmgateway/invoke', 'registry/pull', 'registry/images/push']
-/** Asked about and trusted more often than others, so that every reason occurs often enough. */
+/** Used more often than others in questions and trusts, so that every reason occurs often enough. */
 const FREQUENT_ACTIONS = [
   'apps/read',
   'jobs/read',
@@ -31,10 +31,10 @@ const FREQUENT_ACTIONS = [
   'registry/pull',
 ]
 const ACTION_NAMES = ACTIONS.map((action) => action.name)
-/** A moment that stands for now; records expire before, at and after it. */
+/** The current time of the model; records expire before, at and after it. */
 export const NOW = Date.UTC(2026, 0, 1)
 
-/** A small world in which nearly every record can touch every other: what a model test needs to find a difference. */
+/** A small world in which nearly every record affects every other, so that a model test finds differences. */
 export class RandomWorld {
   readonly random: SeededRandom
   readonly scopes: string[]
@@ -46,7 +46,7 @@ export class RandomWorld {
   constructor(random: SeededRandom) {
     this.random = random
     const base = random.uuid().slice(0, -2)
-    // Siblings that differ in the last letter only, and names that begin alike.
+    // Siblings that differ in the last letter only, and names with a common prefix.
     this.boundaryIds = ['0a', '0b', '1a'].map((end) => `${base}${end}`)
     this.scopes = ['/']
     for (const id of this.boundaryIds) {
@@ -123,7 +123,7 @@ export class RandomWorld {
     }
   }
 
-  /** Groups hold each other freely, loops and themselves included. */
+  /** Groups contain each other freely, including loops and themselves. */
   group(id: string): PrincipalGroup {
     return { id, memberIds: this.random.some(this.principalIds, 4) }
   }
@@ -158,7 +158,7 @@ export class RandomWorld {
     return this.random.chance(0.1) ? this.random.pick(OPEN_ACTIONS) : this.random.pick(ACTION_NAMES)
   }
 
-  /** A scope that records may name, or one beside them that none names. */
+  /** A scope that records may name, or a similar one that none names. */
   scope(): string {
     const scope = this.random.pick(this.scopes)
     if (this.random.chance(0.8) || !scope.includes('/resources/')) return scope

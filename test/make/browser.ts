@@ -9,11 +9,11 @@ export type Shown = {
 }
 
 /**
- * A browser without script: it keeps cookies by path, follows redirects within the provider, and sends forms as their
- * markup says. What leads to another origin is not followed but kept in `left`.
+ * A browser without scripts: it keeps cookies by path, follows redirects within the provider, and submits forms by
+ * their markup. A redirect to another origin is not followed but stored in `left`.
  */
 export class Browser {
-  /** The last address outside of the provider that it was sent to. */
+  /** The last address outside the provider to which it was redirected. */
   left: URL | undefined
   readonly #agent: Agent
   readonly #origin: string
@@ -21,8 +21,8 @@ export class Browser {
   readonly #cookies = new Map<string, { value: string; path: string }>()
 
   /**
-   * @param origin as the provider names itself
-   * @param reach where it listens, when that is another address
+   * @param origin the provider's own address
+   * @param reach where it listens, if that is another address
    */
   constructor(origin: string, options: { reach?: string; certificateAuthority?: string } = {}) {
     this.#origin = origin
@@ -99,7 +99,7 @@ export class Browser {
   }
 }
 
-/** Every page that any test opens is without script, and says so to the browser. */
+/** Every page that any test opens must have no script and a policy that forbids them. */
 function requireGuard({ html, headers, url }: Shown): void {
   if (!String(headers['content-type']).startsWith('text/html')) return
   const policy = String(headers['content-security-policy'])

@@ -1,17 +1,17 @@
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 
-/** The system's, but no time passes by it: a limit that recovers with time does not, however long a machine takes to ask. */
+/** The system's clock with frozen time: limits do not recover, however long a machine takes to send requests. */
 export const stillClock: Clock = { ...systemClock, monotonic: () => 0 }
 
 /**
- * Of watches of an API server in memory, which tells what happens but has no bookmarks for the time that a test lets pass:
- * every minute of it would begin all watches anew.
+ * For watches of an API server in memory, which sends no bookmarks while a test advances time: every minute would
+ * restart all watches.
  */
 export const NEVER_SILENT = { stall: Number.POSITIVE_INFINITY }
 
 type Timer = { due: number; task: () => void }
 
-/** A clock that stands still until a test moves it. Wall time and monotonic time move apart with `jump`. */
+/** A clock that moves only when a test advances it. Wall time and monotonic time diverge with `jump`. */
 export class ManualClock implements Clock {
   #monotonic = 0
   #offset: number
@@ -40,7 +40,7 @@ export class ManualClock implements Clock {
     return this.#timers.size
   }
 
-  /** Moves both times on, running each timer at its moment and what follows from it before the next. */
+  /** Advances both times, running each timer at its time, with its consequences, before the next. */
   async advance(milliseconds: number): Promise<void> {
     const end = this.#monotonic + milliseconds
     await settle()
@@ -57,7 +57,7 @@ export class ManualClock implements Clock {
     await settle()
   }
 
-  /** Time passes while the process is stopped: nothing runs until the next `advance`. */
+  /** Time passes while the process is suspended: nothing runs until the next `advance`. */
   freeze(milliseconds: number): void {
     this.#monotonic += milliseconds
   }
@@ -68,7 +68,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs everything that is ready to run. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -3,7 +3,7 @@ import { call } from '../worlds/platform.ts'
 
 export type Coded = { code: string; module: string; actions?: string[]; scope?: string; id?: string }
 
-/** A call that must answer this status and code; its body. */
+/** A call that must have this status and code; returns its body. */
 export async function coded(
   wanted: [number, string],
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',

@@ -7,7 +7,7 @@ type Given = {
   terminal: Pick<Terminal, 'out' | 'err'> & Partial<Terminal>
 }
 
-/** What the command line runs in: files below `home`, and a terminal at which nobody types and that opens no browser. */
+/** The environment of the command line: files below `home`, and a terminal without input or browser. */
 export function commandLine(home: string, { environment = {}, terminal }: Given): Context {
   return {
     environment,

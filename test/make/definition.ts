@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '../../src/core/object.ts'
 
-/** Of a kind with these fields, and with a status where there is one among them. */
+/** The CRD of a kind with these fields, and with a status if one is among them. */
 export function definitionOf(properties: Record<string, object>): KubeObject {
   const plural = `tries${randomUUID().slice(0, 8)}`
   const version = {

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { until } from './until.ts'
 
 /**
- * kubectl reads each object twice: a status that is written in between shows once, what drifts shows each time.
+ * kubectl reads each object twice: a status written in between appears once, real drift each time.
  *
  * @param options of `kubectl diff`
  */
@@ -16,8 +16,8 @@ export async function noDrift(kubectl: (...args: string[]) => Promise<string>, .
 }
 
 /**
- * The fields of a manifest that the stored object does not hold as they were written. So Argo CD compares what has no
- * schema built in, and kubectl apply does: maps field by field, where further ones may be defaults; lists as a whole.
+ * The fields of a manifest that the stored object does not have as written. Argo CD compares types without a built-in
+ * schema like this, and so does kubectl apply: maps field by field, with defaults allowed; lists as a whole.
  */
 export function lostFields(wanted: KubeObject, live: KubeObject): string[] {
   const { labels, annotations } = wanted.metadata

@@ -4,13 +4,13 @@ import type { SqlServer } from '../cluster/sqlServers.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 import { until } from './until.ts'
 
-/** Tells the platform of an engine that really runs under a name of the cluster, though pods are played. */
+/** Registers a real engine with the platform under a name of the cluster, although pods are simulated. */
 export async function announce(hostInCluster: string, { target }: Pick<SqlServer, 'target'>): Promise<void> {
   const { host, port, user, password, certificateAuthority } = target
   await tell(hostInCluster, { host, port, user, password, certificateAuthority })
 }
 
-/** Tells the platform what a played engine calls itself. */
+/** Sets the version that a simulated engine reports. */
 export async function announceEdition(hostInCluster: string, edition: string): Promise<void> {
   await tell(hostInCluster, { edition })
 }
@@ -18,7 +18,7 @@ export async function announceEdition(hostInCluster: string, edition: string): P
 async function tell(hostInCluster: string, engine: object): Promise<void> {
   const path = join(testPlatform().folder, 'platform', 'engines.json')
   const lock = `${path}.lock`
-  // Test files run beside each other, and each changes the one file.
+  // Test files run concurrently, and all change this one file.
   await until('the file of engines is free', async () => {
     await writeFile(lock, '', { flag: 'wx' })
     return true

@@ -1,11 +1,11 @@
-/** An event as its reader sees it; a comment has neither. */
+/** An event as received; comments have neither field. */
 export type SentEvent = {
   readonly event: string
   readonly data: Record<string, unknown>
   readonly id: string | undefined
 }
 
-/** A reader of `text/event-stream` (WHATWG HTML, 9.2.6), as far as the platform makes use of it. */
+/** A reader of `text/event-stream` (WHATWG HTML, 9.2.6), for the parts of it that the platform uses. */
 export class EventStream {
   readonly response: Response
   comments = 0
@@ -38,7 +38,7 @@ export class EventStream {
     }
   }
 
-  /** All until the one of this type, which is the last. */
+  /** All events up to and including the first one of this type. */
   async until(type: string): Promise<SentEvent[]> {
     const events: SentEvent[] = []
     for (;;) {

@@ -11,7 +11,7 @@ type Fetched = { url: string; entries: Readonly<Record<string, string>>; certifi
 /**
  * Runs the program of builds as its first container does, with git and ssh of this machine.
  *
- * @param above the folder that the pod is played in
+ * @param above the folder for the simulated pod
  * @param given the repository, whose branch is `trunk`, and the entries of the Secret of the build
  */
 export async function fetchedSource(above: string, { url, entries, certificateAuthority }: Fetched) {

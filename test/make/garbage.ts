@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes, once everything that nobody holds is gone: what a WeakRef has shown lives until the end of its task. */
+/** Bytes after collecting all garbage: objects that a WeakRef has returned live until the end of their task. */
 export async function heapUsed(): Promise<number> {
   await new Promise((resolve) => setImmediate(resolve))
   collect()

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 
-/** What a tree of git names: a file, a program, a link, a tree, or a commit of elsewhere. */
+/** An entry of a Git tree: a file, a program, a link, a tree, or a commit of another repository. */
 export const MODES = { file: '100644', program: '100755', link: '120000', tree: '40000', module: '160000' } as const
 export type TreeEntry = readonly [kind: keyof typeof MODES, name: string, id: string]
 
-/** Writes objects of git as they are, also those that git itself would not write. */
+/** Writes Git objects as given, including those that git itself would not write. */
 export class GitObjects {
   readonly #folder: string
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 export type Content = Readonly<Record<string, string | Uint8Array>>
 
-/** A bare repository `<name>.git` in the folder, and another one to work in, whose branches are what `push` is given. */
+/** A bare repository `<name>.git` in the folder, and a working one, whose branches `push` sets. */
 export async function makeRepository(folder: string, name: string, { canFilter }: { canFilter: boolean }) {
   const work = join(folder, `${name}-work`)
   const run = promisify(execFile)

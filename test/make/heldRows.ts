@@ -2,7 +2,10 @@ import type { SqlSession } from '../../src/adapters/sql/driver.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
 import { until } from './until.ts'
 
-/** Somebody else at the same database, as its administrator: holds rows that the editor wants, and ends what it does. */
+/**
+ * Another session on the same database, as its administrator: locks rows that the editor needs, and ends its
+ * statements.
+ */
 export class OtherSession {
   readonly #session: SqlSession
   readonly #watcher: SqlSession
@@ -21,8 +24,8 @@ export class OtherSession {
   }
 
   /**
-   * Locks rows in a transaction that is the heavier one, and finds no deadlock by itself: of two that wait for each
-   * other, the engine ends the lighter one (MariaDB), or the one that notices (PostgreSQL).
+   * Locks rows in a heavier transaction that does not detect deadlocks itself: of two waiting for each other, the
+   * engine ends the lighter one (MariaDB), or the one that notices (PostgreSQL).
    */
   async hold(statement: string): Promise<void> {
     await this.#session.begin()
@@ -30,7 +33,7 @@ export class OtherSession {
     await this.#session.query(statement)
   }
 
-  /** One statement more, which may wait. */
+  /** Another statement, which may block. */
   async also(statement: string): Promise<void> {
     await this.#session.query(statement)
   }
@@ -39,7 +42,7 @@ export class OtherSession {
     await this.#session.rollback()
   }
 
-  /** Waits until the editor's login waits for rows. @returns the number of its session */
+  /** Waits until the editor's login is blocked. @returns the number of its session */
   waiting(): Promise<number> {
     const sessions = this.#isPostgresql
       ? "SELECT pid FROM pg_stat_activity WHERE usename = 'app_writer' AND wait_event_type = 'Lock'"
@@ -51,7 +54,7 @@ export class OtherSession {
     })
   }
 
-  /** Waits until a login of the editor has a statement under way. @returns the number of its session */
+  /** Waits until a login of the editor runs a statement. @returns the number of its session */
   running(user: string): Promise<number> {
     const sessions = this.#isPostgresql
       ? `SELECT pid FROM pg_stat_activity WHERE usename = '${user}' AND state = 'active'`
@@ -62,7 +65,7 @@ export class OtherSession {
     })
   }
 
-  /** Ends what a session does, and not the session, as an engine does whose patience is over. */
+  /** Ends a session's statement but not the session, like an engine's own timeout. */
   async interrupt(session: number): Promise<void> {
     await this.#watcher.query(this.#isPostgresql ? `SELECT pg_cancel_backend(${session})` : `KILL QUERY ${session}`)
   }

@@ -1,7 +1,7 @@
 import { type KeyRing, type SigningKey, withKey } from '../../src/identity/keyRing.ts'
 import type { SigningKeys } from '../../src/identity/signingKeys.ts'
 
-/** Keys whose ring and signing key a test sets by hand. */
+/** Keys whose ring and signing key a test sets. */
 export class KeysByHand implements SigningKeys {
   #ring: KeyRing
   #signing: SigningKey

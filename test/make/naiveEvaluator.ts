@@ -11,8 +11,8 @@ export type NaivePolicy = {
 }
 
 /**
- * The rules of authorization written down as plainly as possible: walks every record for every question and shares no
- * code with the evaluator but the list of actions. What it and the evaluator disagree about is an error in one of them.
+ * The rules of authorization written as plainly as possible: examines every record for every question and shares no
+ * code with the evaluator except the list of actions. Any difference is an error in one of them.
  */
 export function naiveReason(
   policy: NaivePolicy,
@@ -74,7 +74,7 @@ function isDenied(policy: NaivePolicy, subjects: Set<string>, action: string, sc
   })
 }
 
-/** Whoever runs the platform is spared by every deny below the root. */
+/** Owners of the platform are exempt from denies below the root. */
 function isRootOwner(policy: NaivePolicy, subjects: Set<string>, at: number): boolean {
   return policy.assignments.some(
     ({ principalId, roleName, scope, expiresAt }) =>

@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '../../src/api/network/policy/kubernetes.ts'
 import type { Direction, End, Pod, Question } from '../../src/api/network/policy/question.ts'
 import { judgeSide, type Verdict } from '../../src/api/network/policy/verdict.ts'
 
-/** Pods, ends and policies of a verdict, in few words. */
+/** Short builders of pods, ends and policies for verdicts. */
 
 export const labels = (name: string) => ({ 'kubernetes.io/metadata.name': name })
 

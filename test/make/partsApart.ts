@@ -2,10 +2,10 @@ import { runPart } from '../../src/adapters/builds/agent/part.ts'
 import { placesBelow } from '../../src/adapters/builds/agent/places.ts'
 
 export type Asked = { readonly name: string; readonly root: string }
-/** What it wrote to its log, and its exit status; undefined if it broke, which the log then tells. */
+/** Its log and exit status; undefined if it crashed, which the log then shows. */
 export type PartPlayed = { readonly log: string; readonly status: number | undefined }
 
-/** Runs parts of builds, one after the other, in a process with bounds of its own: to start one for each takes longer. */
+/** Runs build steps one after the other in a separate process with limits: one process for each would take longer. */
 async function play({ name, root }: Asked): Promise<PartPlayed> {
   const written: string[] = []
   const write = process.stdout.write

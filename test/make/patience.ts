@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How often the same is asked for, where each answer was to ask again. */
+/** How often a request is repeated if the answer says to retry. */
 const TIMES = 5
-/** Milliseconds, where nothing says how long to wait. */
+/** Milliseconds, if the answer does not say how long to wait. */
 const PAUSE = 500
 
 /**
- * Asks again where whoever was asked had no time, as on a machine with too much to do: nothing has been done then.
+ * Retries if the server was too busy, as on a loaded machine; nothing has been done then.
  *
- * @param pauseAfter milliseconds to wait after an answer that tells to ask again; undefined for any other
+ * @param pauseAfter milliseconds to wait after an answer that says to retry; undefined for any other
  * @returns the last answer
  */
 export async function patiently<Answer>(
@@ -32,7 +32,7 @@ export async function heard(asking: Promise<Response>): Promise<Heard> {
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-/** Of a limit, of a platform that is busy, and of an API server that is late. No refusal by a rule says when to come again. */
+/** From a limit, a busy platform, or a slow API server. Refusals by a rule have no Retry-After. */
 export function pauseAfterAnswer({ status, headers, text }: Heard): number | undefined {
   const isBusy = status === 503 && /"(code|error)":"(service.|temporarily_)unavailable"/i.test(text)
   const seconds = headers.get('retry-after')
@@ -41,14 +41,14 @@ export function pauseAfterAnswer({ status, headers, text }: Heard): number | und
 }
 
 /**
- * Where the authorizer or a webhook takes longer than the API server waits for it, a caller gets a 500; where it waits for
- * its store itself, a 503 or a 504; and a 429 where a webhook has others to judge first.
+ * If the authorizer or a webhook takes longer than the API server waits, a caller gets a 500; if its store does, a 503
+ * or a 504; and a 429 if a webhook has a queue.
  */
 export function pauseAfterStatus(status: number): number | undefined {
   return [429, 500, 503, 504].includes(status) ? PAUSE : undefined
 }
 
-/** The same in the words of kubectl, also where it was a policy that asked the authorizer. */
+/** The same in kubectl's output, also if a policy asked the authorizer. */
 export function pauseAfterWords(words: string): number | undefined {
   const isLate =
     /from server \((InternalError|ServiceUnavailable|Timeout|ServerTimeout|TooManyRequests)\)|deadline exceeded/.test(

@@ -15,7 +15,7 @@ import { administrator, testPlatform } from '../worlds/tenant.ts'
 import { until } from './until.ts'
 
 /**
- * A token as a person has it who signed in just now, or so many seconds ago: signed with the platform's own key, which
+ * A token like that of a person who signed in now, or so many seconds ago, signed with the platform's own key, which
  * the administrator of the cluster can read.
  */
 export async function personToken(userId: string, signedInSecondsAgo = 0): Promise<string> {
@@ -45,7 +45,7 @@ export async function personToken(userId: string, signedInSecondsAgo = 0): Promi
 
 export type TestPerson = { userId: string; userName: string; password: string; displayName: string }
 
-/** A person who can sign in, without any right. */
+/** A person who can sign in, without any role. */
 export async function makePerson(admin: KubeClient): Promise<TestPerson> {
   const userId = randomUUID()
   const [userName, password] = [`person-${userId.slice(0, 8)}`, 'a long enough Passw0rd!']

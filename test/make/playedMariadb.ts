@@ -25,14 +25,14 @@ export const MARIADB_GREETING = mariadbPacket(
   ]),
 )
 
-/** What a session is told that signs in, and may do as it likes. */
+/** What a session receives that signs in, and may do anything. */
 export const mariadbTranscript = () =>
   Buffer.concat([MARIADB_GREETING, ...[2, 1, 1, 1, 1].map((sequence) => mariadbPacket(sequence, OK))])
 
 /**
- * Speaks as much of MariaDB's protocol as a session needs: lets everybody in, and says OK to everything.
+ * Speaks the part of MariaDB's protocol that a session needs: admits everybody, and answers OK to everything.
  *
- * @param told may answer a command itself, which is then true
+ * @param told may answer a command itself and then returns true
  */
 export async function playMariadb(socket: Socket, told: (sequence: number, text: string) => boolean): Promise<void> {
   socket.write(MARIADB_GREETING)

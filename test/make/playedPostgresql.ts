@@ -11,7 +11,7 @@ const message = (type: string, ...parts: Buffer[]) => {
   const body = Buffer.concat(parts)
   return Buffer.concat([Buffer.from(type), number(body.length + 4, 4), body])
 }
-/** What a session is told that signs in, asks for one row and gets it. */
+/** What a session receives that signs in, asks for one row and gets it. */
 export const postgresqlTranscript = () =>
   Buffer.concat([
     message('R', number(0, 4)),
@@ -54,7 +54,7 @@ const lengthOf = (held: Buffer, at: number) =>
 /**
  * Speaks as much of PostgreSQL's protocol (version 3.0) as a session needs. Selects give `rows` rows of `bytes` bytes.
  *
- * @param sent gets the statements
+ * @param sent receives the statements
  */
 export async function playPostgresql(
   socket: Socket,

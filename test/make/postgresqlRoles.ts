@@ -15,8 +15,8 @@ type Cluster = KubeObject & {
 }
 
 /**
- * Does in a PostgreSQL that really runs what CloudNativePG does for a Cluster: the owner and its database, and the
- * managed roles with the passwords of their Secrets. From the objects alone, as the operator would.
+ * Does in a real PostgreSQL what CloudNativePG does for a Cluster: creates the owner and its database, and the managed
+ * roles with the passwords of their Secrets, from the objects alone, like the operator.
  */
 export async function makeRoles(
   admin: KubeClient,

@@ -11,13 +11,13 @@ export type RawRequest = {
   /** Undefined: no such header. */
   host?: string | undefined
   headers?: Readonly<Record<string, string>>
-  /** Signed as this path and query, encoded as signatures want it; by nobody if absent. */
+  /** Signed for this path and query, in the encoding that signatures require; unsigned if absent. */
   signed?: { pair: AccessKeyPair; path: string; query?: string }
 }
 
 export type RawAnswer = { status: number; requestId: string | undefined }
 
-/** Sends to the store what no client would. An answer that is none has status 0. */
+/** Sends requests that no client would send. A missing answer has status 0. */
 export async function sendRaw(endpoint: string, request: RawRequest): Promise<RawAnswer> {
   const { method = 'GET', target, protocol = 'HTTP/1.1', host = 'host' in request ? undefined : 'h' } = request
   const own = host === undefined ? {} : { host }

@@ -19,7 +19,7 @@ export type RegistryClient = {
   close(): Promise<void>
 }
 
-/** An ordinary client of registries, whose settings and logins are its own. */
+/** An ordinary registry client with its own settings and logins. */
 export async function registryClient(name: keyof typeof PACKAGES): Promise<RegistryClient> {
   const tool = { folder: 'registryclients', package: PACKAGES[name], name }
   const found = await findTool(tool, { progress: silentProgress, signal: undefined })

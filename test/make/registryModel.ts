@@ -31,12 +31,12 @@ type Place = {
   revisions: Set<string>
   tokenAt: number
 }
-/** A push whose manifest has not come yet: it counts on these blobs, and on these manifests for an index. */
+/** A push whose manifest has not arrived yet: it relies on these blobs, and on these manifests for an index. */
 type Upload = { repository: string; blobs: string[]; references: string[]; tag: string | undefined }
 
 /**
- * A registry with people who use it, in plain lists. What must stay is decided here by asking about one manifest at a
- * time, without the code that is tested.
+ * A registry and its users as plain lists. What must stay is decided here one manifest at a time, without the tested
+ * code.
  */
 export function registryModel(random: SeededRandom) {
   let now = Date.parse('2026-01-01T00:00:00Z')
@@ -62,7 +62,7 @@ export function registryModel(random: SeededRandom) {
   const at = (name: string) => places.get(name) as Place
   const digests = (place: Place) => [...place.manifests.keys()]
 
-  /** Uploads a blob, finds one there, or mounts one from another repository. */
+  /** Uploads a blob, finds an existing one, or mounts one from another repository. */
   function takeBlob(name: string): string {
     const place = at(name)
     const known = [...place.layers.keys()]
@@ -117,7 +117,7 @@ export function registryModel(random: SeededRandom) {
     ]
     random.pick(acts)()
   }
-  /** Time goes by; who is pushing asks for a token again in time. */
+  /** Time passes; pushers renew their tokens in time. */
   function pass(): void {
     now += random.pick([HOUR / 2, 5 * HOUR, 3 * DAY, 20 * DAY, 60 * DAY])
     for (const { repository } of uploads) at(repository).tokenAt = now - random.below(GRACE)
@@ -184,7 +184,7 @@ export function registryModel(random: SeededRandom) {
     for (const digest of plan.blobs) blobs.delete(digest)
     checkBlobs()
   }
-  /** Whatever a manifest needs is there; whatever is there is needed, new, or somebody may be counting on it. */
+  /** Everything that a manifest needs exists; everything that exists is needed, new, or in use by a push. */
   function checkBlobs(): void {
     const all = [...places.values()]
     const manifests = all.flatMap((place) => [...place.manifests.values()])
@@ -199,7 +199,7 @@ export function registryModel(random: SeededRandom) {
       throw new Error(`${blob} is needed by nothing and stayed`)
     }
   }
-  /** By itself, or because something that is justified needs it or is what it is about. */
+  /** By itself, or because a justified one needs it or is its subject. */
   function isJustified(place: Place, digest: string, seen = new Set<string>()): boolean {
     if (seen.has(digest)) return false
     seen.add(digest)
@@ -235,7 +235,7 @@ export function registryModel(random: SeededRandom) {
       else run()
     },
     run,
-    /** Every push that is under way ends well. */
+    /** Every push in progress completes. */
     finishUploads(): void {
       while (uploads.length > 0) finish()
     },

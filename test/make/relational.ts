@@ -25,7 +25,7 @@ export function relationalCluster(spec: Partial<RelationalSpec> = {}): Relationa
 
 export const TARGET = { bucket: 'backups', endpoint: 'https://s3.example.org', prefix: 'db', region: undefined }
 
-/** What the builders of its children take, with the sizes of the small plan and a place for backups. */
+/** The input of the builders of its children, with the sizes of the small plan and a backup target. */
 export function relationalInput(
   spec: Partial<RelationalSpec> = {},
   over: Partial<RelationalInput> = {},

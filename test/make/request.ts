@@ -4,8 +4,8 @@ import supertest from 'supertest'
 const servers = new WeakMap<RequestListener, Server>()
 
 /**
- * Requests to an address, or to an app at one server for all of them. supertest would listen for each, and wait until every
- * connection has ended: for ever where a program of another test that looks for its own server has found this port instead.
+ * Requests to an address, or to an app with one shared server. supertest would listen for each, and wait until every
+ * connection has ended: forever if a program of another test that looks for its own server has found this port.
  */
 export function request(app: RequestListener | string): ReturnType<typeof supertest> {
   if (typeof app === 'string') return supertest(app)
@@ -16,7 +16,7 @@ export function request(app: RequestListener | string): ReturnType<typeof supert
 
 function serverOf(app: RequestListener): Server {
   const server = createServer(app)
-  // A connection that is kept may be closed while the next request is on its way.
+  // A kept-alive connection may close while the next request is on its way.
   server.maxRequestsPerSocket = 1
   return server.listen(0).unref()
 }

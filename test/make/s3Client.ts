@@ -39,7 +39,7 @@ export function clientOf(endpoint: string): StoreClient {
   }
 }
 
-/** From now on the client asks for an object with this key, which need not be text. */
+/** From now on the client requests an object with this key, which need not be text. */
 function sendExact(client: S3Client, bucket: string, key: Buffer): void {
   const encoded = [...key].map((byte) => {
     const character = String.fromCharCode(byte)

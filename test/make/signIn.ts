@@ -32,8 +32,8 @@ export const CALLBACK = 'http://127.0.0.1:49152/callback'
 type Answer = { status: number; body: Record<string, string> }
 
 /**
- * The local provider with one user, ada, served by two replicas over one API server in memory, and a browser before it.
- * Made anew for each test.
+ * The local provider with one user, ada, served by two replicas over one API server in memory, and a browser in front
+ * of it. Created anew for each test.
  */
 export function signInWorld() {
   let key: SigningKey
@@ -103,7 +103,7 @@ export function signInWorld() {
       user.spec.isEnabled = false
     })
   }
-  /** Another person has the id from now on. */
+  /** From now on another person has the id. */
   function replace(): void {
     edit(({ metadata }) => {
       Object.assign(metadata, { uid: randomUUID(), creationTimestamp: new Date(Date.now() + 5_000).toISOString() })
@@ -127,7 +127,7 @@ export function signInWorld() {
       clients: { find: async () => undefined },
       users: kubeUserStore(kube, async () => (await kube.list<PlatformUser & KubeObject>(PlatformUser.resource)).items),
       passwords: secretPasswords(kube),
-      // As the facade does it: a rule for passwords, then the Secret and the end of other sign-ins.
+      // As the facade does: the password policy, then the Secret and the end of other sign-ins.
       changePassword: async ({ id }, password, keepSession) => {
         if (password.length < 8) return 'at least 8 characters.'
         const changedAt = new Date(systemClock.now()).toISOString()

@@ -50,7 +50,7 @@ const RESOURCES: readonly Resource[] = [
   ...POSTGRESQL,
 ]
 
-/** Values that differ between two runs that ended in the same state, wherever they stand. */
+/** Values that may differ between two runs with the same final state, wherever they occur. */
 const VOLATILE_KEYS = new Set([
   'uid',
   'resourceVersion',
@@ -96,11 +96,11 @@ const VOLATILE_KEYS = new Set([
 const VOLATILE_ANNOTATIONS =
   /^(freehold\.dev\/(incarnation|former-incarnations|retained-lives|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
 
-/** What is replaced by what, in this order: names of objects would come out sorted where they look like numbers. */
+/** Replacements in order, because numeric names of properties would be sorted. */
 export type Replacements = readonly (readonly [from: string, to: string])[]
 
 /**
- * Everything in the namespaces of a boundary, without what differs from run to run. Names that hold the boundary's id
+ * Everything in the namespaces of a boundary, without values that differ from run to run. Names with the boundary's id
  * or a hash of it are replaced, so that two boundaries can be compared.
  */
 export async function snapshot(
@@ -132,7 +132,7 @@ function normal(value: unknown, replaced: Replacements): unknown {
     if (typeof part === 'string') return rename(part, replaced)
     if (Array.isArray(part)) return part.map((entry) => walk(entry, key))
     if (typeof part !== 'object' || part === null) return part
-    // Keys are random; that there are some, and which, is what counts.
+    // Keys are random; only their presence and names count.
     if (secretData && key === 'data') return Object.keys(part).sort()
     const entries = Object.entries(part).filter(
       ([name]) => !VOLATILE_KEYS.has(name) && !(key === 'annotations' && VOLATILE_ANNOTATIONS.test(name)),
@@ -159,7 +159,10 @@ function rename(text: string, replaced: Replacements): string {
   return VOLATILE_TEXTS.reduce((result, [pattern, name]) => result.replaceAll(pattern, name), known)
 }
 
-/** Where two snapshots differ, each as path, first value and second value: a reader sees at once what is wrong. */
+/**
+ * The differences of two snapshots, each as path, first value and second value, so that a reader sees the error at
+ * once.
+ */
 export function differences(one: unknown, other: unknown, path = ''): string[] {
   if (JSON.stringify(one) === JSON.stringify(other)) return []
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {

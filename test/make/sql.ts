@@ -5,7 +5,7 @@ import { ComputePlan } from '../../src/crds/plans.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import { sqlInput as inputOf, type SqlInput } from '../../src/desired/sql/index.ts'
 
-/** What the builders of the children of an instance named `books` take, with the plan chosen from those installed. */
+/** The input of the builders of the children of an instance named `books`, with a plan from the installed ones. */
 export function sqlInput(spec: Partial<SpecOf<typeof SqlInstance>> = {}, over: Partial<SqlInput> = {}): SqlInput {
   const instance: SqlInstance = {
     apiVersion: SqlInstance.apiVersion,

@@ -25,7 +25,10 @@ export class FakeFederation implements Federation {
   }
 }
 
-/** Single sign-on in memory. `documents` is the Internet: an Error there is thrown, and what is absent does not answer. */
+/**
+ * Single sign-on in memory. `documents` is the Internet: an Error there is thrown, and a missing address does not
+ * answer.
+ */
 export function makeSso(documents: Record<string, string | Error> = {}, federation = new FakeFederation()) {
   const secrets = new Map<string, string>()
   const document = async (url: string) => {

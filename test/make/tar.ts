@@ -1,11 +1,11 @@
-/** One entry of a tar as it is written, whether any program would write it or not. */
+/** One entry of a tar, valid or not. */
 export type RawEntry = {
   readonly name: string | Buffer
   /** The letter of its kind. */
   readonly type: string
   readonly target?: string
   readonly content?: string | Buffer
-  /** What the header says, if it is not the length of the content. */
+  /** The length in the header, if it is not that of the content. */
   readonly size?: number | string
   readonly mode?: number
   readonly magic?: 'ustar\u000000' | 'ustar  \u0000'
@@ -53,7 +53,7 @@ const padded = (content: string | Buffer) => {
 
 export const rawEntry = (entry: RawEntry) => Buffer.concat([headerOf(entry), padded(entry.content ?? '')])
 
-/** Without its end, where more follows. */
+/** Without its end marker, if more follows. */
 export const rawTar = (...entries: readonly RawEntry[]) =>
   Buffer.concat([...entries.map(rawEntry), Buffer.alloc(2 * BLOCK)])
 
@@ -65,7 +65,7 @@ export function paxRecord(key: string, value: string): string {
   return `${bytes + digits}${rest}`
 }
 
-/** The ways in which a tar says a path or a target: in the header itself, in an entry before it, as an attribute, for all. */
+/** The ways to express a path or target: in the header, in a preceding entry, as an attribute, for all entries. */
 export const SPELLINGS = {
   header: (entry: RawEntry) => [entry],
   'GNU names': (entry: RawEntry): RawEntry[] => [

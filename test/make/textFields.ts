@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { hiddenTexts } from '../../src/crds/hiddenTexts.ts'
 
-/** A place of a schema that takes text: a field, an item of a list, a value in a map or the name of one. */
+/** A place of a schema that takes text: a field, an item of a list, a value or a name in a map. */
 export type TextField = { readonly path: string; readonly schema: z.ZodType }
 
-/** Where a schema takes text, however deep. What the library cannot look into is such a place if it takes any text. */
+/** Where a schema takes text, at any depth. A part that the library cannot inspect counts if it accepts any text. */
 export function textFields(schema: z.ZodType, path: string, around: readonly z.ZodType[] = []): TextField[] {
-  // A schema that holds itself ends there.
+  // The search ends at recursive schemas.
   if (around.includes(schema)) return []
   const below = (part: unknown, name: string) => textFields(part as z.ZodType, `${path}${name}`, [...around, schema])
   if (schema instanceof z.ZodObject)
@@ -44,7 +44,7 @@ const CONTROLS = [
   ...['\u202a', '\u202e', '\u2066', '\u2069'],
 ]
 
-/** Texts of the forms that fields have, with a place for one character more. */
+/** Texts in the forms of fields, with a place for one more character. */
 const FORMS: readonly ((odd: string) => string)[] = [
   (odd) => `a${odd}b`,
   (odd) => `a${odd}`,
@@ -100,7 +100,7 @@ const A_CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
 /** Most schemas are those of several fields. */
 const asked = new WeakMap<z.ZodType, string[]>()
 
-/** Texts with a control character that the field takes, and does not take it away: spaces at the ends may go. */
+/** Texts with a control character that the field accepts without removing it: spaces at the ends may be trimmed. */
 export function controlsTaken({ schema }: TextField): string[] {
   const known = asked.get(schema)
   if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** How many turns of the event loop others had while it went on, and what it gave. */
+/** The number of event loop turns that others had meanwhile, and the result. */
 export async function turnsDuring<Result>(work: () => Promise<Result>): Promise<{ turns: number; result: Result }> {
   let turns = 0
   let isOver = false

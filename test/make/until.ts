@@ -3,16 +3,18 @@ import { TEST_CONFIG } from '../config.ts'
 
 const ASK_EVERY = 40
 /**
- * The longer it takes, the longer the pauses: an eighth of the time waited so far, at most half a second. Each question
+ * Pauses grow with the waiting time: an eighth of it, at most half a second. Each question costs the API server and the
+ * facade time; 25 a second would dominate a run.
  * costs the API server and the facade; asked 25 times a second they would be most of what a run does.
  */
 const PAUSE_SHARE = 1 / 8
 const LONGEST_PAUSE = 500
-/** Long enough for a machine on which ten others work: who waits for what never comes may wait. */
+/** Long enough for a machine on which ten others work; waiting in vain may take long. */
 export const PATIENCE = 120_000
 
 /**
- * How long to wait for what the platform promises within this many milliseconds. The promise itself is measured by
+ * How long to wait for something that the platform promises within this many milliseconds. `npm run faults` measures
+ * the promise itself, on an idle machine; `npm test` shows that it happens.
  * `npm run faults`, on a machine that does nothing else; `npm test` shows that it happens.
  */
 export const promised = (milliseconds: number): number => TEST_CONFIG.sized(PATIENCE, milliseconds)
@@ -21,7 +23,7 @@ export const promised = (milliseconds: number): number => TEST_CONFIG.sized(PATI
  * Asks until the answer is truthy, and returns it.
  *
  * @param within milliseconds; two minutes
- * @throws Error that names what was waited for and the last answer or error
+ * @throws Error that names the condition and the last answer or error
  */
 export async function until<T>(
   what: string,
@@ -44,14 +46,14 @@ export async function until<T>(
   }
 }
 
-/** The first life of what is to end by itself, in milliseconds. */
+/** The initial lifetime of an object that ends by itself, in milliseconds. */
 const SHORT_LIFE = 4_000
 
 /**
- * Makes something that ends by itself and sees it work before its end. On a busy machine it may be over before anybody
- * could look; then it is made again with a longer life.
+ * Creates something that ends by itself and sees it work before its end. On a busy machine it may end before anybody
+ * could look; then it is created again with a longer life.
  *
- * @param make is given the end, in RFC 3339
+ * @param make receives the end, in RFC 3339
  * @throws Error if it never works
  */
 export async function seenWorking<T>(

@@ -4,7 +4,7 @@ import type { ValueStore } from '../../src/api/vaults/values.ts'
 import { jweOf, newestData, newestOf } from '../../src/contracts/vaults/valueSecret.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 
-/** Secrets of values in memory. */
+/** Secrets with vault values in memory. */
 export class MemoryValues implements ValueStore {
   readonly objects = new Map<string, KubeObject>()
 
@@ -36,7 +36,7 @@ export class MemoryValues implements ValueStore {
   }
 }
 
-/** What the routes of vaults work with, in memory. */
+/** The dependencies of the vault routes, in memory. */
 export function makeVaults(): Vaults & { keys: FakePlatformKeys; values: MemoryValues } {
   return { keys: new FakePlatformKeys('first'), values: new MemoryValues(), baseUrl: 'https://platform.test' }
 }

@@ -38,7 +38,7 @@ export function computePlans(): ComputePlan[] {
     .map(([name, spec]) => ({ apiVersion: ComputePlan.apiVersion, kind: ComputePlan.kind, metadata: { name }, spec }))
 }
 
-/** What the builders of its children take, with the plan chosen from those that are installed. */
+/** The input of the builders of its children, with a plan from the installed ones. */
 export function vectorInput(spec: Partial<VectorSpec> = {}, over: Partial<VectorInput> = {}): VectorInput {
   const cluster = vectorCluster(spec)
   const choice = choosePlan('Vector', cluster.spec, computePlans())

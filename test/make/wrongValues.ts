@@ -6,7 +6,7 @@ const text = (length: number) => 'a'.repeat(length)
 
 const ANY: Values = [null, 5, -1, 1.5, true, 'text', '', [], {}, [{}], [null]]
 
-/** Control characters of C0 and C1, what cannot be seen, spaces at the ends, other cases and scripts, quoting. */
+/** Control characters of C0 and C1, invisible characters, spaces at the ends, other cases and scripts, quoting. */
 const TEXTS: Values = [
   ' x',
   'x ',
@@ -120,7 +120,7 @@ const URLS: Values = [
   '#',
 ].map((odd) => `https://git.example.com/acme/sh${odd}op`)
 
-/** Values that may or may not be allowed in a place of a structural schema: of all types, and around each of its bounds. */
+/** Values that may or may not be valid in a place of a structural schema: of all types, and around each bound. */
 export function triedValues(schema: StructuralSchema): unknown[] {
   // The API server takes any array for a string with a format; controllers read such a time as none.
   const isTime = schema.format === 'date-time'
