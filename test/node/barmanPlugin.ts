@@ -14,7 +14,7 @@ import { installManifests } from '../../src/kube/crds.ts'
 
 const MODULE = { tool: 'plugin-barman-cloud', module: 'github.com/cloudnative-pg/plugin-barman-cloud' }
 const PLUGIN: Tool = { folder: MODULE.tool, package: `${MODULE.module}/cmd/manager`, name: 'manager' }
-/** As its manifests name them. */
+/** The names in its manifests. */
 const IMAGES = {
   plugin: 'cloudnative-pg/plugin-barman-cloud-testing:main',
   sidecar: 'cloudnative-pg/plugin-barman-cloud-sidecar-testing:main',
@@ -59,10 +59,10 @@ export async function relationalBackupParts(search: ToolSearch) {
   return { program, folder, barman: await unpackedPackages(request, search) }
 }
 
-/** In the place of cert-manager, which a node does not have. Engine and plugin trust these very certificates. */
+/** Replaces cert-manager, which a node does not have. Engine and plugin trust exactly these certificates. */
 async function certificate(purpose: Purpose): Promise<KubeObject> {
   const now = new Date()
-  // The authority has the same name: who dials sends a certificate only if its issuer is one that the other side names.
+  // The CA has the same name: a client sends a certificate only if the server names its issuer.
   const by = await createAuthority(NAME, now)
   const names = purpose === 'server' ? { names: [NAME] } : {}
   const { certPem, keyPem } = await issueCertificate(by, { commonName: NAME, purpose, ...names }, now)

@@ -42,7 +42,7 @@ const SETTINGS: BuildSettings = {
 }
 const RECIPE: BuildRecipe = { purpose: 'Service', rootPath: '/', port: 8080, environment: [], timeoutSeconds: 300 }
 
-/** Builds that run beside each other. */
+/** The number of concurrent builds. */
 const AT_ONCE = 4
 
 type Ended = BuildProgress & { log: string; image: string; seconds: number; times: string; phases: string[] }
@@ -52,7 +52,7 @@ const told = ({ seconds, times, log }: Ended) =>
 
 type Timed = { name: string; state?: { terminated?: { startedAt: string; finishedAt: string } } }
 
-/** How long each part ran, in whole seconds. */
+/** The duration of each part, in whole seconds. */
 function timesOf(found: BuildPod | undefined): string {
   const { initContainerStatuses = [], containerStatuses = [] } = found?.status ?? {}
   const parts = ([...initContainerStatuses, ...containerStatuses] as unknown as Timed[]).map(({ name, state }) => {
@@ -62,7 +62,7 @@ function timesOf(found: BuildPod | undefined): string {
   return parts.join(', ')
 }
 
-/** Runs as a command of a build: tries what it must not reach, and tells what it did. */
+/** Runs as a command of a build: tries to reach what it must not, and reports the results. */
 function probe(): void {
   const { connect } = require('node:net') as typeof import('node:net')
   const { readdirSync, readFileSync } = require('node:fs') as typeof import('node:fs')
@@ -126,7 +126,7 @@ describe('builds on a node', () => {
     hostAddresses: [NODE_ADDRESS],
   })
 
-  /** Makes what a build needs and follows it to its end, as a controller does. */
+  /** Creates everything that a build needs and follows it to its end, like a controller. */
   async function build(
     name: string,
     source: BuildSource,
@@ -182,7 +182,7 @@ describe('builds on a node', () => {
     expect(ended.outcome, `${ended.message}\n${ended.log}`).to.equal('Succeeded')
   }
 
-  /** Runs an image as restricted as tenants' pods are, and asks it. */
+  /** Runs an image as restricted as tenants' pods, and sends it a request. */
   async function served(image: string, path = '/'): Promise<string> {
     const namespace = groupNamespace(boundaryId, group)
     const name = uniqueName('built')
@@ -314,7 +314,7 @@ describe('builds on a node', () => {
       const isAsMeant = ended.outcome !== 'Succeeded' && ended.digest === undefined && says.test(said)
       if (!isAsMeant) wrong.push(`${sentence}: ${ended.outcome}: ${said}\n${ended.log.slice(-1_500)}`)
     }
-    // Those that take long come last in the table, and begin first.
+    // Long ones are last in the table, and start first.
     const lane = async () => {
       for (let next = rest.pop(); next !== undefined; next = rest.pop()) await tryOne(...next)
     }

@@ -68,7 +68,7 @@ describe('an operator that is killed while it keeps container instances and jobs
     }
   }
 
-  /** Kills the operator a while after the step began, and starts another. */
+  /** Kills the operator some time after the step began, and starts another. */
   async function step(name: (typeof STEPS)[number], kill: Kill | undefined, act: () => Promise<unknown>) {
     await act()
     if (kill?.in !== name) return
@@ -87,7 +87,7 @@ describe('an operator that is killed while it keeps container instances and jobs
     until(`${name} has ended`, async () => statusOf(await find(PlatformJob.resource, name)).state === 'Succeeded')
 
   const OWNED = [deployment, service, persistentVolumeClaim, controllerRevision, batchJob, pod, secret]
-  /** What stands for the owner, without what differs from run to run. */
+  /** The objects of the owner, without values that differ from run to run. */
   async function left(owner: string): Promise<string[]> {
     const found: string[] = []
     for (const resource of OWNED) {

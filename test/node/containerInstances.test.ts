@@ -10,7 +10,7 @@ import { WORKER } from './testImages.ts'
 
 type Instance = { status: string; statusMessage: string; publicUrl: string | null; components: object[] }
 
-/** Writes the page that the web server serves, and says so. In one step: a page that is cut off while it is read ends its answer. */
+/** Atomically writes the page that the web server serves: a page truncated while it is read would end its answer. */
 const SCRIPT = `
   const { renameSync, writeFileSync } = require('node:fs')
   writeFileSync('/srv/site/.next', process.env.GREETING)

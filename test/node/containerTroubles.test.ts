@@ -42,7 +42,7 @@ type Seen = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]
 const endedBy = ({ state, lastState }: Seen) => (state?.terminated ?? lastState?.terminated)?.reason
 const waitsFor = ({ state }: Seen) => state?.waiting?.reason ?? ''
 
-/** What is wrong, how the kubelet or the scheduler says it, and how the instance does. */
+/** The problem, the message of the kubelet or the scheduler, and that of the instance. */
 const TROUBLES: readonly [string, object, (found: Pod) => boolean | undefined, RegExp][] = [
   [
     'crashes',
@@ -182,7 +182,7 @@ describe('a container instance in trouble on a node', () => {
       )
       expect(await owner('exec', name, '--', 'cat', '/tmp/index.html')).to.equal('well\n')
       expect(await owner('logs', name)).to.not.equal('forbidden')
-      // Its code has an identity, whose credentials a Contributor may not read.
+      // Its code has an identity whose credentials a Contributor may not read.
       expect(await contributor('exec', name, '--', 'true')).to.equal('forbidden')
       expect(await contributor('logs', name)).to.not.equal('forbidden')
       for (const words of [

@@ -71,7 +71,7 @@ describe('what a cloud brings along, on a node', () => {
       const answer = await hosts.get(`https://${host}/`)
       return answer.status !== 404 && answer
     })
-    // The pods of a group hear from their own group: the Gateway is not of it.
+    // Pods of a group accept traffic from their group only, and the Gateway is not in it.
     expect(routed.status).to.be.within(500, 504)
     const from = [
       { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': cluster.spec.gateway?.namespace } } },

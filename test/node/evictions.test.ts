@@ -14,7 +14,9 @@ type Event = KubeObject & { regarding?: { kind: string; name: string }; reason?:
 /** More than the platform lets a container write unless its settings say otherwise. */
 const TOO_MUCH = 'dd if=/dev/zero of=/tmp/file bs=1M count=4300'
 
-/** What writes too much is evicted alone. The kubelet looks each 10 s, and at volumes each minute. */
+/**
+ * A container that writes too much is evicted without others. The kubelet checks every 10 s, and volumes every minute.
+ */
 describe('a container that fills the disk of its node', () => {
   let client: KubeClient
   let namespace: string

@@ -5,7 +5,7 @@ import { Installation, REPLICAS } from './installation.ts'
 
 /** Requests a second while everything is replaced. */
 const RATE = 50
-/** Requests that may be under way at once: a machine that answers more slowly is asked more slowly. */
+/** Limit of concurrent requests: a slower machine is asked more slowly. */
 const AT_ONCE = 10
 
 /** Asks again and again until it is stopped. */
@@ -110,7 +110,7 @@ describe('the platform as it is installed on a cluster, by its image and its man
         : installation.call('GET', boundary)
     const { count, failures } = await underLoad(ask, async () => {
       await installation.upgrade()
-      // The old ones are told to end when the new ones are ready, and the last requests come to them then.
+      // The old replicas are told to end when the new ones are ready, and still receive the last requests.
       await until('only the new replicas are left', async () => {
         const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
         const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))

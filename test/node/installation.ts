@@ -21,12 +21,12 @@ import { until } from '../make/until.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
-/** The tree of a version of the platform, and the tag of its image. */
+/** The source tree of a version of the platform, and the tag of its image. */
 type Version = { readonly tag: string; readonly root: string }
 const TODAY: Version = { tag: 'today', root: ROOT }
 /** Of each deployment of the platform. */
 export const REPLICAS = { controllers: 2, facade: 2, activator: 1 }
-/** What no namespace holds, and the namespaces. */
+/** Cluster-scoped objects, and the namespaces. */
 const EVERYTHING = [
   'customresourcedefinitions',
   'clusterroles',
@@ -42,7 +42,7 @@ const EVERYTHING = [
 ].join()
 const ISSUER_PORT = 8443
 const ISSUER = `https://${NODE_ADDRESS}:${ISSUER_PORT}/realms/test`
-/** Serves nothing but the keys of the issuer, which is all that the platform asks one for. */
+/** Serves only the issuer's keys, which is all that the platform asks for. */
 const ISSUER_SCRIPT = `
   const { ISSUER_CERTIFICATE: cert, ISSUER_KEY: key, ISSUER_KEYS: keys, ISSUER_PLACE: place } = process.env
   const [host, port] = place.split(':')
@@ -78,7 +78,10 @@ export class Installation {
     this.#empty = parts.empty
   }
 
-  /** The version before, as docs/install.md says. Returns when it is rolled out and the first Owner counts. */
+  /**
+   * The previous version, as docs/install.md says. Returns when it is rolled out and the first Owner's role is
+   * effective.
+   */
   static async make(): Promise<Installation> {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-installation-'))
     const controlPlane = await startControlPlane({
@@ -144,7 +147,7 @@ export class Installation {
     await this.rolledOut()
   }
 
-  /** As docs/install.md says. @returns what is left that was not there before the installation */
+  /** As docs/install.md says. @returns what remains that did not exist before the installation */
   async uninstall(): Promise<string[]> {
     for (const kind of ['resourcegroups', 'boundaries']) {
       const all = [`${kind}.freehold.dev`, '--all', ...(kind === 'resourcegroups' ? ['-A'] : [])]
@@ -157,7 +160,7 @@ export class Installation {
     return left.filter((each) => !this.#empty.includes(each))
   }
 
-  /** Until every replica of all deployments is the newest one, and ready. */
+  /** Until all replicas of all deployments are the newest ones, and ready. */
   async rolledOut(): Promise<void> {
     for (const part of Object.keys(REPLICAS))
       await this.kubectl('rollout', 'status', `deployment/freehold-${part}`, '--timeout=900s')
@@ -211,7 +214,7 @@ async function everything(kubectl: (...words: string[]) => Promise<string>): Pro
   return (await kubectl('get', EVERYTHING, '--output=name')).split('\n').filter((each) => each !== '')
 }
 
-/** The commit before; where its tree cannot be had, as in a shallow clone, this one again. */
+/** The previous commit; if its tree is unavailable, as in a shallow clone, the present one. */
 async function versionBefore(folder: string): Promise<Version> {
   const root = join(folder, 'tree')
   await mkdir(root)
@@ -228,7 +231,7 @@ async function pushPlatform(folder: string, { tag, root }: Version): Promise<voi
   if (node === undefined) throw new Error('The node of the installation has ended.')
   const image = await platformImage(`freehold:${tag}`, { progress: silentProgress, signal: undefined }, root)
   await pushInto(node, [image])
-  // Another one for each change of the sources: nobody would ask for it again.
+  // A new tag for each change of the sources, or nodes would not pull the image again.
   await rm(image.folder, { recursive: true, force: true })
 }
 

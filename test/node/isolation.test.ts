@@ -15,12 +15,12 @@ const run = promisify(execFile)
 const METADATA = '169.254.169.254'
 const BOUNDARIES = 2
 const GROUPS = 2
-/** Tries in the first seconds of a pod: policies must hold from its first packet, and let pass soon after. */
+/** Tests the first seconds of a pod: policies must be in force from its first packet, and allow traffic soon after. */
 const ATTEMPTS = 5
 
-/** Where something listens; `whose` is the group that may reach it, of none if undefined. */
+/** A listener; `whose` is the group that may reach it, none if undefined. */
 type Target = { name: string; address: string; port: number; whose: number | undefined }
-/** What protects itself: nobody of no group reaches it either. */
+/** A target with its own protection: not even its own group reaches it. */
 const NOBODY = -1
 
 /** @everyRun */
@@ -95,7 +95,7 @@ describe('isolation, by connections that are made', () => {
     await run(program, words)
   }
 
-  /** What a cloud serves to its machines; without it nobody could tell a closed address from one that is not there. */
+  /** A cloud's metadata service; without it, closed and missing addresses would look the same. */
   async function startMetadata() {
     await metadataAddress('add')
     const { inNetwork } = await testNode()
@@ -118,7 +118,9 @@ describe('isolation, by connections that are made', () => {
     return lines.filter((line) => line !== '').map((line) => targets[Number(line)]?.name ?? line)
   }
 
-  /** What pods of a group reach until one of them reaches its own: on a busy machine that may take longer than one pod tries. */
+  /**
+   * What pods of a group reach, until one reaches its own: on a busy machine that may take longer than one pod tries.
+   */
   async function reachedInAll(namespace: string, group: number): Promise<string[]> {
     const found = new Set<string>()
     await until(`group ${group} reaches itself`, async () => {

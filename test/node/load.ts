@@ -4,7 +4,7 @@ import type { PublicHosts } from './publicHosts.ts'
 
 const EVERY = 20
 
-/** Asks for the page fifty times a second while the work goes on, and for a while after. @throws if one answer is not 200 */
+/** Requests the page fifty times a second during the work, and for a while after. @throws if an answer is not 200 */
 export async function servedThroughout(hosts: PublicHosts, url: string, work: () => Promise<unknown>): Promise<void> {
   const began = performance.now()
   const answers: Promise<string>[] = []

@@ -144,7 +144,7 @@ describe('logs and files on a node', () => {
     })
 
     it('go up and down without being held by the facade', async () => {
-      // One upload takes half of a gigabyte: what is more goes as two files, each of more than may be held.
+      // One upload is limited to half a gigabyte: more is sent as two files, each over the memory limit.
       const SIZE = Number(process.env.FILE_MEBIBYTES ?? 192) * 1024 ** 2
       const routes = area('apps', 'platform', [
         fileRoutes('{RG}/apps/{appName}', {
@@ -203,7 +203,7 @@ describe('logs and files on a node', () => {
       const folder = await mkdtemp(join(tmpdir(), 'gigabyte-'))
       try {
         const file = join(folder, 'file')
-        // Bytes that nothing on the way could have made by itself.
+        // Bytes that nothing on the way could produce itself.
         const halves = ['one', 'two']
         for (const half of halves)
           await run('dd', ['if=/dev/urandom', `of=${file}.${half}`, 'bs=1M', `count=${SIZE / 2 / 1024 ** 2}`])
@@ -368,7 +368,8 @@ describe('logs and files on a node', () => {
     }
   })
 
-  // A part of its own, as mocha plays parts last: such a pod waits a minute for the next request, and logs are tested meanwhile.
+  // A separate suite, because mocha runs suites last: such a pod waits a minute for the next request, while logs are
+  // tested.
   describe('files that nobody asks for any more', () => {
     it('leave nothing behind', async () => {
       await until('the pod beside the volume has gone', async () => {

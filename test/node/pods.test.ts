@@ -50,7 +50,7 @@ describe('pods on a node', () => {
       const { text } = await expectCall(200, 'GET', `${path}/logs`)
       return text.includes('two') && text
     })
-    // What goes to the two outputs comes by two pipes.
+    // The two outputs have separate pipes.
     expect(log.split('\n').sort()).to.deep.equal(['', 'one', 'two'])
     await until('the log is kept', async () => {
       const { status: kept } = (await client.get(PlatformJob.resource, { namespace, name })) as unknown as PlatformJob

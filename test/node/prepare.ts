@@ -14,7 +14,7 @@ type Make = (search: ToolSearch) => Promise<unknown>
 
 const shell: Make = (search) => packageImage(SHELL, search)
 
-/** What tests put onto a node, by the word of a test that says so. */
+/** What tests install on a node, by the word in a test that requests it. */
 const MADE_FOR: Readonly<Record<string, readonly Make[]>> = {
   installRelationalEngine: [relationalEngineParts],
   installRelationalBackups: [relationalBackupParts],
@@ -29,15 +29,15 @@ const MADE_FOR: Readonly<Record<string, readonly Make[]>> = {
   Installation: [(search) => unpackedPackages(NODE_LIBRARIES, search)],
 }
 
-/** What the text of a test needs on its node. */
+/** What a test needs on its node, according to its text. */
 export function neededBy(text: string): string[] {
   const words = new Set(text.match(/\w+/g))
   return Object.keys(MADE_FOR).filter((word) => words.has(word))
 }
 
 /**
- * Builds and downloads what the files need before their tests begin: the first time takes minutes, which are no time of a test.
- * One that cannot be made is told, and fails the tests that need it.
+ * Builds and downloads what the files need before their tests start: the first time takes minutes, which must not count
+ * as a test's time. Failures are reported, and fail the tests that need it.
  */
 export async function prepareFor(files: readonly string[], search: ToolSearch): Promise<void> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))

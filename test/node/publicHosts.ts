@@ -4,7 +4,7 @@ import { testPlatform } from '../worlds/tenant.ts'
 
 export type HostAnswer = { status: number; text: string }
 
-/** Asks a public host as a client of the Gateway does: names below localhost lead to this machine. */
+/** Requests a public host like a client of the Gateway: names below localhost resolve to this machine. */
 export class PublicHosts {
   readonly #agent: Agent
   readonly #ports: { gatewayHttp: number; gatewayHttps: number }

@@ -47,7 +47,7 @@ describe('a relational database on a node, by CloudNativePG', () => {
     await until('the logins are made', async () => (await call('GET', `${path}/editor/schemas`)).status === 200)
   }
 
-  /** What psql prints that runs in the namespace, with the string that REST hands out. */
+  /** The output of psql in a pod of the namespace, with the string from REST. */
   async function ask(from: string, statement: string): Promise<{ succeeded: boolean; text: string }> {
     const { body } = await expectCall<{ connectionString: string }>(200, 'GET', `${path}/connectionstring`)
     const command = `PGCONNECT_TIMEOUT=10 psql '${body.connectionString}' -qAtc '${statement}' 2>&1`

@@ -54,7 +54,7 @@ describe('a relational database that is backed up, on a node', () => {
     await until('the logins are made', async () => (await call('GET', `${of}/editor/schemas`)).status === 200)
   }
 
-  /** What psql prints that runs in the group, with the string that REST hands out. */
+  /** The output of psql in a pod of the group, with the string from REST. */
   async function ask(of: string, statement: string): Promise<string> {
     const { body } = await expectCall<{ connectionString: string }>(200, 'GET', `${of}/connectionstring`)
     const command = `PGCONNECT_TIMEOUT=10 psql '${body.connectionString}' -qAtc '${statement}' 2>&1`

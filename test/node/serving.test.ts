@@ -22,7 +22,7 @@ type App = { status: string; statusMessage: string; publicUrl: string | null; se
 
 const [NODE_MAJOR] = process.versions.node.split('.')
 
-/** Answers as its variables say. */
+/** Answers according to its variables. */
 const SERVER = `
 const { FAULT, GREETING = 'well' } = process.env
 if (FAULT === 'crash') setTimeout(() => process.exit(7), 2_000)
@@ -62,7 +62,7 @@ describe('from source to serving, on a node', () => {
 
   const freehold = (...words: string[]) => run('freehold', words, { env: environment })
 
-  /** A node of two cores has no room for a build beside all that the examples leave. */
+  /** A node with two cores has no room for a build beside what the examples leave. */
   async function remove(...places: readonly string[]): Promise<void> {
     for (const place of places) await expectCall(202, 'DELETE', `${dirname(path)}/${place}`)
   }
@@ -113,7 +113,7 @@ describe('from source to serving, on a node', () => {
   it('a timer wakes that function at its minute, and counts', async () => {
     type Function = { triggers: { name: string; lastRunAt: string | null }[] }
     type Metrics = { series: { name: string; points: { value: number }[] }[] }
-    // Where the next step of the figures begins: nothing that was called before counts.
+    // Where the next step of the metrics starts, so that no earlier call counts.
     const from = Math.ceil(Date.now() / 15_000) * 15
     const place = `${dirname(path)}/functionnamespaces/greetings/functions/hello`
     const { body } = await expectCall<Function>(200, 'GET', place)

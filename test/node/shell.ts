@@ -50,7 +50,7 @@ export async function logOf(client: KubeClient, { namespace, name }: Place): Pro
   return text
 }
 
-/** A pod that runs one command and ends, as restricted as tenants' pods must be. */
+/** A pod that runs one command and ends, as restricted as tenants' pods. */
 export function shellPod(
   name: string,
   namespace: string,

@@ -45,7 +45,7 @@ describe('a SQL instance on a node', () => {
     await until('the logins are made', async () => (await call('GET', `${path}/editor/schemas`)).status === 200)
   }
 
-  /** What a client of MariaDB prints that runs in the namespace, with the string that REST hands out. */
+  /** The output of a MariaDB client in a pod of the namespace, with the string from REST. */
   async function ask(from: string, statement: string): Promise<{ succeeded: boolean; text: string }> {
     const { body } = await expectCall<Connection>(200, 'GET', `${path}/connectionstring`)
     const { hostname, port, username, password, pathname } = new URL(body.connectionString)

@@ -14,10 +14,10 @@ import { until } from '../make/until.ts'
 
 const SYSCTLS = ['kernel', 'vm', 'net']
 
-/** What belongs to the whole machine, as far as a node could leave something in it. */
+/** Machine-wide state in which a node could leave something behind. */
 type Traces = Record<'mounts' | 'interfaces' | 'folders' | 'settings', string[]>
 
-/** Settings that the kernel itself changes all the time, or that tell of processes instead of ruling them. */
+/** Settings that the kernel changes all the time, or that report processes instead of configuring them. */
 const RESTLESS =
   /random|ns_last_pid|\/stats|\/inotify|dentry|file-nr|inode|pty\/nr|entropy|sched_domain|\/neigh\/|\/conf\//
 
@@ -49,7 +49,7 @@ const linkOf = (path: string) => {
   }
 }
 
-/** Process numbers whose link of this name, such as that of their network, leads to the same place. */
+/** Process numbers whose link of this name, such as that of their network, points to the same target. */
 function processesIn(kind: 'net' | 'pid', place: string): number[] {
   const numbers = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return numbers.filter((number) => linkOf(`/proc/${number}/ns/${kind}`) === place).map(Number)
@@ -117,7 +117,7 @@ describe('a node that was stopped', () => {
       await controlPlane.stop()
     }
     expect(cgroupsNamed(cgroup)).to.deep.equal([])
-    // Those that are our own children are dead for a moment, until this process was told of it.
+    // Child processes of ours are zombies for a moment, until this process is notified.
     await until('every process has ended and was reaped', () => {
       const left = processes.filter(({ number, start }) => start !== undefined && startOf(number) === start)
       if (left.length === 0) return true

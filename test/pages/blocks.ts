@@ -3,7 +3,7 @@ export type Block = {
   /** Of the first command, from 1. */
   readonly line: number
   readonly commands: string
-  /** What the page says is then seen; `…` stands for anything. */
+  /** The output that the page shows; `…` stands for anything. */
   readonly seen: readonly string[]
   /** Why no test can run it, from `<!-- not run: reason -->` above the block. */
   readonly notRun: string | undefined

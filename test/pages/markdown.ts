@@ -1,5 +1,5 @@
 /**
- * What a reader of Markdown takes for a tag of HTML and does not show, such as `<name>` outside of code.
+ * What a Markdown renderer takes for an HTML tag and does not show, such as `<name>` outside of code.
  *
  * @param text a page, or a description that is shown as one
  */

@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 
 export type Page = { readonly path: string; readonly blocks: readonly Block[] }
 
-/** Pages for people that hold commands; generated ones and decisions hold none. */
+/** Hand-written pages that contain commands; generated ones and decisions contain none. */
 export function pagesWithCommands(): Page[] {
   return ['README.md', 'CONTRIBUTING.md', 'examples/README.md', ...globSync('docs/**/*.md', { cwd: ROOT }).sort()]
     .map((path) => ({ path, blocks: blocksOf(readFileSync(join(ROOT, path), 'utf8')) }))

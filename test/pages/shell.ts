@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { PATIENCE } from '../make/until.ts'
 
-/** Shells as people meet them, without their own start files: zsh takes no comments when it is interactive. */
+/** Shells as people use them, without their own startup files: interactive zsh does not accept comments. */
 export const SHELLS = {
   bash: ['--norc', '--noprofile', '-i'],
   zsh: ['-f', '-i', '-o', 'no_zle', '-o', 'no_prompt_sp'],
@@ -12,12 +12,15 @@ export type Pasted = { output: string; failures: string[] }
 
 const DONE = 'end-of-what-was-pasted'
 const FAILED = 'a-command-failed'
-/** The line that ends a paste, as it was written where the shell shows that, and as it came out. */
+/** The line that marks the end of a paste, as echoed by the shell, and as printed. */
 const ECHOED = new RegExp(`(echo )?${DONE}(; .*)?`, 'g')
 /** A first start of the platform, on a busy machine. */
 const DEADLINE = 5 * PATIENCE
 
-/** A shell into which text is pasted: commands stand in its input, where a command that reads would eat the next one. */
+/**
+ * A shell into which text is pasted: the commands are in its standard input, where a command that reads would consume
+ * the next one.
+ */
 export class PastedShell {
   readonly #child: ChildProcess
   readonly #name: ShellName

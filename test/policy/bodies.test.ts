@@ -14,7 +14,7 @@ type Definition = {
 }
 type Schema = { def: Definition; shape?: Readonly<Record<string, Schema>> }
 
-/** The lists in a schema that may have any number of items, by their paths. */
+/** The lists in a schema without a limit of items, by their paths. */
 function* unbounded(schema: Schema, path = '', seen = new Set<Schema>()): Generator<string> {
   if (seen.has(schema)) return
   seen.add(schema)

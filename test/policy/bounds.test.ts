@@ -9,7 +9,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { type StructuralSchema, structuralSchema } from '../../src/crds/structural.ts'
 
-/** Routes that write objects of a kind and do not name it: what their paths end with. */
+/** Routes that write objects of a kind without naming it, by the end of their paths. */
 const WRITES: readonly (readonly [path: RegExp, kind: string])[] = [
   [/^\/boundaries(\/\{boundaryId\}(\/quota|\/tenant)?)?$/, 'Boundary'],
   [/\/crosslink$/, 'BoundaryCrosslink'],
@@ -58,7 +58,7 @@ const BOUNDS = [
 
 type Schemas = Readonly<Record<string, StructuralSchema>>
 
-/** What is said of a value itself: not that it may be null, and a record of the document in its place. */
+/** The constraints of a value itself, without nullability and with references resolved. */
 function plain({ $ref, nullable: _, ...said }: StructuralSchema, schemas: Schemas): StructuralSchema {
   const named = typeof $ref === 'string' ? schemas[$ref.split('/').at(-1) ?? ''] : undefined
   if (named !== undefined) return plain({ ...named, ...said }, schemas)
@@ -67,7 +67,9 @@ function plain({ $ref, nullable: _, ...said }: StructuralSchema, schemas: Schema
   return isWrapper ? plain({ ...only, ...said, allOf: undefined }, schemas) : said
 }
 
-/** Bounds in one spelling. A uuid is taken in capitals by REST, which writes it in small letters: `Uuid` of `src/crds/fields.ts`. */
+/**
+ * Bounds in one spelling. REST accepts a UUID in capitals, and writes it in lower case: `Uuid` of `src/crds/fields.ts`.
+ */
 function boundsOf(schema: StructuralSchema): Record<string, unknown> {
   const bounds = Object.fromEntries([...BOUNDS, 'default'].map((name) => [name, schema[name]]))
   const { format, pattern, minimum, maximum } = bounds
@@ -79,13 +81,13 @@ function boundsOf(schema: StructuralSchema): Record<string, unknown> {
   return bounds
 }
 
-/** The differences between a field of a body and that of its kind, at that place and within. */
+/** The differences between a field of a body and that of its kind, at this level and below. */
 function differences(body: StructuralSchema, kind: StructuralSchema, place: string, schemas: Schemas): string[] {
   const value = plain(body, schemas)
   // What answers compute may be sent back; it is ignored.
   if (value.readOnly === true) return []
   const [sent, stored] = [boundsOf(value), boundsOf(kind)]
-  // What one of them leaves open the route or the kind fills.
+  // If one of them has no bound, the route or the kind supplies it.
   const said = value.default === undefined || kind.default === undefined ? BOUNDS : [...BOUNDS, 'default']
   const own = said.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
   const told = own.map(
@@ -113,7 +115,7 @@ function kindOf(route: Route): AnyKind | undefined {
   return KINDS.find(({ kind }) => kind === name)
 }
 
-/** The bounds of the body of a route that are not those of the kind that it writes. */
+/** The bounds in a route's body that differ from those of its kind. */
 function differencesOf(route: Route): string[] {
   const [kind, body] = [kindOf(route), route.documentedBody ?? route.body]
   if (kind === undefined || body === undefined || route.bodyKind !== 'json') return []
@@ -122,7 +124,7 @@ function differencesOf(route: Route): string[] {
   const stored = { properties: structuralSchema(kind.spec, kind.kind).properties } as StructuralSchema
   const { properties } = plain(whole, definitions)
   const found = differences({ properties }, stored, kind.kind, definitions)
-  // A merge patch may also name what it takes away.
+  // A merge patch may also name a field to remove it.
   return found.filter((difference) => route.method !== 'PATCH' || !difference.includes(' maxProperties'))
 }
 

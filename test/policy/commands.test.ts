@@ -20,7 +20,7 @@ const pages = [
     .map((path) => join('docs', path)),
 ]
 
-/** A command line, and whether it stands in a sentence, which may leave out what is said around it. */
+/** A command line, and whether it is in a sentence, which may leave out context. */
 type Found = { readonly line: string; readonly isMention: boolean }
 
 function commandsIn(text: string): Found[] {
@@ -36,14 +36,14 @@ function commandsIn(text: string): Found[] {
   ]
 }
 
-/** As a shell splits it, as far as pages need it. */
+/** Split as by a shell, for what pages need. */
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) => word.replaceAll(/['"]/g, ''))
 
-/** What stands for something that the reader says. */
+/** Replaces what the reader must insert. */
 const isPlaceholder = (word = '') => /^(KIND|NAME|WHAT|\.\.\.)$/.test(word) || /^\[|^\$/.test(word)
 
-/** @throws for a command line that the command line itself would not read */
+/** @throws for a command line that the command line itself would reject */
 function judge({ line, isMention }: Found): void {
   const [, name = '', ...words] = wordsOf(line.replaceAll(/\s\[[A-Z ]+\]/g, ''))
   if (/^[A-Z]+$|^\.\.\.$/.test(name)) return

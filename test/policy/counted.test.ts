@@ -10,10 +10,10 @@ const LINES = SOURCES.flatMap((path) =>
     .map((line, index) => ({ place: `${path}:${index + 1}`, line })),
 )
 
-/** Their numbers are limits, far from one. */
+/** Their numbers are limits, far above one. */
 const NEVER_ONE = ['bytes', 'files']
 
-/** The plurals that `counted` and `readyOf` are given anywhere. */
+/** The plurals passed to `counted` and `readyOf` anywhere. */
 const PLURALS = LINES.flatMap(({ line }) =>
   [...line.matchAll(/(?:counted|readyOf)\((?:[^'()]|\([^'()]*\))*'([a-z ]+)'(?:, '([a-z ]+)')?\)/g)].map(
     ([, one, many]) => many ?? `${one}s`,
@@ -27,7 +27,7 @@ describe('numbers in sentences', () => {
 
   it('go through `counted`, so that nobody reads of "1 snapshots"', () => {
     const noun = [...new Set(PLURALS)].join('|')
-    // Constants are no counts, and a line that asks for one says the other sentence itself.
+    // Constants are not counts, and a line that checks for one has its own sentence.
     const bare = new RegExp(`\\$\\{(?![A-Z_]+\\})[^{}]+\\} (${noun})\\b`)
     const found = LINES.filter(({ line }) => bare.test(line) && !/=== 1\b/.test(line))
     expect(found.map(({ place, line }) => `${place}: ${line.trim()}`)).to.deep.equal([])

@@ -10,7 +10,7 @@ import { RULE_CASES } from '../cases/ruleCases.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Kinds of Kubernetes and of the operators that a platform runs: a kind of ours of the same name would be ambiguous in kubectl. */
+/** Kinds of Kubernetes and of a platform's operators: a kind of ours with such a name would be ambiguous in kubectl. */
 const TAKEN = [
   'Job',
   'Cluster',
@@ -49,7 +49,7 @@ function rootOf(kind: AnyKind): { properties: Record<string, Schema> } {
   return version.schema.openAPIV3Schema
 }
 
-/** What a path of a column leads to in a schema; undefined where there is no such field, and kubectl shows nothing. */
+/** The schema at the path of a column; undefined if there is no such field, and kubectl shows nothing. */
 function fieldAt(schema: Schema, path: string): Schema | undefined {
   const steps = path.match(/[^.[\]]+|\[[^\]]*\]/g) ?? []
   return steps.reduce<Schema | undefined>((found, step) => {
@@ -74,7 +74,7 @@ describe('kinds', () => {
   it('are all seen', () => expect(KINDS.length).to.be.greaterThan(10))
 
   it('have names of their own', () => {
-    // A plural may be the singular too: settings.
+    // A plural may equal the singular: settings.
     const names = KINDS.flatMap(({ kind, resource, shortNames }) => [
       ...new Set([kind.toLowerCase(), resource.plural, ...shortNames]),
     ])
@@ -154,7 +154,7 @@ describe('rules, as the facade runs them', () => {
       for (const rule of rules as readonly DeclaredRule<never>[]) {
         if (isTransition(rule)) continue
         expect(rule.asksAbout, `${kind}: ${rule.cel}`).to.include(rule.field.split('.')[0])
-        // As a whole the spec is in no rule but in a list that stands for containers.
+        // No rule uses the spec as a whole, except a list that stands for containers.
         if (!rule.isOfField && !rule.cel.startsWith('[self].')) expect(rule.cel, kind).not.to.match(/\bself\b(?!\.)/)
       }
     }
@@ -191,7 +191,7 @@ describe('columns of kinds', () => {
   })
 
   it('show it as what it is: of another type kubectl shows nothing', () => {
-    // Anything can be shown as text.
+    // Any type can be shown as text.
     const suits = (type: string, field: Schema) =>
       type === 'string' || field.type === (type === 'date' ? 'string' : type)
     const unlike = columns.filter(({ type, field = {} }) => !suits(type, field))

@@ -11,7 +11,7 @@ describe('disruption budgets', () => {
       .map((name) => join(folder, name))
       .filter((name) => /\.(ts|yaml)$/.test(name) && !name.endsWith('.test.ts')),
   )
-  /** Those that make one, or declare one. */
+  /** Files that create one, or declare one. */
   const made = files.flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8')
     const count = text.match(/kind: '?PodDisruptionBudget'?(,|\n)/g)?.length ?? 0

@@ -19,7 +19,7 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // Steps begin with their number; tests of their own apply, install or play the others.
+  // Steps start with a number; other tests apply, install or run the rest.
   .filter((name) => /^\d/.test(name))
   .sort()
 const objects = steps.flatMap((step) =>

@@ -17,7 +17,7 @@ type FlowSchema = KubeObject & {
 type Level = KubeObject & { spec: { limited: { borrowingLimitPercent?: number } } }
 type Workload = KubeObject & { spec: { template: { spec: { serviceAccountName: string } } } }
 
-/** Of `service-accounts`, which Kubernetes brings along. */
+/** The precedence of Kubernetes' `service-accounts`. */
 const OF_ALL_ACCOUNTS = 9_000
 
 const installed = loadAll(

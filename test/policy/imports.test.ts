@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..')
  * `import type` only; `port` lets a room see the port of an adapter and nothing behind it.
  */
 const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }> = {
-  // Of the package it reads the version.
+  // It reads the version from the package.
   core: { may: ['package.json'] },
   crds: { may: ['core', 'contracts'] },
   iam: { may: ['core'], types: ['crds'] },
@@ -64,7 +64,7 @@ function sources(folder: string): string[] {
     .map((path) => join(folder, path))
 }
 
-/** The first part of the path below `src`; the path below the root for what is not in it. */
+/** The first part of the path below `src`; the path below the root for files outside it. */
 const roomOf = (path: string) => {
   const below = relative(join(root, 'src'), path)
   return below.startsWith('..') ? relative(root, path) : (below.split('/')[0] ?? '')
@@ -103,7 +103,7 @@ function isAllowed(found: Import, room: string): boolean {
 const apiFolderOf = (path: string) => /^src\/api\/([^/]+)\//.exec(relative(root, path))?.[1]
 const isArea = (folder: string) => !API_BASE_ROOMS.includes(folder)
 
-/** The modules that lie on a circle of imports, each with the next one on it. */
+/** Modules in an import cycle, each with the next one in it. */
 function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>()
   const circles: string[] = []

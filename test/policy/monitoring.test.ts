@@ -28,7 +28,7 @@ const ofWorkloads = () =>
   (load(read('deploy/monitoring/workloads.yaml')) as { spec: { groups: { rules: Severe[] }[] } }).spec.groups.flatMap(
     ({ rules }) => rules,
   )
-/** Where metrics come from that are not ours: kube-state-metrics, kubelets, CloudNativePG and its plugin, cert-manager. */
+/** Sources of metrics that are not ours: kube-state-metrics, kubelets, CloudNativePG and its plugin, cert-manager. */
 const ELSEWHERE = /^(kube|kubelet|cnpg|barman_cloud|certmanager)_/
 
 describe('alerts about what runs', () => {

@@ -33,7 +33,7 @@ const ACTIVATOR = pod(SYSTEM_NAMESPACE, 'freehold-activator', '10.244.0.2')
 const FACADE = pod(SYSTEM_NAMESPACE, 'freehold-facade', '10.244.0.3')
 const others = [
   pod(SYSTEM_NAMESPACE, 'freehold-controllers', '10.244.0.4'),
-  // Whoever makes pods in a namespace of a tenant chooses their labels.
+  // Anybody who creates pods in a tenant's namespace chooses their labels.
   pod('tenant', 'freehold-facade', '10.244.0.5'),
 ]
 

@@ -5,7 +5,7 @@ import { SERVED_ROUTES } from '../../src/api/index.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** A path with nothing but its shape: names of parameters and values that stand for them are the same. */
+/** The shape of a path: parameter names and placeholders are equal. */
 const shapeOf = (path: string) =>
   path
     .replace(/\?.*$/, '')
@@ -15,7 +15,7 @@ const shapeOf = (path: string) =>
 
 const known = SERVED_ROUTES.map(({ method, path }) => `${method} ${shapeOf(path)}`)
 
-/** What a page writes of a request: `GET {RG}/jobs/{jobName}`. Those that begin with dots leave out what stands above. */
+/** Requests on a page: `GET {RG}/jobs/{jobName}`. Those that start with dots omit a prefix given above. */
 function requestsIn(page: string): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '')
   return [...text.matchAll(/`(GET|POST|PUT|PATCH|DELETE) ([/{][^` ]*)`/g)].map(
@@ -23,7 +23,7 @@ function requestsIn(page: string): string[] {
   )
 }
 
-/** A word where the table has a parameter is a value of it, and a page may speak of all kinds at once. */
+/** A word may be the value of a parameter in the table, and a page may describe all kinds at once. */
 function isServed(request: string): boolean {
   const words = request.split('/')
   return known.some((row) => {
@@ -39,7 +39,7 @@ describe('requests that pages name', () => {
     const pages = globSync('docs/**/*.md', { cwd: ROOT }).filter((path) => !path.includes('adr/'))
     const all = pages.flatMap((page) => requestsIn(page).map((request) => ({ page, request })))
     expect(all.length).to.be.greaterThan(100)
-    // Pages that name a long beginning once begin their requests with that name.
+    // Pages that define a name for a long prefix start their requests with it.
     const whole = all.filter(({ request }) => / \//.test(request))
     const wrong = whole.filter(({ request }) => !isServed(request)).map(({ page, request }) => `${page}: ${request}`)
     expect(wrong).to.deep.equal([])

@@ -14,7 +14,7 @@ const policies = admissionPolicies(KINDS, reservedNames()) as Policy[]
 const rulesOf = (code: string) => KINDS.filter(({ rules }) => rules.some((rule) => rule.code === code))
 
 const SOURCES = resolve(import.meta.dirname, '../../src')
-/** The first sentence of a refusal, and the first field that it is about, where both are written out. */
+/** The first sentence of a refusal, and its first field, if both are literal. */
 const WRITTEN_OUT = /badRequest\(\s*(['`])((?:(?!\1).)*)\1,\s*\[\s*\{\s*field: '([A-Za-z]+)'/gs
 
 describe('sentences of refusals', () => {
@@ -36,7 +36,7 @@ describe('sentences of refusals', () => {
   })
 })
 
-/** Phases and the codes of the webhook are provoked beside the code that they come from. */
+/** Phases and codes of the webhook are provoked together with the code that they come from. */
 describe('the list of refusals', () => {
   for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
     it(`says what refuses ${code} to everybody but REST`, () => {

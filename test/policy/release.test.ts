@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { VERSION } from '../../src/core/release.ts'
 
-/** Bytes that the API server takes in the data of a Secret. */
+/** The API server's limit for the data of a Secret, in bytes. */
 const SECRET_MAX = 1_048_576
 
 describe('a release', () => {

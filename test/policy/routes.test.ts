@@ -28,7 +28,7 @@ const golden = JSON.parse(readFileSync(new URL('../../src/api/http/interface.jso
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 const ours = new Map(ROUTES.map((route) => [keyOf(route), route]))
 
-/** What a row of the interface says, in the words of a route. */
+/** A row of the interface, in the format of a route. */
 function said(route: Route): Omit<Row, 'answers' | 'query'> {
   const { area, method, path, authorization, scope, operation } = route
   const base = { area, method, path, auth: authorization.kind, ...(operation !== undefined && { operation }) }
@@ -73,7 +73,7 @@ describe('the table of routes', () => {
         ...(auth === 'iam' && { action, dataAction, scope }),
       }
       expect(said(route)).to.deep.equal(wanted)
-      // What is built may answer more (records: errors beyond the interface's), but never less.
+      // A route may return more errors than the interface (records: errors beyond the interface's), but not fewer.
       expect(route.answers).to.include.members(row.answers)
       const names = [
         ...Object.keys(route.query?.shape ?? {}),

@@ -6,13 +6,13 @@ import { secretBindings } from '../../src/desired/resourcegroups.ts'
 type Role = { kind: string; metadata: { name: string }; rules: { resources: string[]; verbs: string[] }[] }
 type Binding = { roleRef: { name: string }; subjects: { name: string }[] }
 
-/** What the controllers wait for, wherever they do: that one of the Secrets has changed. */
+/** The controllers' watch of Secrets, wherever they have one. */
 const WATCHED = ['list', 'watch']
 
 describe('Secrets of tenants', () => {
   const roles = readManifests(new URL('../../deploy/manifests/rbac.yaml', import.meta.url).pathname) as never as Role[]
 
-  /** What an account may do with Secrets of a namespace with these bindings. */
+  /** An account's rights on Secrets of a namespace with these bindings. */
   function verbsOf(account: string, bindings: readonly object[]): Set<string> {
     const bound = (bindings as Binding[]).filter(({ subjects }) => subjects.some(({ name }) => name === account))
     const rules = bound.flatMap(({ roleRef }) => {

@@ -4,9 +4,9 @@ import { expect } from 'chai'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Those that only a process of ours reaches, on its own machine. */
+/** Servers that only our own processes on the same machine reach. */
 const OWN = ['src/cli/loopback.ts', 'src/kube/tunnel/entry.ts']
-/** Lets in few that are not known, and ends each of their visits within a minute. */
+/** Admits few unknown clients, and ends each of their connections within a minute. */
 const GATE = 'src/composition/agents/gate.ts'
 
 describe('servers of HTTP', () => {

@@ -38,7 +38,7 @@ describe('the way out', () => {
       server.seed(postgresqlCluster, { ...kind, metadata: database, spec: { instances: 1 } })
     }
     expect(await finalizersOfSettings(withDatabase, suspended)).to.deep.equal([FINALIZER])
-    // Nobody takes a database that is gone out of the list.
+    // Nobody removes a deleted database from the list.
     expect(await finalizersOfSettings(({ server }) => seedDatabaseEngine(server), suspended)).to.deep.equal([])
   })
 

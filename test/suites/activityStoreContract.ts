@@ -10,7 +10,7 @@ export const RESOURCE: ResourcePath = {
 }
 
 let clock = Date.now()
-/** Each a millisecond after the one before. */
+/** Each a millisecond after the previous one. */
 export function sighting(more: Partial<Sighting> = {}): Sighting {
   clock += 1
   return {
@@ -69,7 +69,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     const { store, resource } = await make()
     const all = Array.from({ length: 700 }, () => sighting())
     for (let at = 0; at < all.length; at += 100) await store.append(resource, all.slice(at, at + 100))
-    // Told again long after it was closed.
+    // Repeated long after it was closed.
     await store.append(resource, all.slice(0, 5))
     expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id))
   })

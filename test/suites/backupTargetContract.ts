@@ -3,7 +3,7 @@ import type { BackupTargets, TargetAccess } from '../../src/adapters/backuptarge
 
 type Opened = { targets: BackupTargets; good: TargetAccess; missing: string; forbidden: string }
 
-/** What a test of a target says of a store with a bucket that the key may list, and one that it may not. */
+/** The result of testing a target, for a store with one bucket that the key may list, and one that it may not. */
 export function backupTargetContract(open: () => Opened): void {
   const said = async (change: (opened: Opened) => Partial<TargetAccess>) => {
     const opened = open()

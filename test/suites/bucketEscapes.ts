@@ -21,10 +21,10 @@ import { s3Client, statusOf } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
 import { nobodysUser, settings } from './objectStoreContract.ts'
 
-/** Of the length that a store may take for an id of a version. */
+/** As long as the store's ids of versions. */
 const VERSIONS = ['./../../../../../../secret', '../../../../../../objects/', 'null/../../../../../secret']
 
-/** Stores that keep buckets as folders may make paths of what a request names beside its bucket. */
+/** Stores that keep buckets as folders may build paths from parts of a request other than its bucket. */
 export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: string }): void {
   describe('whatever a request names,', () => {
     let clients: { mine: S3Client; theirs: S3Client }
@@ -55,7 +55,7 @@ export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: s
 
     const keysOf = async (client: S3Client, Bucket: string) =>
       (await client.send(new ListObjectsV2Command({ Bucket }))).Contents?.map(({ Key }) => Key)
-    /** What it answers does not matter as long as it is not what was asked for: some drop a connection. */
+    /** Any answer is fine unless it grants the request: some stores drop the connection. */
     const asked = async (command: unknown): Promise<number> =>
       statusOf(clients.mine.send(command as GetObjectCommand)).catch(() => 0)
 

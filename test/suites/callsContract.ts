@@ -6,17 +6,20 @@ import { BUCKET_SECONDS, KEPT_SECONDS, MOST_SAMPLES } from '../../src/contracts/
 import { MOST_ANSWER_BYTES, type TestAnswer } from '../../src/contracts/testCalls.ts'
 import type { ManualClock } from '../make/clock.ts'
 
-/** An activator that counts, by a clock that the test moves, and makes test calls as the test says; and a facade's way to it. */
+/**
+ * An activator that counts by a clock that the test moves, with test calls as the test defines, and a facade's
+ * connection to it.
+ */
 export type CallsWorld = {
   clock: ManualClock
   figures: Figures
   calls: Calls
   makes: { call: MakeTestCall }
-  /** Nobody counts any more. */
+  /** The activator stops. */
   end(): Promise<void>
 }
 
-/** What every way to the activator must do. */
+/** What every connection to the activator must do. */
 export function callsContract(open: () => CallsWorld) {
   const call = { milliseconds: 12.5, isError: false, wasCold: true }
 

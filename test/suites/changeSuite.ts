@@ -51,7 +51,7 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
 
 const OF_A_PLAN = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
-/** Of kinds whose spec may say other sizes than its plan. */
+/** For kinds whose spec can override sizes of its plan. */
 export function planTests({ kind, body }: ResourceCase, world: World): void {
   const { base, call, create, has: hasRoute } = world
   const one = `${base}/${NAME}`
@@ -158,7 +158,7 @@ export function powerTests({ kind, body }: ResourceCase, world: World): void {
   })
 }
 
-/** The least body with no copy of anything; undefined of kinds that always have one. */
+/** The minimal body without any copies; undefined for kinds that always have one. */
 function scaledToZero({ kind, body }: Pick<ResourceCase, 'kind' | 'body'>): object | undefined {
   const { components } = kind.spec.parse(body) as { components?: object[] }
   const ofComponents = components && { components: components.map((one) => ({ ...one, replicas: 0 })) }

@@ -17,41 +17,41 @@ export type Server = Awaited<ReturnType<typeof startFacade>>
 type Item = Record<string, unknown> & { id: string }
 type Method = 'get' | 'post' | 'patch' | 'delete'
 
-/** Lives in the world of each case, with the group `shop` in it. */
+/** Lives in the world of each case, which contains the group `shop`. */
 export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
-/** Owner of the platform and of the boundary; a person whom both know. */
+/** Owner of the platform and of the boundary; a person known to both. */
 export const OWNER = '22222222-2222-4222-8222-222222222222'
 const STRANGER = '33333333-3333-4333-8333-333333333333'
 const NOBODY = '44444444-4444-4444-8444-444444444444'
 
-/** A collection with what its routes need to have something to show. */
+/** A collection with the objects that its routes need. */
 export type CollectionCase = {
   kind: AnyKind
-  /** Written out, of the collection in the world of the case. */
+  /** The full path of the collection in the world of the case. */
   path: string
-  /** Puts what the collection hangs on. */
+  /** Creates what the collection depends on. */
   world?: (server: Server) => void
-  /** Two objects to begin with: bodies for POST, or made by hand if a POST here needs more than the facade. */
+  /** Two initial objects: bodies for POST, or created directly if POST needs more than the facade. */
   items: { bodies: readonly [object, object] } | { seed: (server: Server) => void }
   /** What the path of one object names; its id if absent. */
   keyOf?: (item: Item) => string
-  /** A merge patch and what the record shows then. */
+  /** A merge patch and the resulting record. */
   patch?: { body: object; shows: object }
-  /** Null in a merge patch leaves what is there, as its section says. */
+  /** Null in a merge patch leaves a field unchanged, as its section says. */
   nullKeeps?: true
-  /** A body for PATCH if what it changes takes more than the facade. */
+  /** A body for PATCH if the actual change needs more than the facade. */
   wellFormed?: object
-  /** The code for one that is not there. */
+  /** The code for a missing object. */
   missing?: string
-  /** DELETE ends one, which then stays to be read. */
+  /** DELETE ends an object, which can still be read. */
   stays?: true
-  /** The object that nothing is made in while it is being deleted. */
+  /** While this object is being deleted, nothing can be created in it. */
   owner?: { kind: AnyKind; namespace?: string; name: string }
 }
 
 type World = {
   server: Server
-  /** What the list shows at the start. */
+  /** The initial list. */
   made: Item[]
   call: (method: Method, at: string, caller?: string) => Test
   listed: (query?: Record<string, string>) => Promise<Listed>
@@ -60,7 +60,10 @@ type World = {
 }
 type Listed = { items: Item[]; pagination: { totalItems: number; hasNextPage: boolean } }
 
-/** What every collection does alike: create, read, list, page, filter, sort, search, patch, delete, If-Match, refusals. */
+/**
+ * The common behaviour of collections: create, read, list, page, filter, sort, search, patch, delete, If-Match,
+ * refusals.
+ */
 export function collectionSuite(given: CollectionCase): void {
   describe(`the collection of ${given.kind.kind}`, () => {
     const world = worldOf(given)
@@ -150,7 +153,7 @@ function listTests(given: CollectionCase, world: World): void {
   }
 }
 
-/** Each column as far as it says. */
+/** Each column, as far as it is declared. */
 function columnTests(given: CollectionCase, world: World): void {
   const { path } = given
   const { call, listed, routeOf } = world
@@ -172,7 +175,7 @@ function columnTests(given: CollectionCase, world: World): void {
       const { status, body } = await call('get', path).query({ sort: name })
       expect(status).to.equal(field.isSorted === false ? 400 : 200)
       const values = new Set(world.made.map((item) => item[name]))
-      // Equal ones have an order of their own both ways, and what has no value stands last both ways.
+      // Equal values have a stable order in both directions, and missing values are last in both.
       if (field.isSorted === false || values.size < world.made.length || values.has(null)) return
       const { items: reversed } = await listed({ sort: `-${name}` })
       expect(body.items).to.deep.equal(reversed.reverse())
@@ -288,7 +291,7 @@ function changeTests(given: CollectionCase, world: World): void {
   }
 }
 
-/** What is not there, in what is not there, or in what goes. */
+/** Missing objects, in missing parents, or in parents that are being deleted. */
 function absenceTests(given: CollectionCase, world: World): void {
   const { path, items, patch, missing = 'NOT_FOUND' } = given
   const { call, listed, routeOf } = world
@@ -339,7 +342,7 @@ function absenceTests(given: CollectionCase, world: World): void {
   }
 }
 
-/** Who may not. */
+/** Callers without the right. */
 function refusalTests(given: CollectionCase, world: World): void {
   const { path, items } = given
   const { call, routeOf } = world
@@ -359,7 +362,7 @@ function refusalTests(given: CollectionCase, world: World): void {
 
     if (!path.startsWith(`/boundaries/${BOUNDARY}`)) continue
     it(`is closed to ${method} by a deny`, async () => {
-      // At the root: one of a boundary does not count for an Owner of the platform.
+      // At the root: a deny in a boundary does not apply to an Owner of the platform.
       const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], scope: '/' }
       world.server.put(DenyAssignment, 'deny', spec, SYSTEM_NAMESPACE)
       expect(await refusal(OWNER)).to.deep.equal([403, 'FORBIDDEN'])

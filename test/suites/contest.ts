@@ -6,14 +6,14 @@ type Ask = (app: Server['app'], index: number) => Test
 
 const ASKERS = 6
 
-/** Asks two facades over one API server at the same time, six times in all. */
+/** Sends requests to two facades over one API server at the same time, six times in all. */
 export async function askAtOnce(server: Server, ask: Ask): Promise<Response[]> {
   const apps = [server.app, await server.another()] as const
   const asked = Array.from({ length: ASKERS }, (_, index) => ask(apps[index % 2 === 0 ? 0 : 1], index))
   return Promise.all(asked.map(async (each) => each))
 }
 
-/** Asks as often, one after the other. */
+/** Sends as many requests, one after the other. */
 export async function askInTurn(server: Server, ask: Ask): Promise<Response[]> {
   const answers: Response[] = []
   for (let index = 0; index < ASKERS; index += 1) answers.push(await ask(server.app, index))

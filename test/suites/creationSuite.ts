@@ -31,7 +31,7 @@ export function creationTests(
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
     const stored = await world.server.client.get(kind.resource, ref)
     expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
-    // Gone at once, a resource would leave behind what was made for it a moment ago: parts, volumes.
+    // Deleted at once, a resource would leave behind children that were created a moment ago: parts, volumes.
     expect(stored.metadata.finalizers).to.deep.equal(kind === PlatformJob ? undefined : [FINALIZER])
     expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
   })

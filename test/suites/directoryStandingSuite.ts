@@ -13,14 +13,14 @@ type World = {
   administrator: () => ReturnType<typeof keycloakAdmin>
 }
 
-/** What Keycloak, which keeps people itself, tells of those who call. */
+/** Keycloak, which manages people itself, reports the state of callers. */
 export function directoryStandingSuite(worldOf: () => World): void {
   it('tells of people whom it has disabled or deleted, and lets service accounts pass', async () => {
     const { users, serviceAccount, administrator } = worldOf()
     const { principalId } = await serviceAccount()
     const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
     const { id } = await users.create({ ...person, id: randomUUID() })
-    // What is remembered of them would count for a minute.
+    // Cached answers would be used for a minute.
     const fresh = () => directoryStanding({ users, clock: systemClock })
     const isTold = (end: 'disabled' | 'deleted') => {
       const standing = fresh()

@@ -22,7 +22,7 @@ export type ErrorAnswer = {
   errors?: { field: string }[]
 }
 
-/** A database whose engine really runs, and where it is served. */
+/** A database with a real engine, and the facade that serves it. */
 export type EditorWorld = { boundaryId: string; path: string }
 
 /** What each dialect says in its own words. */
@@ -30,7 +30,7 @@ export type EditorDialect = {
   schema: string
   /** `items`, with a generated column, `pairs`, `loose`, and `a/b c`, whose key is a text. */
   tables: readonly string[]
-  /** `schema/table` of the engine's own, which nobody sees. */
+  /** `schema/table` of the engine's own, which nobody may see. */
   hiddenTable: string
   /** Reads a file of the server. */
   forbidden: string
@@ -63,10 +63,10 @@ export const POSTGRESQL_EDITOR: EditorDialect = {
   sleep: 'select pg_sleep(5)',
 }
 
-/** Eight requests each; the engines themselves are asked with thousands. */
+/** Eight requests each; tests of the engines use thousands. */
 const HOSTILE_NAMES = 60
 
-/** What the routes of the editor do, whichever area serves them: every route, every code, every kind of caller. */
+/** The editor's routes in any area: every route, every code, every kind of caller. */
 export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWorld): void {
   const editor = (place: string) => `${world().path}/editor/${place}`
   const rows = (table: string, schema = dialect.schema) => editor(`tables/${schema}/${table}/rows`)
@@ -180,7 +180,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     expect(found.body.results[0]?.rows).to.deep.equal([['0']])
   })
 
-  /** Every route with a body that it takes, one that it does not take, and the same for a database that is missing. */
+  /** Every route with a valid and an invalid body, and for a missing database. */
   const routes: [method: Method, place: () => string, body?: object][] = [
     ['POST', () => 'query', { sql: 'select 1', execute: true }],
     ['GET', () => 'schemas'],
@@ -229,14 +229,14 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     const everything = async () => {
       const { body } = await query({ sql: 'select id, name, price from items order by id', execute: true })
       const { body: schema } = await expectCall<object>(200, 'GET', editor('schemas'))
-      // The engine estimates how many rows there are whenever it pleases.
+      // The engine updates its estimate of rows whenever it likes.
       const isTold = (key: string, value: unknown) => (key === 'rowEstimate' ? undefined : value)
       return JSON.stringify([body.results[0]?.rows, schema], isTold)
     }
     const before = await everything()
     for (const text of hostileTexts(HOSTILE_NAMES)) {
       const name = encodeURIComponent(text.slice(0, 100).toWellFormed())
-      // Not names, but ways out of the path.
+      // Not names, but attempts to leave the path.
       if (/^(\.|%2E){1,2}$/i.test(name)) continue
       const asked = await Promise.all([
         answered('GET', rows(name)),
@@ -253,7 +253,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
         }),
       ])
       for (const answer of asked) expect(answer, text).to.match(/^(400|404) /)
-      // As a value it is only that.
+      // As a value it has no other effect.
       const found = await call<Page>('GET', `${rows('items')}?filter=name:eq:${name}`)
       expect(found.status === 200 ? found.body.rows : [], text).to.deep.equal([])
     }

@@ -12,7 +12,7 @@ type World = {
   write: (script: string) => Promise<{ source: LogSource; remove: () => Promise<unknown> }>
 }
 
-/** The log of a container that really runs, and writes as fast as it can. */
+/** The log of a real container that writes as fast as it can. */
 export function fastLogSuite(worldOf: () => World): void {
   it('end with the last line that there was, and are followed, where megabytes are written each second', async () => {
     const { logs, write } = worldOf()

@@ -6,7 +6,7 @@ import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'
 
-/** What every kind with a public host does alike: a host belongs to one. */
+/** The common behaviour of kinds with a public host: a host belongs to one resource. */
 export function hostTests({ body, hosted }: ResourceCase, world: World): void {
   const { base, create } = world
 

@@ -3,19 +3,22 @@ import { expect } from 'chai'
 import { type FederatedTenant, IdentityProviderError } from '../../src/adapters/identity/port.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
 
-/** What a test can see of an identity provider from outside. */
+/** What a test can observe of an identity provider from outside. */
 export type ProviderUnderTest = {
   provider: IdentityAdministration
   /** Whether the person could sign in with it. */
   takesPassword(userName: string, password: string): Promise<boolean>
-  /** What of single sign-on the provider is told by another way than `apply`: where records are its source, the record. */
+  /**
+   * The single sign-on settings that the provider reads otherwise than by `apply`: the record, if records are its
+   * source.
+   */
   record(tenant: FederatedTenant | { tenantId: string; isGone: true }): Promise<void>
 }
 
 const GOOD = 'Correct-horse-42-battery'
 const OTHER = 'Another-horse-43-staple'
 
-/** What holds of every identity provider. Its passwords need 12 characters, one of them a digit. */
+/** The contract of every identity provider. Its passwords need 12 characters, including a digit. */
 export function identityContract(open: () => ProviderUnderTest): void {
   const reasonOf = async (promise: Promise<unknown>) => {
     const error = await promise.then(

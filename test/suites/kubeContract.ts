@@ -203,7 +203,7 @@ export async function expectReason(reason: KubeErrorReason, call: Promise<unknow
   throw new Error(`Expected ${reason}, but the call succeeded.`)
 }
 
-/** Waits for a condition, with a deadline: a test that hangs tells nothing. */
+/** Waits for a condition with a deadline: a hanging test explains nothing. */
 export async function until(condition: () => boolean, milliseconds = PATIENCE): Promise<void> {
   const deadline = performance.now() + milliseconds
   while (!condition()) {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { MeasuredSeries, MetricQuestion, MetricSource, Target } from '../../src/adapters/prometheus/port.ts'
 
-/** A time that is over, in seconds since the epoch, and a multiple of a minute. */
+/** A past time, in seconds since the epoch, and a multiple of a minute. */
 const BEGIN = Date.parse('2026-11-20T12:00:00Z') / 1000
 const SPACE = 'shop-0123456789'
 const EVERY = 15
@@ -10,12 +10,12 @@ const LENGTH = 600
 type Played = { pod: string; container: string; namespace: string; value: (second: number) => number }
 const constant = (value: number) => () => value
 
-/** Memory of containers, looked at every fifteen seconds for ten minutes. */
+/** Memory of containers, sampled every fifteen seconds for ten minutes. */
 const MEMORY: readonly Played[] = [
   { namespace: SPACE, pod: 'vc-main-0', container: 'qdrant', value: (second) => (second <= 300 ? 100 : 300) },
   { namespace: SPACE, pod: 'vc-main-1', container: 'qdrant', value: constant(50) },
   { namespace: SPACE, pod: 'vc-main-0', container: 'beside', value: constant(1) },
-  // Names that begin as the other's do.
+  // Its names start with the other's.
   { namespace: SPACE, pod: 'vc-main-0-0', container: 'qdrant', value: constant(7_000) },
   { namespace: SPACE, pod: 'vc-main', container: 'qdrant', value: constant(7_000) },
   { namespace: 'shop-9876543210', pod: 'vc-main-0', container: 'qdrant', value: constant(9_000) },
@@ -25,7 +25,7 @@ export const PLAYED_METRICS = {
   from: BEGIN,
   to: BEGIN + LENGTH,
   every: EVERY,
-  /** The series as the kubelet tells them, each with its value at a time. */
+  /** The series as the kubelet exposes them, each with its value at a time. */
   memory: MEMORY,
 }
 
@@ -35,7 +35,7 @@ const target: Target = {
   ...{ claims: [], routes: [], buckets: [], jobs: [] },
 }
 
-/** What every way to what was measured must do, where the above was. */
+/** What every source of metrics must do after measuring the above. */
 export function metricSourceContract(open: () => MetricSource) {
   const of = (more: Partial<MetricQuestion>, from = 0, to = 300, stepSeconds = 60) => {
     const question = { collection: 'vectorclusters', metric: 'MemoryUsage', aggregation: 'Average', target } as const

@@ -34,7 +34,7 @@ export type Issued = {
   sessionToken?: string
 }
 
-/** A group of its own with the words of object storage, for the suite in which it is called. */
+/** A separate group and shorthands for object storage, for the calling suite. */
 export function objectStorageSuite() {
   const world = {} as {
     admin: KubeClient

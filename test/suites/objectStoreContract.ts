@@ -10,7 +10,7 @@ import {
 import { logged } from '../make/accessLog.ts'
 import { promised, until } from '../make/until.ts'
 
-/** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */
+/** The HTTP status for an ordinary client with this pair; undefined is anonymous. */
 export type StoreClient = (
   pair: AccessKeyPair | undefined,
   what: 'read' | 'write',
@@ -18,7 +18,7 @@ export type StoreClient = (
   key: string | Buffer,
 ) => Promise<number> | number
 
-/** Of a user that is no access key's: a check of the platform beside would find it without a record. */
+/** For a user without an access key's record, which a concurrent check of the platform would report. */
 export const nobodysUser = () => `user-${randomUUID()}`
 
 export const settings = (name: string, change: Partial<BucketSettings> = {}): BucketSettings => ({
@@ -36,19 +36,19 @@ export const settings = (name: string, change: Partial<BucketSettings> = {}): Bu
 
 const WHOLE: Removal = { empty: true, owner: 'owner-1', objectLock: false }
 
-/** Beside plain ones, what XML cannot carry, says otherwise or leaves out at its ends, and what URLs encode. */
+/** Plain keys, keys that XML cannot represent, escapes or trims, and keys that URLs encode. */
 const KEYS: readonly string[] = [
   ...['a\u0001b', 'a\u0002b', 'x\u001by/z\u0008', '\u0001', 'a\ufffdb', 'a\ufffeb', 'a\uffff', '\uffff\u0001\ufffd'],
   ...['a\rb', ' ', ' a ', '\ta', 'a\u0085b', 'a\u2028b', '\u007f', 'plain', 'dir/plain', 'éü/😀'],
   ...['a&<>"\'b', 'a+b', 'a%01b', '%2520', 'a?b#c', '&#1;', 'null'],
 ]
-/** What not every store takes for a key: ends of lines, and what is no Unicode. */
+/** Keys that some stores refuse: with line ends, or invalid Unicode. */
 const RARE_KEYS: readonly (string | Buffer)[] = [
   ...['a\nb', '\n'],
   ...['fffe', 'eda080', '61ef62', '61efbf62', '01ff80e282'].map((hex) => Buffer.from(hex, 'hex')),
 ]
 
-/** What not every store takes either, and may keep a folder of: names that are too long, and what lies below an object. */
+/** Keys that some stores refuse too, possibly leaving a folder: names that are too long, and keys below an object. */
 const LONG = 'n'.repeat(256)
 const REFUSED_KEYS: readonly (string | Buffer)[] = [
   ...['folder', 'deep/er', 'deep/down/below', '\u0001', 'deep/x\u0002y\ufffd', '%2520+ é'].map(
@@ -61,8 +61,8 @@ const BELOW_OBJECTS = ['x', 'x/', 'x/y/z', 'x/meta/etag', 'meta/y/etag']
 /**
  * What every store must do, the fake and the real ones alike.
  *
- * @param audits whether the store tells of requests
- * @param keys how many of one bucket are tried: some stores read all of them again for each that is made
+ * @param audits whether the store reports requests
+ * @param keys the number of keys to try in one bucket: some stores read all of them again for each new one
  */
 export function objectStoreContract(
   open: () => { store: ObjectStore; client: StoreClient },
@@ -228,7 +228,7 @@ export function objectStoreContract(
     await store.removeKey(unknown, [bucket, other])
     expect(await isUnknown(unknown), 'removed').to.equal(false)
     expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
-    // Others look at the same store, and what is left would be unknown to them.
+    // Others use the same store, and would not know the leftovers.
     await store.removeKey(known, [bucket, other])
   })
 

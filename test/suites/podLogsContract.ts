@@ -5,10 +5,10 @@ import { parseLogLine } from '../../src/contracts/logs.ts'
 /** Containers that have written what their names say. */
 export type WrittenLogs = {
   logs: PodLogs
-  /** Wrote "one", "two", "three" and runs on; it writes "four" a while after `goOn`, and ends. */
+  /** Wrote "one", "two", "three" and keeps running; some time after `goOn` it writes "four", and ends. */
   running: LogSource
   goOn(): Promise<void>
-  /** Wrote "before" in its first run and "after" in its second one, which goes on. */
+  /** Wrote "before" in its first run and "after" in its second, which keeps running. */
   restarted: LogSource
 }
 

@@ -7,10 +7,13 @@ import { type RegistryClient, registryClient } from '../make/registryClients.ts'
 import { call, makeBoundary, makeCaller, makeGroup, type TestCaller, uniqueName, until } from '../worlds/platform.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
-/** What clients say of 503. The number alone may be a part of a digest, of which they also tell. */
+/** Clients' messages for a 503. The number alone may be part of a digest, which they also print. */
 const HELD_BACK = /\b503 Service Unavailable\b|\bstatus code 503\b/i
 
-/** A boundary with a group, somebody who may push there, and ordinary clients, on the registry of the shared platform. */
+/**
+ * A boundary with a group, an account that may push there, and ordinary clients, on the registry of the shared
+ * platform.
+ */
 export function registrySuite() {
   const world = {} as { boundary: string; group: string; owner: TestCaller; folder: string; host: string }
   const clients: RegistryClient[] = []
@@ -51,7 +54,7 @@ export function registrySuite() {
   }
   const repository = (name = uniqueName('web'), { boundary, group } = world) => `${boundary}/${group}/jobs/${name}`
   const image = (path: string, tag = 'v1') => `${world.host}/${path}:${tag}`
-  /** Pushing is held back while a run removes, which other tests may start. */
+  /** Pushing waits while a run removes images, which other tests may start. */
   const push = async (by: RegistryClient, target: string, file = layer()) => {
     const ran = await until(`${target} is pushed or refused`, async () => {
       const tried = await by.run('append', '-f', file, '-t', target)

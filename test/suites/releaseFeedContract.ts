@@ -8,7 +8,7 @@ export type FeedUnderTest = {
   away(): void
 }
 
-/** What the controllers rely on, of registries in memory and of those that are spoken to. */
+/** What the controllers rely on, for registries in memory and real protocols. */
 export function releaseFeedContract(start: () => Promise<FeedUnderTest> | FeedUnderTest): void {
   const url = 'oci://charts.example.com/team/shop'
   let under: FeedUnderTest

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { PlayedRequest } from '../../src/adapters/prometheus/fake.ts'
 import type { RequestFigures, Routed } from '../../src/adapters/prometheus/port.ts'
 
-/** A time that is over, in seconds since the epoch. */
+/** A past time, in seconds since the epoch. */
 const BEGIN = Date.parse('2026-11-20T12:00:00Z') / 1000
 const at = (seconds: number, code: number, duration: number, bytes: Partial<PlayedRequest> = {}): PlayedRequest => ({
   at: BEGIN + seconds,
@@ -13,11 +13,11 @@ const at = (seconds: number, code: number, duration: number, bytes: Partial<Play
 
 const SHOP: Routed = { namespace: 'shop-0123456789', route: 'papp-shop', service: 'papp-shop--app' }
 const IDLE: Routed = { ...SHOP, route: 'papp-idle', service: 'papp-idle--app' }
-/** Its name begins as the other's goes on in the words of Traefik. */
+/** Its name starts with the other's, as Traefik writes it. */
 const ALIKE: Routed = { ...SHOP, route: 'papp-shop-gw-x-ep-y', service: 'papp-shop-gw-x-ep-y--app' }
 const ELSEWHERE: Routed = { ...SHOP, namespace: 'shop-9876543210' }
 
-/** What a Gateway answered that was measured for a while, and began anew in the middle of it. */
+/** Counters of a Gateway that was measured for a while, and restarted in between. */
 export const PLAYED = {
   bounds: [0.1, 1],
   measured: { from: BEGIN + 60, to: BEGIN + 1800 },
@@ -30,7 +30,7 @@ export const PLAYED = {
   ] as readonly (readonly [Routed, readonly PlayedRequest[]])[],
 }
 
-/** What every way to the figures of a Gateway must do, after it has answered what is played. */
+/** What every source of a Gateway's figures must do after these requests. */
 export function requestFiguresContract(open: () => RequestFigures) {
   const of = (routed: Routed, from: number, to: number, stepSeconds: number) =>
     open().of(routed, { from: BEGIN + from, to: BEGIN + to, stepSeconds })

@@ -10,26 +10,26 @@ export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 export const OWNER = '22222222-2222-4222-8222-222222222222'
 export const NAME = 'orders'
 
-/** A kind of resource group, with what its generic routes need to have something to show. */
+/** A kind of resource in a group, with the objects that its generic routes need. */
 export type ResourceCase = {
   kind: AnyKind
   /** The word of its paths; the plural of the kind if absent. */
   segment?: string
-  /** Puts what one refers to, plans for example. */
+  /** Creates what it refers to, such as plans. */
   world?: (server: Server) => void
-  /** The least body for POST. */
+  /** The minimal body for POST. */
   body: object
-  /** A body for POST that means another spec. */
+  /** A body for POST with a different spec. */
   other: object
-  /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
+  /** A merge patch and the resulting record; absent if the kind has no PATCH. */
   patch?: { body: object; shows: object }
-  /** Fields with what only an earlier version took, beside the least body. */
+  /** Fields with values that only an earlier version accepted, for the minimal body. */
   former?: object
   /** A body for POST that names a public host, of kinds that have one. */
   hosted?: object
-  /** The record does not say where it is, and has no tags. */
+  /** The record has no location and no tags. */
   isBrief?: boolean
-  /** What GET of the scale says, of kinds that have one. */
+  /** The answer to GET of the scale, for kinds that have one. */
   scale?: { minScale: number; maxScale: number }
 }
 
@@ -48,7 +48,7 @@ type Served = (typeof SERVED_ROUTES)[number]
 export function isServed({ method, path }: Served, wanted: Method, meant: string): boolean {
   if (method !== wanted.toUpperCase()) return false
   const [names, values] = [path.split('/'), meant.split('/')]
-  // `/config` is no name.
+  // `/config` is not a name.
   if (values.at(-1) === 'config' && names.at(-1) !== 'config') return false
   return names.length === values.length && names.every((name, index) => name.startsWith('{') || name === values[index])
 }

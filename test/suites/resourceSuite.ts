@@ -25,7 +25,7 @@ const READER = '33333333-3333-4333-8333-333333333333'
 const STRANGER = '44444444-4444-4444-8444-444444444444'
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 
-/** What every resource of a group does alike. An area tests only what is its own. */
+/** The common behaviour of resources in a group. An area tests only its own. */
 export function resourceSuite(given: ResourceCase): void {
   const segment = given.segment ?? given.kind.plural
   const base = `${GROUP}/resources/${segment}`
@@ -68,7 +68,7 @@ export function resourceSuite(given: ResourceCase): void {
   })
 }
 
-/** @param restart another facade in place of the one that is there */
+/** @param restart another facade instead of the present one */
 function storedTests(
   { kind, body, patch, scale, former = {}, isBrief = false }: ResourceCase,
   world: World,
@@ -93,7 +93,7 @@ function storedTests(
     byKubectl()
     const specOf = async () => (await world.server.client.get(kind.resource, ref)).spec as Record<string, unknown>
     const { body: read } = await call('get', one)
-    // What a scale subresource counts is always stored.
+    // The number that a scale subresource counts is always stored.
     const before = { ...(await specOf()), ...(scale !== undefined && { replicas: read.replicas }) }
     if (has('put', '/x')) {
       expect((await call('put', one).send(read)).status).to.equal(200)
@@ -114,7 +114,7 @@ function storedTests(
 
   if (isBrief) return
   it('may be written as they were read, although an earlier version took more', async () => {
-    // What it stored is no longer what the documents say.
+    // What it stored no longer matches the documents.
     await restart({ checkReplies: false })
     await create()
     const tags = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`key-${index}`, 'x']))
@@ -187,7 +187,7 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
   it('have the status of their record in the list over all kinds', async () => {
     await create()
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
-    // A job tells how far it has come; whatever a kind says of itself is what both show.
+    // A job reports its progress; in any case both show the same status.
     const { server } = world
     if (segment === 'jobs') {
       const ended = server.client.edit(kind.resource, ref, (object) => {
@@ -243,7 +243,7 @@ function deletionTests({ kind }: ResourceCase, world: World): void {
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
     const { status, body } = await call('delete', one)
     expect(status, JSON.stringify(body)).to.be.oneOf([202, 204])
-    // What the controllers have to empty first stays until then.
+    // Objects that the controllers must empty first remain until then.
     if (status === 202) {
       expect((await call('get', one)).body.status).to.equal('Deleting')
       return
@@ -292,7 +292,7 @@ function refusalTests({ body }: ResourceCase, world: World): void {
     it(`are closed to ${method} by a deny`, async () => {
       const authorization = routeOf(method)?.authorization
       if (authorization?.kind !== 'iam') throw new Error(`${method} of ${base} asks for no permission.`)
-      // At the root: one of a boundary does not count for an Owner of the platform.
+      // At the root: a deny in a boundary does not apply to an Owner of the platform.
       const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], scope: '/' }
       await create()
       world.server.put(DenyAssignment, 'deny', spec, SYSTEM_NAMESPACE)

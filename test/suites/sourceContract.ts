@@ -5,16 +5,16 @@ export type SourceContract = {
   open: () => Promise<{
     port: SourcePort
     connection: Connection
-    /** Where a connection of that provider meets nobody. */
+    /** An address of that provider at which nothing listens. */
     nobody: Connection
     repositoryId: string
-    /** Makes the webhook useless, as somebody at the provider could; absent where none can be looked at. */
+    /** Breaks the webhook, as somebody at the provider could; absent if webhooks cannot be read. */
     breakWebhook?: () => Promise<void> | void
   }>
   hasWebhooks: boolean
-  /** Whether its credentials are a token or make one; true. */
+  /** Whether its credentials are, or create, a token; true by default. */
   hasTokens?: boolean
-  /** Repositories, more than a page where the provider has pages. */
+  /** Repositories, more than fit on a page of the provider. */
   count: number
 }
 
@@ -31,7 +31,7 @@ export async function reasonOf(promise: Promise<unknown>): Promise<string> {
 const WEBHOOK = { url: 'https://platform.example.com/webhooks?source=x', secret: 's'.repeat(32) }
 const HOSTILE_IDS = ['../1', '1/../../user', '', '1?x=1', '%2e%2e', '1\n', 'x'.repeat(300)]
 
-/** What every provider of code promises, whoever plays it. */
+/** What every provider of code must do, simulated or not. */
 export function sourceContract(title: string, { open, hasWebhooks, hasTokens = true, count }: SourceContract): void {
   describe(title, () => {
     let world: Awaited<ReturnType<SourceContract['open']>>

@@ -16,7 +16,7 @@ export type SqlWorld = {
   engine: SqlEngine
   /** The same database under each login. */
   targets: { reader: SqlTarget; writer: SqlTarget; owner: SqlTarget }
-  /** A database that is there, and that none of these logins may open. */
+  /** An existing database that none of these logins may open. */
   closed: string
   /** The schema that the tables stand in. */
   schema: string

@@ -17,7 +17,7 @@ const HOSTILE_VALUES = TEST_CONFIG.sized(1_000, 4_000)
 const HOSTILE_NAMES = TEST_CONFIG.sized(750, 3_000)
 const HOSTILE_STATEMENTS = TEST_CONFIG.sized(750, 3_000)
 
-/** What only a real engine can show: types, logins, limits, ends of connections, and hostile input. */
+/** What only a real engine can show: types, logins, limits, broken connections, and hostile input. */
 export function engineSuite(world: () => World): void {
   const asOwner = async (sql: string) => {
     const { failure } = await run(world(), 'owner', sql)
@@ -58,7 +58,7 @@ export function engineSuite(world: () => World): void {
     for (const scope of ['every type', 'simple types alone'] as const)
       it(`gives ${scope} back as given`, async () => {
         const { server } = world()
-        // Drivers may read pages of simple types another way.
+        // Drivers may read pages of simple types differently.
         const isSimple = ([type, encoding]: TypeCase) =>
           type !== 'float' && /^(integer|bigint|decimal|float|text|date|dateTime)$/.test(encoding)
         const cases = (TYPES[server.target.dialect] ?? []).filter((each) => scope === 'every type' || isSimple(each))
@@ -86,7 +86,7 @@ export function engineSuite(world: () => World): void {
 
     it('compares values of every type', async () => {
       const { server, engine, targets } = world()
-      // To an engine the same number of half the digits is another one.
+      // To an engine, the same number with half the digits is a different one.
       const cases = (TYPES[server.target.dialect] ?? []).filter(([type]) => type !== 'float' && type !== 'real')
       await asOwner(
         `CREATE TABLE compared (id int PRIMARY KEY, ${cases.map(([type], index) => `c${index} ${type}`).join(', ')})`,
@@ -182,7 +182,7 @@ export function engineSuite(world: () => World): void {
       for (const sql of hostileStatements(HOSTILE_STATEMENTS)) {
         const { statements, kind } = await classify(targets.reader.dialect, sql)
         const isRead = kind === 'Read' && statements.every(({ refusal }) => refusal === undefined)
-        // What is taken for a read, and a part of the rest too: there the engine itself must say no.
+        // Batches classified as reads, and some others: there the engine itself must refuse.
         if (!isRead && ran % 25 !== 0) {
           ran += 1
           continue

@@ -8,7 +8,7 @@ import { ExternalIssuer } from '../worlds/externalIssuer.ts'
 
 type Setup = { keycloak: Keycloak; provider: IdentityAdministration }
 
-/** What the identity provider of a tenant may say of the people who sign in there, in Keycloak. */
+/** What a tenant's identity provider can claim about the people who sign in there, in Keycloak. */
 export function tenantPeopleSuite(setup: () => Setup): void {
   describe('somebody who signs in at the provider of a tenant', () => {
     let server: Server

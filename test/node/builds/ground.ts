@@ -17,11 +17,14 @@ import { testNode } from '../shell.ts'
 const run = promisify(execFile)
 export const HOST_PORT = 8990
 export const HOST = `http://${NODE_ADDRESS}:${HOST_PORT}`
-/** Where these builds push to: a platform has a registry with accounts there, and images of the node come from the same folder. */
+/**
+ * Where these builds push to: a platform has a registry with accounts there, and images of the node are in the same
+ * folder.
+ */
 export const PUSHED_PORT = 8991
 export const PUSHED_TO = `${NODE_ADDRESS}:${PUSHED_PORT}`
 
-/** Before the target of what is to be a symbolic link. */
+/** Precedes the target of what becomes a symbolic link. */
 const LINK = 'link to '
 export type Files = Readonly<Record<string, string>>
 
@@ -51,7 +54,7 @@ export class Ground {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /** Commits these files as all there is in a repository. @returns the commit */
+  /** Commits these files as the whole content of a repository. @returns the commit */
   async commit(name: string, files: Files): Promise<string> {
     const work = join(this.#folder, 'work', name)
     const git = async (...args: string[]) => {
@@ -79,7 +82,7 @@ export class Ground {
     return place
   }
 
-  /** Keeps a tar.gz of these files in the registry of the node. @returns what a build is given */
+  /** Stores a tar.gz of these files in the registry of the node. @returns the input of a build */
   async upload(repository: string, files: Files): Promise<string> {
     const folder = join(this.#folder, 'upload')
     await rm(folder, { recursive: true, force: true })
@@ -101,7 +104,7 @@ export class Ground {
     return (await run(program, words)).stdout
   }
 
-  /** A package as a registry of npm has it. @returns its entry in a lock file, which names the public registry */
+  /** A package as in an npm registry. @returns its entry in a lock file, which names the public registry */
   async publish(name: string, version: string, code: string): Promise<object> {
     const folder = join(this.#folder, 'package-work', name)
     await mkdir(join(folder, 'package'), { recursive: true })
@@ -110,7 +113,7 @@ export class Ground {
     const path = `/${name}/-/${name}-${version}.tgz`
     const file = join(this.#folder, path)
     await mkdir(dirname(file), { recursive: true })
-    // The same package is the same file, as it is at a real registry: a lock file names its hash.
+    // Packing the same package gives the same file, as in a real registry, because a lock file contains its hash.
     await run('tar', ['-czf', file, '--mtime=@0', '--sort=name', '-C', folder, 'package'])
     const integrity = `sha512-${createHash('sha512')
       .update(await readFile(file))
@@ -119,7 +122,7 @@ export class Ground {
   }
 }
 
-/** What it is given, pods of the node can be started from. */
+/** Pods of the node can be started from the images that it receives. */
 async function startRegistry(folder: string): Promise<ChildProcess> {
   const registry = await findRegistry(silentProgress, new AbortController().signal)
   if (registry === undefined) throw new Error('The registry of the node cannot be built: there is no Go.')

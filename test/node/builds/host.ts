@@ -22,7 +22,7 @@ function serveFile(response: ServerResponse, path: string): void {
 }
 
 function serveGit(request: IncomingMessage, response: ServerResponse, path: string): void {
-  // A repository of this name wants an account.
+  // A repository with this name requires an account.
   const isClosed = path.startsWith('/git/private.git/')
   if (isClosed && request.headers.authorization !== `Basic ${Buffer.from('build:secret').toString('base64')}`) {
     response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()

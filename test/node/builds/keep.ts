@@ -1,7 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { sourceArchives } from '../../../src/adapters/builds/archives.ts'
 
-/** Keeps an archive in a registry that asks nobody. A process of its own, for sockets belong to the network of theirs. */
+/**
+ * Stores an archive in a registry without authentication. A separate process, because sockets belong to the network of
+ * theirs.
+ */
 const [url = '', repository = '', file = ''] = process.argv.slice(2)
 
 const { reference } = await sourceArchives({ url, tokenFor: async () => 'none' }).keep(
