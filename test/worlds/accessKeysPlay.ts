@@ -4,7 +4,7 @@ import type { startShop } from './shop.ts'
 
 const READY = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' }
 
-/** What the controller of access keys does: every key is made as soon as it is seen. */
+/** The controller of access keys: creates every key as soon as it sees it. */
 export function playAccessKeys({
   caches,
   client,

@@ -15,7 +15,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction } from '../../src/crds/functions.ts'
 import type { CacheHandler } from '../../src/kube/cache.ts'
 
-/** Objects that a test changes, told on as a watch tells. */
+/** Objects that a test changes, with events as from a watch. */
 class PlayedView<T extends KubeObject> implements View<T> {
   readonly #objects = new Map<string, T>()
   readonly #handlers = new Set<CacheHandler<T>>()
@@ -47,7 +47,7 @@ type Status = NonNullable<ServerlessFunction['status']>
 function functionObject(name: string, { spec, status }: Given): CachedFunction {
   const whole = {
     ...ServerlessFunction.spec.parse({ namespaceName: 'shop', functionName: name, handler: 'index' }),
-    // Idle times of tests are shorter than those that may be asked for.
+    // Idle times of tests are shorter than the allowed ones.
     ...spec,
   }
   return {
@@ -67,7 +67,7 @@ function functionObject(name: string, { spec, status }: Given): CachedFunction {
 type Played = {
   startMilliseconds?: number
   maxConcurrency?: number
-  /** The other cluster that copies are in, where they are found by name only. */
+  /** The other cluster of the copies, where they are found by name only. */
   clusterId?: string
   reach?: ReachCopy
   maxConnections?: number
@@ -83,8 +83,8 @@ export async function connectTo({ pod }: Pick<FarCopy, 'pod'>): Promise<Socket> 
 }
 
 /**
- * An activator with real HTTP on both sides. A cluster is played: copies are servers of this process, which take a while
- * to start, as pods do.
+ * An activator with real HTTP on both sides. The cluster is simulated: copies are servers in this process that take a
+ * while to start, like pods.
  */
 export async function startActivator(
   listener: RequestListener,
@@ -135,7 +135,7 @@ export async function startActivator(
     functions,
     namespaces,
     clock: systemClock,
-    // What starts when the test is over starts no more.
+    // Copies that would start after the test do not.
     scale: (object, desired) => void scale(object, desired).catch(() => {}),
   })
   const figures = new Figures(systemClock)
@@ -176,7 +176,7 @@ export async function startActivator(
   }
 }
 
-/** `fetch` lets nobody say a host. */
+/** `fetch` does not allow setting a host. */
 export async function callFunction(
   url: string,
   path: string,
@@ -198,7 +198,9 @@ export async function callFunction(
   })
 }
 
-/** The calls of a function in all buckets of time: the clock may begin another one between two calls. Undefined if none. */
+/**
+ * The calls of a function in all time buckets: a new bucket may begin between two calls. Undefined if there are none.
+ */
 export function callsCounted(figures: Figures, key: string) {
   const { buckets } = figures.of(key)
   const sum = (what: 'invocations' | 'errors' | 'coldStarts') => buckets.reduce((all, bucket) => all + bucket[what], 0)

@@ -29,7 +29,7 @@ export const AS_BOUNDARY: ResourcePath = {
   resourceName: BOUNDARY,
 }
 
-/** A facade whose boundary has the group `shop`, and what it told of its requests. */
+/** A facade whose boundary has the group `shop`, and the activity of its requests. */
 export async function activityWorld() {
   const told: FinishedRequest[] = []
   const store = new SecretActivity(new FakeKubeClient())

@@ -11,8 +11,8 @@ type App = (...given: Parameters<NonNullable<Parameters<typeof createServer>[1]>
 type Answer = { status: number; body: Record<string, unknown> }
 
 /**
- * Posts, or PUTs, of the owner that meet: nothing is written before every one has been read, and then whatever they decided by
- * has been looked at. Spread over the replicas that are given.
+ * Concurrent POSTs, or PUTs, of the owner: nothing is written before all have been read and have read what they depend
+ * on. Spread over the given replicas.
  */
 export async function postedAtOnce(
   client: FakeKubeClient,

@@ -7,7 +7,7 @@ import { BOUNDARY, OWNER, startShop } from './shop.ts'
 export const BLUEPRINTS = `/boundaries/${BOUNDARY}/resources/blueprints`
 export const DEPLOY = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy`
 
-/** The template of the blueprint `search`, with more components, and another spec of its database. */
+/** The template of the blueprint `search`, with more components, and a different spec of its database. */
 export const searchTemplate = (version = '1.0.0', more = '', spec = '{}') => `format: 1
 slug: search
 name: Search
@@ -42,7 +42,7 @@ export async function startBlueprintShopWithDefaults(...given: Parameters<typeof
   return world
 }
 
-/** The shop with what posts templates, and deploys the blueprint `search` as `find`. */
+/** The shop with functions that post templates, and deploy the blueprint `search` as `find`. */
 export async function startBlueprintShop(...given: Parameters<typeof startShop>) {
   const world = await startShop(...given)
   const idOfSlug = async (slug: string) => (await world.ask('get', `${BLUEPRINTS}/${slug}`)).body.id as string

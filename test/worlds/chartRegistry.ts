@@ -6,7 +6,7 @@ export type ChartRegistry = {
   /** Such as http://127.0.0.1:5000. */
   readonly url: string
   push(repository: string, version: string, annotations?: Readonly<Record<string, string>>, isSigned?: boolean): void
-  /** What is not a chart. */
+  /** Artifacts that are not charts. */
   pushImage(repository: string, tag: string): void
   /** Whether it answers with 503. */
   isAway: boolean
@@ -18,8 +18,8 @@ const manifestOf = (config: string, annotations: object) =>
   JSON.stringify({ schemaVersion: 2, config: { mediaType: config }, layers: [], annotations })
 
 /**
- * A registry of charts that gives tokens to everybody, as the public ones do: the part of the distribution protocol that is
- * read, in pages of two tags.
+ * A registry of charts that issues tokens to everybody, like public ones: the parts of the distribution protocol that
+ * are read, in pages of two tags.
  */
 export async function startChartRegistry(): Promise<ChartRegistry> {
   const repositories = new Map<string, Map<string, string>>()

@@ -9,12 +9,12 @@ import { commandLine } from '../make/commandLine.ts'
 
 type Options = {
   token?: string
-  /** What `setup` is told beside the two addresses. */
+  /** Options of `setup` beside the two addresses. */
   setup?: (url: string) => readonly string[]
   readPassword?: () => Promise<string>
 }
 
-/** The command line in this process, in a home of its own, set up for a server that a test plays. */
+/** The command line in this process, in its own home, set up for a server that a test simulates. */
 export class CommandsAtServer {
   readonly home: string
   /** What the last command wrote. */
@@ -28,7 +28,7 @@ export class CommandsAtServer {
     this.#options = options
   }
 
-  /** @throws Error if it cannot be set up, with what was said */
+  /** @throws Error with the output if it cannot be set up */
   static async start(listener: RequestListener, options: Options = {}): Promise<CommandsAtServer> {
     const server = createServer(listener)
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -45,7 +45,7 @@ export class CommandsAtServer {
     return this.#run(words, false)
   }
 
-  /** The same where a person reads stdout. */
+  /** The same with a terminal as stdout. */
   atTerminal(...words: string[]): Promise<number> {
     return this.#run(words, true)
   }

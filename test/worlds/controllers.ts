@@ -22,7 +22,7 @@ export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 
 export type SaidEvent = { key: string; type: string; reason: string; note: string }
 
-/** An API server in memory, real caches and queues, a clock that stands still. */
+/** An API server in memory, real caches and queues, and a stopped clock. */
 export class ControllerBench {
   readonly clock = new ManualClock()
   readonly client: FakeKubeClient
@@ -32,7 +32,9 @@ export class ControllerBench {
   readonly #caches: CacheSet
   readonly #runners: Runner[]
 
-  /** @param telling whether caches hear of own writes at once, as in a process of ours; else only from their watch */
+  /**
+   * @param telling whether caches learn of own writes at once, as in a real process; otherwise only from their watch
+   */
   constructor(
     controllers: readonly Controller[],
     {
@@ -74,7 +76,7 @@ export class ControllerBench {
     this.#runners = controllers.map((controller) => new Runner(controller, this.environment))
   }
 
-  /** Fills the caches and begins to work on what was seeded. */
+  /** Fills the caches and starts working on the seeded objects. */
   async start(): Promise<void> {
     this.#caches.start()
     await this.#caches.whenAllSynced()
@@ -82,14 +84,16 @@ export class ControllerBench {
     await this.rest()
   }
 
-  /** Fills the caches and lets them grow old: no watch event arrives any more. For tests that call passes by hand. */
+  /**
+   * Fills the caches and lets them become stale: no watch event arrives any more. For tests that run passes themselves.
+   */
   async freeze(): Promise<void> {
     this.#caches.start()
     await this.#caches.whenAllSynced()
     await this.#caches.stopAll()
   }
 
-  /** Before `start`: the caches of these resources hear of no change until the returned function is called. */
+  /** Before `start`: the caches of these resources receive no changes until the returned function is called. */
   holdBack(...held: readonly Resource[]): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { client } = this
@@ -103,7 +107,7 @@ export class ControllerBench {
     return resolve
   }
 
-  /** Until no key waits or is worked on and every watch event was delivered. Timers stay where they are. */
+  /** Until no key is queued or in progress and every watch event was delivered. Timers do not fire. */
   async rest(): Promise<void> {
     for (let quiet = 0, calls = -1; quiet < 2; ) {
       await settle()
@@ -113,7 +117,7 @@ export class ControllerBench {
     }
   }
 
-  /** What the engine keeps for keys: how many, by what it is. */
+  /** The number of keys that the engine stores, by purpose. */
   remembered(): Record<string, number> {
     const sums: Record<string, number> = {}
     for (const { remembered } of this.#runners)
@@ -158,7 +162,7 @@ export class ControllerBench {
     })
   }
 
-  /** The boundary's and the group's namespaces as their controllers make them. */
+  /** The boundary's and the group's namespaces as their controllers create them. */
   seedGroup(group: string): { boundarySpace: string; groupSpace: string } {
     const boundary = this.seed(
       Boundary,

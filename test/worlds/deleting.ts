@@ -4,7 +4,7 @@ import type { FakeKubeClient } from '../../src/kube/fake.ts'
 
 const THEN = '2026-01-01T00:00:00Z'
 
-/** Begins the deletion of something, which a finalizer then holds, as the caches hear at once. */
+/** Starts the deletion of an object with a finalizer; the caches see it at once. */
 export function beginDeletion(
   { client, caches }: { client: FakeKubeClient; caches: CacheSet },
   resource: Resource,

@@ -17,8 +17,8 @@ type Deployment = KubeObject & {
 const HASH = 'pod-template-hash'
 
 /**
- * What the controllers of Kubernetes and the nodes do with Deployments, one step a round: a new pod comes, and an old one
- * goes when it is ready. An image whose tag is a word of `FATES` meets that fate.
+ * Kubernetes' controllers and nodes for Deployments, one step a round: a new pod is created, and an old one deleted
+ * when it is ready. An image whose tag is in `FATES` meets that fate.
  */
 export async function playDeployments(client: FakeKubeClient): Promise<void> {
   const all = (await client.list<Deployment>(deployment)).items
@@ -29,7 +29,7 @@ export async function playDeployments(client: FakeKubeClient): Promise<void> {
   }
   for (const each of all) {
     if (each.metadata.deletionTimestamp !== undefined) continue
-    // What ended is kept, and is none of them.
+    // Ended pods are kept but do not count.
     const own = pods.filter(
       ({ metadata, status }) => status?.phase !== 'Failed' && metadata.ownerReferences?.[0]?.uid === each.metadata.uid,
     )
@@ -46,7 +46,7 @@ async function playDeployment(client: FakeKubeClient, each: Deployment, own: rea
     some.filter(({ status }) => status?.conditions?.[0]?.status === 'True').length
   const unhealthy = old.find((one) => ready([one]) === 0)
   const surplus = current.length > replicas ? current.at(-1) : ready(own) > replicas ? old[0] : undefined
-  // One more than wanted, and never fewer that are ready: of the old ones those go first that serve nothing.
+  // One more than wanted, and never fewer ready ones: of the old ones, those that serve nothing go first.
   const gone = unhealthy ?? (replicas === 0 ? own[0] : surplus)
   if (gone !== undefined) await client.remove(pod, refOf(gone))
   else if (current.length < replicas && own.length < replicas + 1) await makePod(client, each, hash, current.length)
@@ -56,7 +56,7 @@ async function playDeployment(client: FakeKubeClient, each: Deployment, own: rea
     updatedReplicas: current.length,
     readyReplicas: ready(own),
     availableReplicas: ready(own),
-    // That it was given up is said until its controller looks at what was changed.
+    // The status keeps reporting the failure until the controller has seen the change.
     ...(each.status?.observedGeneration === each.metadata.generation &&
       each.status?.conditions !== undefined && { conditions: each.status.conditions }),
   }
@@ -122,7 +122,7 @@ type Played = {
   rest(): Promise<unknown>
 }
 
-/** Kubernetes waits no longer for the new copies of the one Deployment. */
+/** Kubernetes gives up on the new copies of this Deployment. */
 export async function giveUpDeployment(world: Played): Promise<void> {
   await world.pass(600_000)
   const [found] = (await world.server.list(deployment)).items

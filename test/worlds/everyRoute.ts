@@ -6,8 +6,8 @@ const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 const OWNER = '22222222-2222-4222-8222-222222222222'
 
 /**
- * The facade with a boundary, its group and an owner of the platform, for tests over all routes. Other parameters of a path name
- * nothing, which is found out later than what such tests are about.
+ * The facade with a boundary, its group and an Owner of the platform, for tests of all routes. Other path parameters
+ * name nothing, which is detected later than what such tests are about.
  */
 export async function startForRoutes() {
   const server = await startFacade()

@@ -3,7 +3,7 @@ import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload
 
 type Code = { challenge: string; redirectUri: string; nonce: string; claims: JWTPayload }
 
-/** Somebody else's OpenID provider, as far as a relying party sees it: discovery, keys, and a token for each code, once. */
+/** An external OpenID provider as a relying party sees it: discovery, keys, and one token for each code. */
 export class ExternalIssuer {
   readonly issuer: string
   readonly metadataUrl: string
@@ -11,14 +11,14 @@ export class ExternalIssuer {
   readonly clientSecret = 'the secret: of acme & co'
   /** Seconds since the epoch; now when absent. */
   issuedAt: number | undefined
-  /** What the next ID tokens say instead of the truth. */
+  /** Wrong claims for the next ID tokens. */
   lies: JWTPayload = {}
-  /** Another key than the published one. */
+  /** A key other than the published one. */
   signsFalsely = false
   readonly #codes = new Map<string, Code>()
   readonly #keys: Promise<{ right: GenerateKeyPairResult; wrong: GenerateKeyPairResult }>
 
-  /** @param address with a scheme where it is not https */
+  /** @param address with a scheme if it is not https */
   constructor(address = 'login.acme.example') {
     this.issuer = address.includes('://') ? address : `https://${address}`
     this.metadataUrl = `${this.issuer}/.well-known/openid-configuration`
@@ -26,7 +26,7 @@ export class ExternalIssuer {
     this.#keys = Promise.all([pair(), pair()]).then(([right, wrong]) => ({ right, wrong }))
   }
 
-  /** A person signs in; answers where their browser is sent back to. */
+  /** A person signs in; returns the address to which their browser is redirected. */
   signIn(address: URL, claims: JWTPayload): URL {
     const asked = (name: string) => address.searchParams.get(name) ?? ''
     if (`${address.origin}${address.pathname}` !== `${this.issuer}/auth`) throw new Error(`${address} is not mine.`)

@@ -36,13 +36,13 @@ import { makeVaults } from '../make/vaults.ts'
 
 type Stored = { apiVersion: string; kind: string; metadata: KubeObject['metadata']; spec: object; status?: object }
 
-/** Custom resources in memory, for tests of handlers: no admission, no finalizer work, nothing happens by itself. */
+/** Custom resources in memory, for tests of handlers: no admission, no finalizers, nothing happens by itself. */
 export class MemoryRecords implements Records {
   readonly #tables = new Map<string, Map<string, Stored>>()
   #cached: ReadonlyMap<string, ReadonlyMap<string, Stored>> | undefined
   #version = 1
 
-  /** From here on the caches stand still, as those of a replica that is late; writes and fresh reads do not. */
+  /** From here on the caches are frozen, like those of a slow replica; writes and fresh reads are not. */
   holdCaches(): void {
     this.#cached = new Map([...this.#tables].map(([kind, table]) => [kind, new Map(table)]))
   }
@@ -73,7 +73,7 @@ export class MemoryRecords implements Records {
         resourceVersion: String(this.#version),
         creationTimestamp: '2026-01-01T00:00:00Z',
         ...metadata,
-        // Everything put here is of one life, and so are the grants; the root has none.
+        // All seeded objects have one incarnation, and so have the grants; the root has none.
         annotations: {
           [INCARNATION_ANNOTATION]: 'life',
           ...((spec as { scope?: unknown }).scope === '/' ? {} : { [SCOPE_INCARNATION_ANNOTATION]: 'life' }),
@@ -141,7 +141,7 @@ export class MemoryRecords implements Records {
       const current = this.peek(kind, ref)
       if (current === undefined) throw new PlatformError('NOT_FOUND', 'missing')
       const spec = await request.change(current)
-      // As the API server has it: what was written meanwhile is in the way, and the change is asked again.
+      // Like the API server: a concurrent write causes a conflict, and the change is repeated.
       if (this.peek(kind, ref) !== current) continue
       return { object: this.put(kind, current.metadata, spec, current.status), isChanged: true }
     }
@@ -190,7 +190,7 @@ export function accessOf(evaluator: Evaluator, now: () => number): Access {
 
 export const CLUSTER_ID = '77777777-7777-4777-8777-777777777777'
 
-/** Everything that handlers of the built areas work with, in memory. ANNA calls; `given` says what she may. */
+/** The dependencies of handlers of the built areas, in memory. ANNA calls; `given` is what she may do. */
 export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
   const records = new MemoryRecords()
   const namespaces = new MemoryNamespaces()
@@ -248,7 +248,7 @@ type Request = {
   body?: unknown
   query?: Record<string, string[]>
   caller?: string
-  /** What the token says beside who calls. */
+  /** Further claims of the token. */
   claims?: Partial<Caller>
   address?: string
 }
@@ -297,7 +297,7 @@ function callerOf(services: Services) {
     const bytes = answer.bytes ?? (answer.stream && Buffer.concat(await answer.stream.toArray()))
     const text = Buffer.from(bytes ?? []).toString()
     const body = answer.parts === undefined ? answer.body : JSON.parse(answer.parts.join(''))
-    // What a route answers is what its schema says, field for field.
+    // A route's answer must match its schema, field for field.
     if (body !== undefined) expectSchema(draft, answer.status, body)
     return { status: answer.status, headers: answer.headers ?? {}, body: body as never, text }
   }
@@ -327,7 +327,7 @@ function match(template: string, path: string): Record<string, string> | undefin
   return parameters
 }
 
-/** The code of what a promise throws. */
+/** The code of a promise's rejection. */
 export async function codeOf(promise: Promise<unknown>): Promise<{ code: string; extras: Record<string, unknown> }> {
   try {
     await promise

@@ -63,9 +63,9 @@ import { makeSso } from '../make/sso.ts'
 import { makeVaults } from '../make/vaults.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
-/** Found by a walk through all routes. */
+/** Found by iterating over all routes. */
 const RESERVED_NAMES = new Set(reservedNames())
-/** Of everything that is put here; grants name it. */
+/** The incarnation of all seeded objects, which grants name. */
 const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
@@ -132,7 +132,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
     /** The API server of every other cluster. */
     far,
     caches,
-    /** One more facade over the same API server, which hears of what the first one writes by its watches. */
+    /** A second facade over the same API server, which learns of the first one's writes by its watches. */
     async another() {
       const next = await serve({ client, far }, change, services)
       more.push(next)
@@ -153,7 +153,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   }
 }
 
-/** As an API server that does not know optional types of which it has no objects. */
+/** Like an API server without optional types of which it has no objects. */
 function withoutOptional(client: FakeKubeClient) {
   return {
     get: client.get.bind(client) as FakeKubeClient['get'],
@@ -292,7 +292,7 @@ export function bearer(principalId: string): string {
   return `Bearer ${principalId}`
 }
 
-/** Tokens of these tests are the principal's id itself. */
+/** In these tests a token is the principal's id itself. */
 function callerOf(header: string | undefined): Caller {
   const principalId = /^Bearer ([0-9a-f-]{36})$/.exec(header ?? '')?.[1]
   if (principalId === undefined) throw new PlatformError('UNAUTHORIZED', 'A bearer token is required.')

@@ -33,22 +33,22 @@ export const settingsOf = ({ token, serverUrl, caFingerprint }: Token) => ({
   PLATFORM_AGENT_TOKEN: token,
 })
 
-/** A platform, and a control plane beside it with an agent that calls out to it. */
+/** A platform, and next to it a control plane with an agent that connects to it. */
 export class FarCluster {
   readonly own: OwnPlatform
   /** With all rights over there. */
   readonly client: KubeClient
   readonly #spoke: OwnControlPlane
   #agent: ChildProcess | undefined
-  /** What the agent was last told to join with. */
+  /** The agent's latest join parameters. */
   joined: Record<string, string> = {}
-  /** Of the agent: whether its tunnel stands. */
+  /** Whether the agent's tunnel is open. */
   probes = ''
   /** Once it is registered. */
   clusterId = ''
-  /** Of the boundary that is projected on it. */
+  /** The boundary that is projected on it. */
   boundaryId = ''
-  /** The namespace of its group `shop`, which is the same here and there. */
+  /** The namespace of its group `shop`, with the same name here and there. */
   home = ''
 
   private constructor(own: OwnPlatform, spoke: OwnControlPlane, client: KubeClient) {
@@ -92,12 +92,12 @@ export class FarCluster {
     })
   }
 
-  /** Of the account that the agent's manifest gives it. */
+  /** The rights of the account in the agent's manifest. */
   get agentKubeconfig(): string {
     return join(this.#spoke.folder, 'agent-kubeconfig')
   }
 
-  /** The agent as a Deployment would run it, under the very account that its manifest gives it. */
+  /** The agent as a Deployment would run it, with the account in its manifest. */
   async startAgent(settings: Record<string, string>): Promise<void> {
     const { own } = this
     const user = await this.#spoke.issueClientCertificate(

@@ -15,10 +15,10 @@ import { seeFunctionThere } from './functionThere.ts'
 
 const IMAGE = 'docker.io/library/nginx:1'
 
-/** A sentence that goes on after "A cluster", and what shows it. */
+/** The end of a sentence that begins with "A cluster", and the test of it. */
 export type Step = readonly [name: string, work: () => Promise<void>]
 
-/** What of each kind runs there and is read, changed and deleted here; a vector database stays. */
+/** Resources of each kind that run there and are read, changed and deleted here; a vector database stays. */
 export function workloadsThere(cluster: FarCluster): Step[] {
   return [...databases(cluster), ...containers(cluster)]
 }
@@ -179,7 +179,9 @@ function containers(cluster: FarCluster): Step[] {
   ]
 }
 
-/** A pod comes beside the volume there. As pods are only played, it has no files to tell of, and nobody waits for them. */
+/**
+ * A pod is created next to the volume there. Pods are only simulated, so it has no files, and nobody waits for them.
+ */
 async function seeFilesAsked({ own, client: far, home, request }: FarCluster, path: string): Promise<void> {
   const enough = new AbortController()
   const asked = request('GET', path, undefined, enough.signal).catch(() => undefined)
@@ -191,7 +193,7 @@ async function seeFilesAsked({ own, client: far, home, request }: FarCluster, pa
   await asked
 }
 
-/** With what its manifest allows it, the agent gets as far as the node in a group, and not even there elsewhere. */
+/** With the rights in its manifest, the agent may run commands in pods of groups, up to the node, and nowhere else. */
 async function seeExecAllowed({ agentKubeconfig, home }: FarCluster, pod: string): Promise<void> {
   const exec = createExec(loadKubeconfig(agentKubeconfig), 'test')
   const failure = async (space: string) => {

@@ -8,7 +8,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { until } from '../make/until.ts'
 
-/** A boundary with groups and many databases, made as a Git tool makes them. */
+/** A boundary with groups and many databases, created as by a Git tool. */
 export type Fleet = { boundaryId: string; groups: string[]; namespaces: string[]; databases: number }
 
 const CONCURRENCY = 8
@@ -68,7 +68,7 @@ export async function untilFleetIsReady(client: KubeClient, fleet: Fleet, within
       )
       throw new Error(`${late.length} of ${fleet.databases} databases are not ready after ${within / 1000} s: ${first}`)
     }
-    // Each look is a list of everything, which the API server would otherwise be busy with.
+    // Each look lists everything, which would keep the API server busy.
     await new Promise((done) => setTimeout(done, 3_000))
   }
 }

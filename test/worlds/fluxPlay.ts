@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/core/object.ts'
 
-/** What Flux would say of a release that it has just looked at. Its own controllers are not run by the tests. */
+/** Flux's status of a release that it has just processed. The tests do not run its controllers. */
 
 type Chart = KubeObject & {
   spec: { ref: { tag: string; digest?: string } }

@@ -7,15 +7,15 @@ import { commandLine } from '../make/commandLine.ts'
 import { WITHIN } from '../make/ownProcess.ts'
 import { patiently } from '../make/patience.ts'
 
-/** The program, for what is about processes: several at once, signals, standard input. */
+/** The program, for tests of processes: concurrency, signals, standard input. */
 export const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
-/** Milliseconds of a command: one may wait for what it began. */
+/** Milliseconds for a command, which may wait for what it started. */
 const LONGEST = 600_000
 
 export type Ended = { code: number; out: string; err: string }
 
-/** A new process of the program in a home of its own, which sees nothing of this process's environment but PATH. */
+/** A new process of the program with its own home, which sees only PATH of this process's environment. */
 export function spawnFreehold(
   words: readonly string[],
   home: string,
@@ -25,7 +25,7 @@ export function spawnFreehold(
   return spawn(process.execPath, [FREEHOLD, ...words], { ...WITHIN, timeout: LONGEST, ...options, env: own })
 }
 
-/** What the process wrote until its end, and its exit code. */
+/** The complete output of the process, and its exit code. */
 export function endOf(child: ChildProcess, onError: (text: string) => void = () => undefined): Promise<Ended> {
   return new Promise((done, fail) => {
     const ended = { out: '', err: '' }
@@ -42,8 +42,8 @@ export function endOf(child: ChildProcess, onError: (text: string) => void = () 
 }
 
 /**
- * Runs a command in this process: what it does is the same, and the start of a process would cost more than all of it. It runs
- * again where the platform says that it was busy: people do that, as the command line sends nothing twice that writes.
+ * Runs a command in this process: its effect is the same, and starting a process would cost more than everything else.
+ * Retries if the platform was busy, as people do, because the command line never sends a write twice.
  */
 export function freehold(words: readonly string[], given: Parameters<typeof ran>[1]): Promise<Ended> {
   return patiently(
@@ -76,7 +76,7 @@ async function ran(
   return { code, ...ended }
 }
 
-/** The same, of a command that has to succeed. */
+/** The same for a command that must succeed. */
 export async function freeholdSucceeds(
   words: readonly string[],
   options: Parameters<typeof freehold>[1],

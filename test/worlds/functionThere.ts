@@ -17,7 +17,7 @@ type Setting = {
   call<Body>(status: number, method: string, path: string, body?: object): Promise<Body>
   here: KubeClient
   there: KubeClient
-  /** The namespace of the group, which is the same here and there. */
+  /** The namespace of the group, with the same name here and there. */
   home: string
   clusterId: string
   /** Where the group's namespace of functions is by REST. */
@@ -29,7 +29,10 @@ type Setting = {
 
 const IMAGE = 'docker.io/library/nginx:1'
 
-/** A function of another cluster sleeps, is woken by a call to its host here, and is reached through the gate alone. */
+/**
+ * A function on another cluster sleeps, is woken by a call to its host here, and is reached through the agents' port
+ * only.
+ */
 export async function seeFunctionThere(setting: Setting): Promise<void> {
   const { call, here, there, home, clusterId, path, activatorUrl } = setting
   const made = await call<{ clusterId: string }>(201, 'POST', path, { runtime: 'nodejs' })
@@ -66,7 +69,7 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
   await seeTheWay(setting, copy)
 }
 
-/** As an activator of its own goes it: with its certificate, through gate, tunnel, agent, API server and node. */
+/** The path of a separate activator: with its certificate, through agents' port, tunnel, agent, API server and node. */
 async function seeTheWay({ here, there, gateUrl }: Setting, copy: FarCopy): Promise<void> {
   const found = await there.get(pod, { namespace: copy.namespace, name: copy.pod })
   const { nodeName = '' } = found.spec as { nodeName?: string }

@@ -14,7 +14,10 @@ export const HOUR = 3_600_000
 export const REQUEST = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
 export const LIFE = { [INCARNATION_ANNOTATION]: 'now' }
 
-/** The controllers of grants over an API server in memory, with a boundary and its group `shop` in the life `now`. */
+/**
+ * The controllers of grants over an API server in memory, with a boundary and its group `shop` in the incarnation
+ * `now`.
+ */
 export class GrantsBench {
   readonly bench = new ControllerBench(grantControllers)
   /** The namespace of the boundary. */

@@ -3,10 +3,10 @@ import { connect, type Socket } from 'node:net'
 import { until } from '../make/until.ts'
 
 /**
- * Takes all connections of a server that one address may have, half of them, and says nothing: the next is closed at once, and a
- * place that is given up is taken again.
+ * Takes all connections that a server allows one address, half of them, and sends nothing: the next one is closed at
+ * once, and a freed place can be taken again.
  *
- * @param ask whether the server answers a request over a connection of its own, which it then ends
+ * @param ask whether the server answers a request over a separate connection, which it then closes
  */
 export async function expectBounded(port: number, most: number, ask: () => Promise<unknown>): Promise<void> {
   const sockets: Socket[] = []

@@ -10,12 +10,12 @@ const OIDC = '/protocol/openid-connect'
 
 export type TestIssuer = {
   url: string
-  /** The grants that the token endpoint gave, in order. */
+  /** The grants that the token endpoint issued, in order. */
   grants: string[]
   stop(): Promise<void>
 }
 
-/** An OpenID provider for the sign-in of people, at the paths of Keycloak, that lets everyone in who says a name. */
+/** An OpenID provider for people, at Keycloak's paths, that admits everybody who enters a name. */
 export async function startIssuer(clients: ClientMetadata[] = []): Promise<TestIssuer> {
   const restore = silenceAdvice()
   const app = express()
@@ -74,7 +74,7 @@ export async function startIssuer(clients: ClientMetadata[] = []): Promise<TestI
   return { url, grants, stop }
 }
 
-/** The device flow wants PKCE too, as in Keycloak for a client that requires it; oidc-provider knows it of codes only. */
+/** The device flow requires PKCE too, as Keycloak does for such a client; oidc-provider supports it for codes only. */
 function deviceChallenges() {
   const challenges = new Map<unknown, unknown>()
   const refuse = (context: KoaContextWithOIDC, error: string) =>
@@ -93,7 +93,7 @@ function deviceChallenges() {
 }
 
 /**
- * A browser that fills every form it meets and follows redirects, those of pages too.
+ * A browser that submits every form and follows redirects, also those in pages.
  *
  * @param fields by name of the input
  * @returns the text of the page at the end
@@ -142,7 +142,9 @@ const attribute = (tag: string, name: string) =>
 
 const entities = (text: string) => text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
 
-/** The provider says of every default that production wants another. @returns how to let it speak again */
+/**
+ * The provider warns about every default that production should replace. @returns a function that restores its output
+ */
 function silenceAdvice(): () => void {
   const { info, warn } = console
   const unlessAdvice = (write: (...words: unknown[]) => void) => {

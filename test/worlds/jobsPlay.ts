@@ -14,12 +14,12 @@ type Job = KubeObject & {
   status?: { conditions?: object[]; failed?: number }
 }
 
-/** What containers write, and which have run. */
+/** The output of containers, and which have run. */
 type Node = { podLogs: FakePodLogs; startedJobs: string[] }
 
 /**
- * What the Job controller and a node do with batch Jobs, one step a round: a pod, its run, its end. The last argument of
- * the container is its exit code; with `forever` it does not end. It writes its environment into its log.
+ * The Job controller and a node for batch Jobs, one step a round: a pod, its run, its end. The container's last
+ * argument is its exit code; with `forever` it does not end. It writes its environment to its log.
  */
 export async function playJobs(client: FakeKubeClient, node: Node, now: string): Promise<void> {
   const jobs = (await client.list<Job>(job)).items

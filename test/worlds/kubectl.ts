@@ -5,14 +5,14 @@ import { testPlatform } from './tenant.ts'
 
 export type Ran = { code: number; stdout: string; stderr: string }
 export type KubectlOptions = {
-  /** What stands in the file `-`. */
+  /** The content of the file `-`. */
   input?: object
-  /** The administrator's where it says nothing. */
+  /** By default the administrator's. */
   kubeconfig?: string
   env?: Record<string, string>
 }
 
-/** One run of kubectl, whatever comes of it; again where the API server was late. */
+/** One run of kubectl, successful or not; repeated if the API server was slow. */
 export function ranKubectl(words: readonly string[], { input, kubeconfig, env }: KubectlOptions = {}): Promise<Ran> {
   const { kubectlPath, kubeconfig: administrators } = testPlatform()
   const run = () =>
@@ -28,9 +28,9 @@ export function ranKubectl(words: readonly string[], { input, kubeconfig, env }:
 }
 
 /**
- * The same, where it has to succeed.
+ * The same for a command that must succeed.
  *
- * @returns what it says
+ * @returns its output
  * @throws Error with its `stdout` and its `stderr`
  */
 export async function kubectl(words: readonly string[], options: KubectlOptions = {}): Promise<string> {

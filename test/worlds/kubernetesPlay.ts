@@ -8,13 +8,13 @@ export type Workload = KubeObject & {
 }
 type Variable = { name: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }
 
-/** What the controllers of Kubernetes and the nodes do with StatefulSets, on an API server in memory. */
+/** Kubernetes' controllers and nodes for StatefulSets, on an API server in memory. */
 export class KubernetesPlay {
-  /** The keys that each running pod accepts, as its Secret was when the pod began. */
+  /** The keys that each running pod accepts, from its Secret when the pod started. */
   readonly accepted = new Map<string, readonly string[]>()
-  /** Pods that could not begin because an entry of the Secret was missing. */
+  /** Pods that could not start because an entry of the Secret was missing. */
   readonly broken: string[] = []
-  /** Runs when workloads are as a round leaves them, before anybody can look at them. */
+  /** Called when a round has changed workloads, before anybody else can see them. */
   onRound: () => void = () => {}
   readonly #client: FakeKubeClient
   readonly #revisions = new Map<string, number>()
@@ -24,8 +24,8 @@ export class KubernetesPlay {
   }
 
   /**
-   * One round of Kubernetes: claims and pods of each StatefulSet come and go with its replicas, pods take the newest
-   * template and are ready. True if anything changed.
+   * One round of Kubernetes: claims and pods of each StatefulSet follow its replicas, pods use the newest template and
+   * are ready. True if anything changed.
    *
    * @param only ordinals whose pods are replaced in this round, to stop in the middle of a rollout
    */
@@ -48,7 +48,7 @@ export class KubernetesPlay {
     return (await this.#version()) !== before
   }
 
-  /** What the garbage collector does for a deletion with `Orphan`; the pods stay for the next StatefulSet. */
+  /** The garbage collector's part of a deletion with `Orphan`; the pods remain for the next StatefulSet. */
   #letGo({ metadata: { name, namespace = '' } }: Workload): void {
     this.#client.edit(statefulSet, { namespace, name }, ({ metadata }) => {
       metadata.finalizers = []
@@ -97,7 +97,7 @@ export class KubernetesPlay {
     }
   }
 
-  /** What the container's environment says, resolved as a kubelet would. */
+  /** The container's environment, resolved as by a kubelet. */
   #acceptedBy(workload: Workload, podName: string): string[] {
     const { spec } = workload.spec.template as unknown as { spec: { containers: [{ env: Variable[] }] } }
     return spec.containers[0].env.flatMap(({ name, valueFrom }) => {

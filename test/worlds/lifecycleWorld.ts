@@ -10,7 +10,7 @@ import { fluxStatus } from './fluxPlay.ts'
 
 export const CHART = 'oci://charts.example.com/shop'
 
-/** Definition of a type that an administrator installs. */
+/** The CRD of a type that an administrator installs. */
 export const definitionOf = ({ group, version, plural }: Resource): KubeObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -19,7 +19,7 @@ export const definitionOf = ({ group, version, plural }: Resource): KubeObject =
   status: { conditions: [{ type: 'Established', status: 'True' }] },
 })
 
-/** Components on an API server in memory, with Flux played. */
+/** Components on an API server in memory, with a simulated Flux. */
 export class LifecycleWorld {
   readonly feed = new FakeReleaseFeed()
   readonly bench: ControllerBench
@@ -53,7 +53,7 @@ export class LifecycleWorld {
     this.bench.seed(ComponentInstall, name, ComponentInstall.spec.parse(spec), metadata)
   }
 
-  /** Flux looks at everything once. */
+  /** Flux processes everything once. */
   async flux(failure?: string): Promise<void> {
     const { client, clock } = this.bench
     const now = new Date(clock.now()).toISOString()
@@ -76,7 +76,7 @@ export class LifecycleWorld {
     } as KubeObject)
   }
 
-  /** The time that workloads are watched for. */
+  /** How long workloads are observed. */
   async settle(): Promise<void> {
     await this.bench.clock.advance(30_000)
     await this.bench.rest()

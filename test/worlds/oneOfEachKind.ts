@@ -8,7 +8,7 @@ import { fittingName, sampleSpec } from '../make/samples.ts'
 import { CLUSTER } from './facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from './shop.ts'
 
-/** What is there already, or is made by the platform alone. */
+/** Kinds that already exist, or that only the platform creates. */
 const SEEDED = new Set(['Boundary', 'ResourceGroup', 'PlatformCluster', 'NameClaim'])
 
 const SIZES = {
@@ -16,7 +16,7 @@ const SIZES = {
   isDefault: true,
 }
 
-/** Parameters whose collection has another name than the kind. */
+/** Parameters whose collection is not named after the kind. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   assignmentId: 'roleassignments',
   slug: 'blueprinttemplates',
@@ -48,7 +48,7 @@ export async function startWithOneOfEachKind(...given: Parameters<typeof startSh
     names.set(kind.segment.toLowerCase(), name)
     server.put(kind, name, kind.spec.parse(spec) as object, spaceOf(kind))
   }
-  /** The path of a route, with the names of what is there. */
+  /** The path of a route, with the names of existing objects. */
   const pathOf = (path: string) =>
     path
       .replace(/\{(\w+)\}/g, (whole, parameter: string) => names.get(NAMED_BY[parameter] ?? '') ?? whole)

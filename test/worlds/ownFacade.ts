@@ -6,7 +6,7 @@ import { tokenFor } from './tenant.ts'
 const TOKEN_MILLISECONDS = 600_000
 const owners = new WeakMap<OwnPlatform, { token: string; since: number }>()
 
-/** A token of the first Owner of a platform of the test's own. */
+/** A token of the first Owner of a test's own platform. */
 export async function ownerTokenOf(own: OwnPlatform): Promise<string> {
   const known = owners.get(own)
   if (known !== undefined && performance.now() - known.since < TOKEN_MILLISECONDS) return known.token
@@ -18,13 +18,13 @@ export async function ownerTokenOf(own: OwnPlatform): Promise<string> {
 }
 
 export type OwnCallOptions = {
-  /** Of a replica; the operator's where it says nothing. */
+  /** The address of a replica; by default the operator's. */
   facadeUrl?: string
-  /** False gives 429 and 503 back instead of waiting them out: they are what the test asks for. */
+  /** False returns 429 and 503 instead of retrying, for tests about them. */
   isPatient?: boolean
 }
 
-/** One request of the first Owner to the facade of a platform of the test's own, with its body read as JSON. */
+/** One request of the first Owner to the facade of a test's own platform, with its body parsed as JSON. */
 export async function callOwn<Body = ReturnType<typeof JSON.parse>>(
   own: OwnPlatform,
   method: string,

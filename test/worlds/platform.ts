@@ -29,10 +29,10 @@ export type ErrorBody = {
   errors?: { field: string; message: string }[]
 }
 export type CallOptions = {
-  /** Null sends no token; the first Owner's where it says nothing. */
+  /** Null sends no token; by default the first Owner's is sent. */
   token?: string | null
   headers?: Record<string, string>
-  /** False gives 429 and 503 back instead of waiting them out: they are what the test asks for. */
+  /** False returns 429 and 503 instead of retrying, for tests about them. */
   isPatient?: boolean
 }
 
@@ -50,8 +50,8 @@ export function ownerToken(): Promise<string> {
 }
 
 /**
- * One request to the facade. A string body goes out as it is, everything else as JSON. A body that is not JSON leaves
- * `body` undefined. What tells to come again is waited out: many tests share one principal, and one machine.
+ * One request to the facade. A string body is sent as it is, everything else as JSON. A body that is not JSON leaves
+ * `body` undefined. Answers that say to retry are retried: many tests share one principal and one machine.
  */
 export async function call<Body = ErrorBody>(
   method: Method,
@@ -82,7 +82,7 @@ export async function call<Body = ErrorBody>(
 
 const router = new Router(SERVED_ROUTES)
 
-/** @throws Error for a refusal that the document of its route does not name */
+/** @throws Error for a refusal that the route's document does not list */
 function requireDocumented(method: Method, path: string, status: number): void {
   const [bare = ''] = path.split('?')
   const route = findRoute(method, bare)
@@ -90,7 +90,7 @@ function requireDocumented(method: Method, path: string, status: number): void {
   throw new Error(`${method} ${path} refuses with ${status}, which the document of ${route.path} does not name.`)
 }
 
-/** Undefined also for a path that is no path. */
+/** Undefined also for an invalid path. */
 function findRoute(method: Method, path: string) {
   try {
     return router.find(method, path)?.route
@@ -99,7 +99,7 @@ function findRoute(method: Method, path: string) {
   }
 }
 
-/** For the check that every documented refusal is provoked by some test. */
+/** For the check that some test provokes every documented refusal. */
 function noteCode(method: Method, path: string, body: unknown): void {
   const { code } = (body ?? {}) as { code?: string }
   if (code === undefined) return
@@ -115,7 +115,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** As `call`, where another status is a failure of the test's own preparation. */
+/** Like `call`, but any other status is a failure of the test's preparation. */
 export async function expectCall<Body>(
   status: number,
   method: Method,
@@ -130,7 +130,7 @@ export async function expectCall<Body>(
   return answer
 }
 
-/** Deletes what goes within moments. Where a busy machine takes longer, the answer is 202, and the end is waited for. */
+/** Deletes something that usually takes moments. On a busy machine the answer is 202, and the end is awaited. */
 export async function expectRemoved(path: string): Promise<void> {
   const { status, text } = await call('DELETE', path)
   if (status === 204) return
@@ -138,17 +138,17 @@ export async function expectRemoved(path: string): Promise<void> {
   await until(`${path} is gone`, async () => (await call('DELETE', path)).status === 404)
 }
 
-/** A name that no other test has. */
+/** A unique name. */
 export function uniqueName(stem: string): string {
   return `${stem}-${randomBytes(4).toString('hex')}`
 }
 
-/** A boundary of the test's own, by REST. */
+/** A boundary for one test, created by REST. */
 export async function makeBoundary(displayName = uniqueName('Test'), options: CallOptions = {}): Promise<BoundaryDto> {
   return (await expectCall<BoundaryDto>(201, 'POST', '/boundaries', { displayName }, options)).body
 }
 
-/** A group whose namespace the controller has furnished, so that resources can be made in it. */
+/** A group whose namespace its controller has prepared, so that resources can be created in it. */
 export async function makeGroup(boundaryId: string, name = uniqueName('group')): Promise<ResourceGroupDto> {
   const path = `/boundaries/${boundaryId}/resourcegroups/${name}`
   await expectCall(201, 'POST', path)
@@ -166,7 +166,7 @@ export type GroupPlace = {
   resources: (segment: string) => string
 }
 
-/** A group in a boundary of the test's own. */
+/** A group in a separate boundary. */
 export async function makeGroupPlace(): Promise<GroupPlace> {
   const { id: boundaryId } = await makeBoundary()
   const { name: group } = await makeGroup(boundaryId)
@@ -193,8 +193,8 @@ export async function itemsOf<Item>(path: string, options: CallOptions = {}): Pr
 export type TestCaller = { principalId: string; token: string }
 
 /**
- * A service account with these roles and no others, each counting already when this returns. Only of a role that holds
- * nothing but actions of the root no boundary can tell: a test that uses one waits for it itself.
+ * A service account with exactly these roles, all effective when this returns. A role with root actions only is not
+ * visible from any boundary: a test that uses one waits for it itself.
  *
  * @param roles by role name: the scope that it is given at
  */
@@ -215,7 +215,7 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
       const { items } = await admin.list(RoleDefinition.resource)
       const role = (items as unknown as RoleDefinition[]).find(({ spec }) => spec.displayName === roleDefinitionName)
       const [action] = role === undefined ? [] : actionNames(compilePermissions(role.spec).belowRoot)
-      // Of the root any boundary can tell.
+      // A role at the root is visible from any boundary.
       const boundaryId =
         'boundaryId' in parsed ? parsed.boundaryId : (await itemsOf<{ id: string }>('/boundaries'))[0]?.id
       if (boundaryId === undefined || action === undefined) continue
@@ -227,7 +227,7 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
   }
 }
 
-/** The facade learns of an assignment over its watch, a moment after it was written. */
+/** The facade learns of an assignment through its watch, a moment after the write. */
 async function untilCounts(principalId: string, boundaryId: string, check: { action: string; scope: string }) {
   const path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
   await until(`the assignment at ${check.scope} counts`, async () => {

@@ -13,12 +13,12 @@ import { bearer, startFacade } from './facadeServer.ts'
 
 const PATH = '/lifecycle/backups'
 
-/** The routes of backups of the platform over HTTP, with Velero's objects, a target and figures of volumes in memory. */
+/** The routes of platform backups over HTTP, with Velero's objects, a target and volume metrics in memory. */
 export class PlatformBackupsWorld {
   readonly owner = randomUUID()
   readonly reader = randomUUID()
   readonly targets = new FakeBackupTargets()
-  /** Names of the Secrets that the facade has removed. */
+  /** Names of Secrets that the facade has removed. */
   readonly removed: string[] = []
   /** By `namespace/name` of a database. */
   readonly figures = new Map<string, { readyCount: number; volumePercent: number }>()
@@ -33,7 +33,7 @@ export class PlatformBackupsWorld {
     return world
   }
 
-  /** Asked while the facade serves, so the client is there. */
+  /** Called while the facade serves, so the client exists. */
   #ports(): Services['platformBackups'] {
     const client = () => this.facade.client
     return {

@@ -9,8 +9,8 @@ import type { KubeClient } from '../../src/kube/client.ts'
 const PATH = /^\/portForward\/([^/]+)\/([^/]+)/
 
 /**
- * What a node answers to its API server, for a node that is only played: connections to ports of pods, behind each of which
- * is the one server of the test.
+ * A node's answers to its API server, for a simulated node: connections to ports of pods, all of which lead to the
+ * test's server.
  */
 export async function startPlayedKubelet(client: KubeClient, name: string, listener: RequestListener) {
   const asked: { namespace: string | undefined; pod: string | undefined; port: string | null }[] = []
@@ -49,7 +49,7 @@ async function listening(server: Server | ReturnType<typeof createHttpServer>): 
   return (server.address() as AddressInfo).port
 }
 
-/** Each channel begins with the number of the port: data, then errors. */
+/** Each channel starts with the port number: data, then errors. */
 function forward(connection: WebSocket, port: number): void {
   const socket = connect(port, '127.0.0.1')
   const number = Buffer.alloc(2)

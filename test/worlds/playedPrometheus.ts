@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What `ask` gets of a server that answers so, in place of Prometheus. */
+/** The result of `ask` from a server with this answer, in place of Prometheus. */
 export async function askedOf<T>(listener: RequestListener, ask: (url: string) => Promise<T>): Promise<T> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

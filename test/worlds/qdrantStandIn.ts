@@ -1,6 +1,6 @@
 /**
- * A stand-in for Qdrant: an HTTP server that speaks the few routes that the platform uses, over a cluster in memory. It
- * is not Qdrant, stores no vectors, and says so at `/`. Peers are addressed as through the API server's proxy of pods.
+ * A stand-in for Qdrant: an HTTP server with the few routes that the platform uses, over a cluster in memory. It is not
+ * Qdrant, stores no vectors, and says so at `/`. Peers are addressed as through the API server's pod proxy.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -17,7 +17,7 @@ import type { PushImage } from '../suites/imageRegistryContract.ts'
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 
-/** A registry of the test's own, as the platform itself reaches it, and images as a client pushes them. */
+/** A registry for one test, as the platform itself reaches it, and images as a client pushes them. */
 export async function startRealRegistry(program: string) {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-registry-'))
   const { registry: port = 0 } = await choosePorts(folder, ['registry'])
@@ -27,7 +27,7 @@ export async function startRealRegistry(program: string) {
     startProcess: ({ program: path, args }: { program: string; args: readonly string[] }) =>
       children.push(spawn(path, args, { stdio: 'ignore', env: { ...process.env, OTEL_TRACES_EXPORTER: 'none' } })),
   } as unknown as ControlPlane
-  // Nobody listens to what it tells: a port that answers nothing.
+  // Nobody receives its notifications: the port does not answer.
   const running = await startRegistry(beside, { program, folder, ports: { registry: port, facade: 9 } })
   const { url, host, storageFolder, authorityCertificate, authorityKey } = running
   const keys = createRegistryKeys({

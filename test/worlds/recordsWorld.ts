@@ -5,7 +5,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { CacheSet, withCaches } from '../../src/kube/caches.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 
-/** Records over an API server in memory, whose caches hear of their own writes at once. */
+/** Records over an API server in memory, whose caches learn of their own writes at once. */
 export function recordsWorld() {
   const { client, caches } = withCaches(
     (observer) => new FakeKubeClient({ observer }),
@@ -15,7 +15,7 @@ export function recordsWorld() {
   return { client, caches, records: createRecords({ client, caches }) }
 }
 
-/** The code that something is refused with; `none` if it is not. */
+/** The code of a refusal; `none` if it is not refused. */
 export async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise

@@ -30,7 +30,7 @@ type Status = {
   [field: string]: unknown
 }
 
-/** A group with the default plans; `engine` says what of the engine is installed. */
+/** A group with the default plans; `engine` lists what is installed of the engine. */
 export class RelationalWorld {
   readonly bench: ControllerBench
   home = ''
@@ -81,7 +81,7 @@ export class RelationalWorld {
     return (found?.status ?? {}) as Status
   }
 
-  /** What CloudNativePG would write into the status of a Cluster. */
+  /** CloudNativePG's status of a Cluster. */
   async play(name: string, status: object = {}): Promise<void> {
     const found = await this.bench.find<KubeObject & { spec: { instances: number; imageName: string } }>(
       postgresqlCluster,

@@ -15,7 +15,10 @@ export const ROLLOUTS = '/lifecycle/rollouts/executions'
 export const DRIFT = '/lifecycle/platform-drift'
 export const LAST = randomUUID()
 
-/** The routes of rollouts before a played cluster, with two components that have a newer release. For the body of a `describe`. */
+/**
+ * The routes of rollouts for a simulated cluster, with two components that have a newer release. For the body of a
+ * `describe`.
+ */
 export function rolloutRoutes() {
   const owner = randomUUID()
   const reader = randomUUID()

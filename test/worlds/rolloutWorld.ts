@@ -33,7 +33,7 @@ export const DRIFT = {
   ...{ manager: 'kubectl-edit', message: 'Changed.' },
 }
 
-/** A cluster that does what it is told, as fast as each test says. */
+/** A cluster that follows its instructions, as fast as each test says. */
 export class World {
   now = START
   readonly seen = new Map<string, SeenComponent>()

@@ -8,7 +8,7 @@ import { ControllerBench } from './controllers.ts'
 type VectorPass = Pass<typeof VectorCluster>
 type Options = Partial<ControllerOptions<typeof VectorCluster, undefined>>
 
-/** The child that the tests' controller makes. */
+/** The child that the test's controller creates. */
 function childOf(pass: VectorPass, value = 'a'): KubeObject {
   const { name, namespace } = pass.object.metadata
   return {
@@ -19,7 +19,7 @@ function childOf(pass: VectorPass, value = 'a'): KubeObject {
   }
 }
 
-/** The step that makes it. */
+/** The step that creates it. */
 export async function makeChild(pass: VectorPass): Promise<Outcome> {
   await pass.children.ensure(childOf(pass), { resource: configMap })
   return done()

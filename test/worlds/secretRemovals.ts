@@ -1,7 +1,7 @@
 import { secret } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
 
-/** The removal of a collection of Secrets by their labels, which the server in memory does not have. */
+/** Deletion of Secrets by label, which the API server in memory lacks. */
 export function answerRemovals(client: FakeKubeClient, namespace: string): void {
   client.answer(/\/secrets$/, ({ query }) => {
     const labels = String((query as { labelSelector: string }).labelSelector)

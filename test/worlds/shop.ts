@@ -6,7 +6,7 @@ export const OWNER = '22222222-2222-4222-8222-222222222222'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** The facade with one boundary that has the group `shop`, and somebody who owns it. */
+/** The facade with one boundary that has the group `shop`, and its Owner. */
 export async function startShop(...given: Parameters<typeof startFacade>) {
   const server = await startFacade(...given)
   server.boundary(BOUNDARY)
@@ -14,7 +14,7 @@ export async function startShop(...given: Parameters<typeof startFacade>) {
   server.grant(OWNER, 'Owner', `/boundaries/${BOUNDARY}`)
   return {
     ...server,
-    /** A request, by the owner unless it is somebody else's. */
+    /** A request, by the Owner unless another caller is given. */
     ask: (method: Method, path: string, as = OWNER) =>
       request(server.app)[method](path).set('authorization', bearer(as)),
   }

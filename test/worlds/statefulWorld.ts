@@ -25,7 +25,9 @@ function templateRequests(object: KubeObject): { storage: string } {
   return template.spec.resources.requests
 }
 
-/** A group in memory with the kinds that run as StatefulSets or Deployments, and what Kubernetes would do with them. */
+/**
+ * A group in memory with the kinds that run as StatefulSets or Deployments, and a simulation of Kubernetes for them.
+ */
 export class StatefulWorld {
   readonly bench: ControllerBench
   readonly #kubernetes: KubernetesPlay
@@ -59,7 +61,7 @@ export class StatefulWorld {
     this.bench.client.seed(storageClass, object)
   }
 
-  /** From now on the API server stores another size than this one in the claim templates of StatefulSets. */
+  /** From now on the API server stores a different size in the claim templates of StatefulSets. */
   storeTemplatesOf(written: string, stored: string): void {
     const { client } = this.bench
     const apply = client.apply.bind(client)
@@ -77,19 +79,19 @@ export class StatefulWorld {
     await this.converge()
   }
 
-  /** A merge patch, after which everything comes to rest. */
+  /** A merge patch, after which everything settles. */
   async change(kind: AnyKind, name: string, spec: object): Promise<void> {
     await this.bench.client.mergePatch(kind.resource, { namespace: this.home, name }, { spec })
     await this.converge()
   }
 
-  /** Changes what somebody else says of an object. */
+  /** Changes somebody else's status of an object. */
   async edit(resource: Resource, name: string, change: (object: KubeObject) => void): Promise<void> {
     this.bench.client.edit(resource, { namespace: this.home, name }, change)
     await this.converge()
   }
 
-  /** Passes and what Kubernetes does between them, until nothing changes any more. */
+  /** Passes, and Kubernetes' reactions between them, until nothing changes any more. */
   async converge(rounds = 12): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       await this.bench.rest()

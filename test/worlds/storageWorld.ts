@@ -72,7 +72,7 @@ export class StorageBench {
     await this.bench.rest()
   }
 
-  /** The group is being deleted, and waits for what is in it. */
+  /** The group is being deleted, and waits for its contents. */
   async leaveGroup(): Promise<void> {
     const ref = { namespace: boundaryNamespace(BOUNDARY_ID), name: 'shop' }
     this.bench.client.edit(ResourceGroup.resource, ref, ({ metadata }) => {
@@ -82,14 +82,14 @@ export class StorageBench {
     await this.bench.rest()
   }
 
-  /** What the Secret of a key holds. */
+  /** The contents of a key's Secret. */
   async pairOf(name = 'uploader'): Promise<AccessKeyPair | undefined> {
     type Pair = KubeObject & { data?: Record<string, string> }
     return decodeAccessKey((await this.bench.find<Pair>(secret, accessKeySecretName(name), this.space))?.data)
   }
 }
 
-/** What a test does with the world that it has at the moment, and what its store answers to a write. */
+/** The test's actions on its current world, and its store's answers to writes. */
 export function storageWords(world: () => StorageBench, store: () => FakeObjectStore) {
   const bound = <Name extends 'seed' | 'account' | 'bucket' | 'key' | 'find' | 'says' | 'patch' | 'remove' | 'pairOf'>(
     name: Name,

@@ -15,10 +15,10 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { heard, patiently, pauseAfterAnswer, pauseAfterStatus } from '../make/patience.ts'
 
-/** What `scripts/test/platform.ts` tells tests about the platform that they share. */
+/** Information of `scripts/test/platform.ts` about the platform that tests share. */
 export type TestPlatformFile = {
   facadeUrl: string
-  /** Where calls of functions are taken. */
+  /** Where functions are called. */
   activatorUrl: string
   tokenUrl: string
   managementUrl: string
@@ -33,7 +33,7 @@ export type TestPlatformFile = {
   folder: string
   /** Ports on 127.0.0.1 that lead to the Gateway; absent without a real node. */
   gateway?: GatewayPorts
-  /** Where Git hosts and registries are played. */
+  /** Where Git hosts and registries are simulated. */
   git: {
     port: number
     host: string
@@ -51,7 +51,7 @@ export type TestPlatformFile = {
 
 export const PLATFORM_VARIABLE = 'FREEHOLD_TEST_PLATFORM'
 
-/** @throws Error if no platform runs for the tests */
+/** @throws Error if no platform is running for the tests */
 export function testPlatform(): TestPlatformFile {
   const path = process.env[PLATFORM_VARIABLE]
   if (path === undefined)
@@ -59,25 +59,25 @@ export function testPlatform(): TestPlatformFile {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** A client with the rights of the cluster's administrator. Close it. */
+/** A client with the rights of the cluster's administrator. Must be closed. */
 export async function administrator(): Promise<KubeClient> {
   const options = { fieldManager: 'test', userAgent: 'freehold-test' }
   return askingAgain(createKubeClient(loadKubeconfig(testPlatform().kubeconfig), options))
 }
 
-/** The text of a kubeconfig with nothing but a bearer token. */
+/** The text of a kubeconfig with only a bearer token. */
 export function kubeconfigWithToken(token: string): string {
   const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
   return dump({ ...kubeconfig, users: kubeconfig.users.map((user) => ({ ...user, user: { token } })) })
 }
 
-/** A client with nothing but a bearer token, as a tenant's kubectl has. Close it. */
+/** A client with only a bearer token, like a tenant's kubectl. Must be closed. */
 export async function clientWithToken(token: string): Promise<KubeClient> {
   const access = parseKubeconfig(kubeconfigWithToken(token), 'kubeconfig of a tenant')
   return askingAgain(createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' }))
 }
 
-/** Asks again where the API server was late. Its own answers to `request` say so by their status. */
+/** Retries if the API server was slow, which the status of answers to `request` shows. */
 export function askingAgain<Client extends object>(client: Client): Client {
   type Judged = { status: number; answer: unknown; error?: unknown }
   const judged = (asking: Promise<unknown>): Promise<Judged> =>
@@ -115,9 +115,9 @@ function isRawAnswer(answer: unknown): answer is RawAnswer {
 export type ServiceAccount = { clientId: string; clientSecret: string; token: string }
 
 /**
- * A service account without any right, and a token of it.
+ * A service account without any role, and a token of it.
  *
- * @param tokenUrl of a platform of the test's own
+ * @param tokenUrl that of a test's own platform
  */
 export async function makeServiceAccount(
   admin: KubeClient,
@@ -160,7 +160,7 @@ export async function tokenFor(
   return token
 }
 
-/** Gives a service account Kubernetes' own `edit` role in a namespace, which our aggregated roles are part of. */
+/** Grants a service account Kubernetes' own `edit` role in a namespace, which includes our aggregated roles. */
 export async function bindEdit(admin: KubeClient, namespace: string, clientId: string): Promise<void> {
   await admin.create(roleBinding, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -171,14 +171,14 @@ export async function bindEdit(admin: KubeClient, namespace: string, clientId: s
   } as KubeObject)
 }
 
-/** What a test leaves of its boundary is the empty boundary: it could only go when the last group is gone. */
+/** A test leaves its boundary empty: it could only be deleted after its last group is gone. */
 export async function removeGroups(client: KubeClient | undefined, boundaryId: string): Promise<void> {
   const namespace = boundaryNamespace(boundaryId)
   const { items = [] } = (await client?.list(ResourceGroup.resource, { namespace })) ?? {}
   for (const { metadata } of items) await client?.remove(ResourceGroup.resource, { namespace, name: metadata.name })
 }
 
-/** Every verb of Kubernetes on every kind of ours, but no right of an administrator. */
+/** Every Kubernetes verb on every kind of ours, without an administrator's rights. */
 export async function giveEveryVerb(admin: KubeClient, principalId: string): Promise<() => Promise<unknown>> {
   const metadata = { name: `clerk-${randomUUID().slice(0, 8)}` }
   const [group, apiVersion] = ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1']

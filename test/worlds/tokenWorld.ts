@@ -15,7 +15,7 @@ export async function outcome(verifier: TokenVerifier, authorization: string | u
   }
 }
 
-/** A verifier and the issuer whose keys it fetches, made anew for each test. */
+/** A verifier and the issuer whose keys it fetches, created anew for each test. */
 export function tokenWorld() {
   let clock: ManualClock
   let published: JWK[]
@@ -79,14 +79,14 @@ export function tokenWorld() {
     get clock() {
       return clock
     },
-    /** What the issuer publishes. */
+    /** The keys that the issuer publishes. */
     get published() {
       return published
     },
     set published(value: JWK[]) {
       published = value
     },
-    /** How often it was asked. */
+    /** The number of fetches. */
     get fetches() {
       return fetches
     },

@@ -45,7 +45,7 @@ export class TwoClusters {
   #lost: LostConnection | undefined
   #refused: readonly string[] = []
 
-  /** @param others that run beside those of clusters and projections */
+  /** @param others controllers that run beside those of clusters and projections */
   constructor(others: readonly Controller[] = [], options: GroupOptions = {}) {
     const controllers = [clusterController, projectionController(options), ...others]
     const late: { caches?: CacheSet } = {}
@@ -100,13 +100,13 @@ export class TwoClusters {
     }
   }
 
-  /** Nothing gets through the connection of that id any more. */
+  /** The connection with this id transfers nothing any more. */
   lose(connection: string): void {
     this.#lost = { connection, since: this.bench.clock.now() }
     for (const tell of this.#losses) tell(FAR)
   }
 
-  /** It does not let us watch what we must; nothing ends that. */
+  /** The cluster permanently refuses a watch that we need. */
   refuse(...sentences: readonly string[]): void {
     this.#refused = sentences
     for (const tell of this.#losses) tell(FAR)
@@ -144,7 +144,9 @@ export class TwoClusters {
     await this.bench.rest()
   }
 
-  /** The boundary is taken off the cluster while nobody there is trusted, and projected there again once somebody is. */
+  /**
+   * The boundary is removed from the cluster while that is revoked, and projected there again once it has joined again.
+   */
   async projectAgain(meanwhile = async () => {}): Promise<void> {
     await this.revoke()
     await this.bench.client.remove(BoundaryProjection.resource, { namespace: this.outer, name: FAR })
@@ -157,7 +159,7 @@ export class TwoClusters {
     await this.bench.rest()
   }
 
-  /** Its volume, which the removal of its StatefulSet leaves behind. */
+  /** Its volume, which remains when its StatefulSet is removed. */
   volume(annotations: Record<string, string> = {}): void {
     const metadata = { name: 'storage-vect-search-0', namespace: this.home, annotations }
     this.far.seed(persistentVolumeClaim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })

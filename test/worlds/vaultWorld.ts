@@ -17,7 +17,7 @@ export type SecretBody = {
   uri: string
 }
 
-/** A vault of the test's own, ready, and where things of it are. */
+/** A vault for one test, ready, and the paths of its parts. */
 export type VaultPlace = {
   boundaryId: string
   group: string
@@ -54,7 +54,10 @@ export async function makeVault(
   }
 }
 
-/** A group with a vault in which the secret `Token` has this value. `base` is where resources of a kind go beside it. */
+/**
+ * A group with a vault in which the secret `Token` has this value. `base` is the path for resources of a kind beside
+ * it.
+ */
 export async function makeBesideVault(segment: string, token: string): Promise<VaultPlace & { base: string }> {
   const place = await makeGroupPlace()
   const vault = await makeVault({}, place)
@@ -62,7 +65,7 @@ export async function makeBesideVault(segment: string, token: string): Promise<V
   return { ...vault, base: place.resources(segment) }
 }
 
-/** A value that is nowhere else. */
+/** A unique value. */
 export function canary(): string {
   return `canary-${randomBytes(18).toString('base64url')}`
 }

@@ -31,8 +31,8 @@ export const DOMAIN = 'cloud.example.org'
 export class Crash extends Error {}
 
 /**
- * A platform in memory with one group, in which the controller of vector databases runs pass by pass. `play` does what
- * the controllers of Kubernetes and the nodes would do with its workloads.
+ * A platform in memory with one group, in which the controller of vector databases runs pass by pass. `play` simulates
+ * Kubernetes' controllers and nodes for its workloads.
  */
 export class VectorWorld {
   readonly engine = new FakeQdrant()
@@ -110,17 +110,17 @@ export class VectorWorld {
     this.#reconciler = this.#restart()
   }
 
-  /** The process dies at its n-th write from now on, before it is sent or before its answer comes. */
+  /** The process dies at its n-th write from now on, before it is sent or before its answer arrives. */
   crashAt(write: number, mode: 'before' | 'after'): void {
     this.#crash = { left: write, mode }
   }
 
-  /** A crash that did not happen yet will not. */
+  /** Cancels a crash that has not happened yet. */
   steady(): void {
     this.#crash = undefined
   }
 
-  /** True if the crash happened; a new process has begun then, which knows nothing of the old one. */
+  /** True if the crash happened; a new process has started then, without any memory of the old one. */
   async passOrCrash(name = 'products'): Promise<boolean> {
     try {
       await this.pass(name)
@@ -132,7 +132,7 @@ export class VectorWorld {
     }
   }
 
-  /** The client as the controller has it, which may end its process at a write. */
+  /** The controller's client, which may end its process at a write. */
   #fragile(): FakeKubeClient {
     const writes = new Set(['create', 'update', 'mergePatch', 'apply', 'remove'])
     return new Proxy(this.client, {
@@ -154,7 +154,7 @@ export class VectorWorld {
     return answer
   }
 
-  /** The keys of the objects that a change of this one wakes, besides owners of children. */
+  /** The keys of the objects that a change of this one enqueues, beside owners of children. */
   woken(resource: Resource, object: KubeObject): string[] {
     const [controller, workspace] = [this.#controller, this.#workspace]
     if (controller === undefined || workspace === undefined) throw new Error('start() comes first.')
@@ -169,7 +169,7 @@ export class VectorWorld {
     return this.#kubernetes.accepted
   }
 
-  /** Pods that could not begin because an entry of the Secret was missing. */
+  /** Pods that could not start because an entry of the Secret was missing. */
   get broken(): readonly string[] {
     return this.#kubernetes.broken
   }
@@ -218,7 +218,7 @@ export class VectorWorld {
     return verdict
   }
 
-  /** Passes and what Kubernetes does between them, until nothing changes any more. */
+  /** Passes, and Kubernetes' reactions between them, until nothing changes any more. */
   async converge(name = 'products', rounds = 12): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       const before = this.writes()

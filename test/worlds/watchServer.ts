@@ -2,28 +2,28 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { KubeObject } from '../../src/core/object.ts'
 
-/** One watch or list as a test sees it: what was asked, and the means to answer. */
+/** One watch or list as a test sees it: the request, and means to answer it. */
 export type PlayedRequest = {
   readonly query: URLSearchParams
   readonly response: ServerResponse
   /** Sends watch events, each on its line. */
   send(...events: object[]): void
-  /** Ends the stream in good order. */
+  /** Ends the stream normally. */
   end(): void
   /** Cuts the connection. */
   reset(): void
 }
 
 /**
- * Plays the watch protocol over plain HTTP, one script per request in order; the last script answers all that follow.
+ * Speaks the watch protocol over plain HTTP, one script per request in order; the last script answers all further ones.
  * For what a real API server does only on a bad day.
  */
 export class WatchServer {
-  /** Watches and listings; the question how far the history has come is answered beside the scripts. */
+  /** Watches and lists; requests for the current resourceVersion are answered separately. */
   readonly requests: PlayedRequest[] = []
-  /** How far the history has come. */
+  /** The current resourceVersion. */
   newest = '9'.repeat(30)
-  /** How often that was asked. */
+  /** How often that was requested. */
   comparisons = 0
   readonly #scripts: ((request: PlayedRequest) => void)[]
   readonly #server: Server
@@ -74,7 +74,7 @@ export class WatchServer {
   }
 }
 
-/** A config map as the server would send it; the uid is the name unless given. */
+/** A config map as the server would send it; its uid is its name by default. */
 export function sent(name: string, version: number, more: { uid?: string; n?: string } = {}): KubeObject {
   const metadata = { name, namespace: 'a', uid: more.uid ?? `uid-of-${name}`, resourceVersion: String(version) }
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { n: more.n ?? '' } }
@@ -97,7 +97,7 @@ export function listing(version: number, ...objects: KubeObject[]): (request: Pl
   return (request) => request.send(...objects.map(added), bookmark(version, true))
 }
 
-/** Accepts the watch and says nothing. */
+/** Accepts the watch and sends nothing. */
 export function quiet(request: PlayedRequest): void {
   request.response.writeHead(200, { 'content-type': 'application/json' })
   request.response.flushHeaders()

@@ -10,7 +10,7 @@ type Script = (request: PlayedRequest) => void
 
 export type WatchedCache = Awaited<ReturnType<typeof watchedCache>>
 
-/** A cache of config maps that watches a played server, and the events it told its subscriber. */
+/** A cache of config maps that watches a simulated server, and the events for its subscriber. */
 export async function watchedCache(options: Partial<WatchCacheOptions<ConfigMap>>, ...scripts: Script[]) {
   const server = await new WatchServer(...scripts).start()
   const client = createKubeClient(staticAccess({ server: server.url }), { fieldManager: 'test', userAgent: 'test' })

@@ -4,7 +4,10 @@ type Hook = { uuid: string; url: string; active: boolean; events: string[] }
 
 export const BITBUCKET_ID = '{11111111-1111-4111-8111-000000000001}'
 
-/** Bitbucket Cloud, played after its public REST documentation (developer.atlassian.com): the workspace `acme`. */
+/**
+ * Bitbucket Cloud, simulated according to its public REST documentation (developer.atlassian.com): the workspace
+ * `acme`.
+ */
 export class PlayedBitbucket implements StandIn {
   readonly token: string
   readonly hooks: Hook[] = []

@@ -1,6 +1,9 @@
 import type { Asked, Said, StandIn } from './standIn.ts'
 
-/** Plain Git over https, of which only the first line of the advertisement is asked: a repository at any path, for one token. */
+/**
+ * Plain Git over https, of which only the first line of the advertisement is read: a repository at any path, for one
+ * token.
+ */
 export class PlayedGit implements StandIn {
   readonly #basic: string
 

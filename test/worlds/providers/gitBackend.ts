@@ -15,7 +15,10 @@ import { type Place, WHOLE_FILE } from './standIn.ts'
 
 type Login = { username: string; password: string }
 
-/** Git's own server program: real, but for the few lines of CGI here. @param isOpen which paths need no password; none */
+/**
+ * Git's real server program, behind a few lines of CGI here. @param isOpen which paths need no password; none by
+ * default
+ */
 async function gitHandler(
   root: string,
   { username, password }: Login,
@@ -64,7 +67,7 @@ async function stop(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
 }
 
-/** Behind TLS and one password, with what calls it. */
+/** Behind TLS and one password, with a client. */
 export async function serveGit(root: string, login: Login) {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-git-tls-'))
   const authority = await Authority.open(folder, 'ca')
@@ -87,8 +90,8 @@ export async function serveGit(root: string, login: Login) {
 }
 
 /**
- * Where the platform of the tests calls providers, once whoever else plays them at this port has ended. What lies below
- * `/open/` is for everybody.
+ * At the port where the platform of the tests calls providers, once another test's provider has freed it. Paths below
+ * `/open/` need no password.
  */
 export async function serveGitToPlatform(root: string, login: Login, { port, certificate, key }: Place) {
   const tls = { cert: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') }

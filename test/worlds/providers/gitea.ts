@@ -5,8 +5,8 @@ type Hook = { id: number; active: boolean; events: string[]; config: Record<stri
 type Repository = { id: number; owner: string; name: string; hooks: Hook[] }
 
 /**
- * Gitea, played after its own description of its interface, for tests that only need some Git host. The real one is run
- * by `sources-gitea.test.ts`.
+ * Gitea, simulated according to its interface description, for tests that only need some Git host.
+ * `sources-gitea.test.ts` runs the real one.
  */
 export class PlayedGitea implements StandIn {
   readonly adminToken = randomBytes(20).toString('hex')
@@ -14,10 +14,10 @@ export class PlayedGitea implements StandIn {
   /** Names of accounts by their token. */
   readonly #tokens = new Map<string, string>()
   readonly repositories: Repository[] = []
-  /** Of a page, however many are asked for: MAX_RESPONSE_ITEMS of its settings. */
+  /** The page size, whatever the request asks for: MAX_RESPONSE_ITEMS of its settings. */
   pageMost = 50
 
-  /** An account of somebody's own, with repositories. */
+  /** A separate account with repositories. */
   account(name: string, repositories = ['site']): string {
     const token = randomBytes(20).toString('hex')
     this.#tokens.set(token, name)

@@ -10,13 +10,13 @@ export const NEXT_GITHUB_CODE = 'code-of-the-next-manifest'
 const INSTALLATION_TOKEN = 'ghs_installation'
 
 /**
- * GitHub, played after its public REST documentation (docs.github.com): one App that is made of a manifest once, with one
- * installation. Tokens of the App are verified as GitHub does, with the App's public key.
+ * GitHub, simulated according to its public REST documentation (docs.github.com): one App that is created from a
+ * manifest once, with one installation. Tokens of the App are verified with its public key, as GitHub does.
  */
 export class PlayedGitHub implements StandIn {
   readonly pem: string
   readonly hook = { url: '', secret: '' }
-  /** Of the last installation token that was asked for. */
+  /** The last requested installation token. */
   asked: Record<string, unknown> = {}
   isSuspended = false
   now = () => new Date()
@@ -45,7 +45,7 @@ export class PlayedGitHub implements StandIn {
     return repository === undefined ? { status: 404 } : { status: 200, body: repository }
   }
 
-  /** A code is good once. */
+  /** A code can be used once. */
   #convert(code: string): Said {
     if (!this.#codes.delete(code)) return { status: 404 }
     const made = { id: APP_ID, slug: 'freehold-app', html_url: 'https://github.test/apps/freehold-app', pem: this.pem }

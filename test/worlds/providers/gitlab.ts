@@ -3,12 +3,12 @@ import { type Asked, pageOf, type Said, type StandIn } from './standIn.ts'
 type DeployToken = { id: number; name: string; expires_at: string }
 type Hook = { id: number; url: string; token: string; alert_status: string }
 
-/** GitLab, played after its public REST documentation (docs.gitlab.com/api): one token, some projects. */
+/** GitLab, simulated according to its public REST documentation (docs.gitlab.com/api): one token, some projects. */
 export class PlayedGitLab implements StandIn {
   readonly token: string
   readonly hooks: Hook[] = []
   deployTokens: DeployToken[] = []
-  /** Whether it answers what is asked of tokens that are there. */
+  /** Whether it answers requests about existing tokens. */
   tellsTokens = true
   readonly #projects: object[]
 

@@ -2,11 +2,14 @@ import type { Asked, Said, StandIn } from './standIn.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
 
-/** A registry with token authentication, played after the OCI distribution specification: one image, one account. */
+/**
+ * A registry with token authentication, simulated according to the OCI distribution specification: one image, one
+ * account.
+ */
 export class PlayedRegistry implements StandIn {
   readonly #basic: string
   readonly #realm: string
-  /** Every credential that was shown to it. */
+  /** Every credential that it received. */
   readonly seen: string[] = []
 
   constructor(username: string, password: string, realm: string) {

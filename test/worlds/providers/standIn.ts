@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https'
 import type { OutgoingFetch } from '../../../src/adapters/outgoing/port.ts'
 import { until } from '../../make/until.ts'
 
-/** What a stand-in sees of a request: below the address that it is reached at. */
+/** A request as a stand-in sees it: relative to its own address. */
 export type Asked = {
   method: string
   path: string
@@ -14,12 +14,14 @@ export type Asked = {
 }
 export type Said = { status: number; body?: unknown; headers?: Record<string, string> }
 
-/** A provider that this machine cannot run, written from its public documentation: what we ask of it, and no more. */
+/**
+ * A provider that cannot run on this machine, written from its public documentation: only the requests that we send.
+ */
 export interface StandIn {
   answer(asked: Asked): Said | Promise<Said>
 }
 
-/** Each stand-in below a path of its own, `https://host/<name>`. */
+/** Each stand-in has its own path, `https://host/<name>`. */
 export type StandIns = Readonly<Record<string, StandIn>>
 
 async function dispatch(
@@ -47,10 +49,10 @@ export function fetchOf(all: StandIns): OutgoingFetch {
   }
 }
 
-/** Milliseconds that another test file may take, on a machine that does more besides. */
+/** Milliseconds that another test file may take on a busy machine. */
 export const WHOLE_FILE = 1_200_000
 
-/** Serves them over TLS, once whoever else plays providers at this port has ended: test files run side by side. */
+/** Serves them over TLS, once another test file has freed this port: test files run concurrently. */
 async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
   const server = createServer(tls, (request, response) => {
     const chunks: Buffer[] = []
@@ -73,7 +75,7 @@ async function serve(all: StandIns, port: number, tls: { cert: string; key: stri
   return server
 }
 
-/** Serves them where the platform of the tests calls providers. */
+/** Serves them at the port where the platform of the tests calls providers. */
 export async function serveToPlatform(all: StandIns, { port, certificate, key }: Place): Promise<() => Promise<void>> {
   const server = await serve(all, port, { cert: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') })
   return async () => {
