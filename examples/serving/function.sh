@@ -1,6 +1,7 @@
 #!/bin/sh
-# A function sleeps, wakes, and loses no call: `function.sh [NAMESPACE]` uploads examples/serving/hello, waits until it sleeps, tries
-# it, calls it once, lets it sleep again, and calls it 50 times at once. Needs `npm run up -- --node`, and `freehold use`.
+# A function sleeps, wakes, and loses no call: `function.sh [NAMESPACE]` uploads examples/serving/hello, waits until it
+# sleeps, tries it, calls it once, lets it sleep again, and sends 50 concurrent calls. Needs `npm run up -- --node`, and
+# `freehold use`.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/page.sh"
