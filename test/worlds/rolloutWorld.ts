@@ -24,7 +24,7 @@ export const newOne = (items: PlanItem[] = [CHART, MODULE], kind: Execution['kin
 export const DRIFT = {
   ...{
     component: 'cnpg',
-    step: 'batch 0',
+    step: 'batch 1',
     kind: 'Deployment',
     namespace: 'cnpg',
     name: 'cnpg',

@@ -7,7 +7,7 @@ import { blockingChecks, type Checked, runChecks, worsenedChecks } from '../../c
 import { backupOfRollout, snapshotName } from '../../contracts/rollouts/snapshot.ts'
 import { DRIFT_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { batchUnderWay } from '../../desired/rollouts/batches.ts'
+import { batchUnderWay, numberOf } from '../../desired/rollouts/batches.ts'
 import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
 import { alreadyThere } from '../../kube/errors.ts'
 import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
@@ -94,7 +94,7 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   if (batch === undefined || execution.kind === 'Rollback') return []
   const names = new Set(batch.components.map(({ name }) => name))
   const { items } = await look.drift(looked(componentsOf(records).filter(({ metadata }) => names.has(metadata.name))))
-  return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${batch.index}` }))
+  return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${numberOf(batch)}` }))
 }
 
 const NO_VELERO =

@@ -24,6 +24,9 @@ export function batchUnderWay({ batches }: Pick<Execution, 'batches'>): Batch | 
   return batches.find(({ state }) => state !== 'Succeeded' && state !== 'Skipped')
 }
 
+/** The number of a batch in sentences, which count from one. */
+export const numberOf = ({ index }: Pick<Batch, 'index'>): number => index + 1
+
 /** Updates a batch from the current state of its components. */
 export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componentOf'>, now: number): Batch {
   const components = batch.components.map((one): Rolled => {

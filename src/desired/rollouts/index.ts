@@ -1,5 +1,5 @@
 import { SNAPSHOT_LIMIT } from '../../contracts/rollouts/states.ts'
-import { batchUnderWay } from './batches.ts'
+import { batchUnderWay, numberOf } from './batches.ts'
 import type { Execution, Rolled } from './types.ts'
 
 export { batchesOfPlan, rollbackOf } from './batches.ts'
@@ -52,5 +52,5 @@ export function sentenceOf(execution: Execution): string {
   if (step === 'Snapshot') return 'A snapshot is taken before the first batch.'
   if (batch === undefined) return 'Every batch is done; the components are checked once more.'
   const names = batch.components.map(({ name }) => name).join(', ')
-  return `Batch ${batch.index + 1} of ${execution.batches.length}: ${names}.`.slice(0, 1024)
+  return `Batch ${numberOf(batch)} of ${execution.batches.length}: ${names}.`.slice(0, 1024)
 }

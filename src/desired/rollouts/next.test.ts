@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { CHART, DRIFT, item, MINUTE, MODULE, newOne, World } from '../../../test/worlds/rolloutWorld.ts'
-import { type Execution, rollbackOf, toldBy, wakesIn } from './index.ts'
+import { type Execution, rollbackOf, sentenceOf, toldBy, wakesIn } from './index.ts'
 
 const words = ({ state, step, pause, failure, batches }: Execution) =>
   [state, step, pause?.code ?? failure?.code, batches.map((one) => one.state).join(' ')].filter(Boolean).join(', ')
@@ -268,6 +268,14 @@ describe('a rollout', () => {
     world.set('cnpg', 'Applying').settle()
     expect(world.execution.batches[0]?.deadlineAt).to.equal('2026-01-01T00:50:00Z')
     expect(toldBy(world.execution).map(({ requestedAt }) => requestedAt)).to.deep.equal(['2026-01-01T01:00:00Z'])
+  })
+
+  it('counts its batches from one in each of its sentences', () => {
+    const world = new World()
+    world.settle()
+    expect(sentenceOf(world.execution)).to.match(/^Batch 1 of 2/)
+    world.after(30)
+    expect(world.execution.failure?.message).to.match(/^Batch 1 did not finish/)
   })
 
   it('tells only components that are written down as told', () => {

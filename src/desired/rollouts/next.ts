@@ -8,7 +8,7 @@ import {
 } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
-import { applying, batchUnderWay, ended, mayGoWithoutSnapshot } from './batches.ts'
+import { applying, batchUnderWay, ended, mayGoWithoutSnapshot, numberOf } from './batches.ts'
 import type { Batch, Execution, Observed, Paused } from './types.ts'
 
 const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
@@ -163,7 +163,7 @@ function done(execution: Execution, batch: Batch, now: number): Execution {
 function timedOut(execution: Execution, batch: Batch, now: number): Execution {
   const late = batch.components.find(({ state }) => state === 'Applying')
   const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
-  const message = `Batch ${batch.index} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
+  const message = `Batch ${numberOf(batch)} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
   return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
 }
 
