@@ -7,7 +7,7 @@ import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryCrosslink } from '../crds/crosslink.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
-import { customResourceDefinition, secret } from '../kube/builtin.ts'
+import { customResourceDefinition, networkPolicy, secret } from '../kube/builtin.ts'
 import { SKUPPER, skupperSite } from '../kube/skupper.ts'
 import { crosslinkController } from './crosslink.ts'
 
@@ -79,6 +79,34 @@ describe('links between the clusters of a boundary', () => {
       .to.include({ status: 'Stopped' })
       .and.not.have.property('hub')
     expect(await bench.find(skupperSite, CROSSLINK_NAME, HOME)).to.equal(undefined)
+  })
+
+  it('let the router out over IPv6 as over IPv4, under the name that its other objects have', async () => {
+    await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
+    const policies = await bench.client.list<KubeObject & { spec: { egress: object[] } }>(networkPolicy, {
+      namespace: HOME,
+    })
+    const own = policies.items.filter(({ metadata }) => metadata.name !== 'freehold-default')
+    expect(own.map(({ metadata }) => metadata.name)).to.deep.equal([CROSSLINK_NAME])
+    expect(own[0]?.spec.egress[0]).to.deep.equal({
+      to: [
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
+        { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
+      ],
+    })
+  })
+
+  it('leave no policy of a former name', async () => {
+    await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
+    const policy = await bench.find<KubeObject>(networkPolicy, CROSSLINK_NAME, HOME)
+    expect(policy).to.not.equal(undefined)
+    const { uid: _, resourceVersion: __, ...metadata } = policy?.metadata ?? { name: '' }
+    await bench.client.create(networkPolicy, {
+      ...policy,
+      metadata: { ...metadata, name: 'bxl-crosslink' },
+    } as KubeObject)
+    await bench.rest()
+    expect(await bench.find(networkPolicy, 'bxl-crosslink', HOME)).to.equal(undefined)
   })
 
   it('leave the site to the agent where the hub is another cluster', async () => {

@@ -34,6 +34,7 @@ import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { belongsTo } from './engine/ownership.ts'
 import { pruneChildren } from './workload/children.ts'
+import { childRights } from './workload/observers.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
@@ -45,7 +46,6 @@ type CrosslinkPass = Pass<typeof BoundaryCrosslink, CrosslinkState>
 
 const INSTALL =
   'Skupper is not installed on this cluster: an administrator installs Skupper version 2 (its CRDs of skupper.io/v2alpha1 and its controller for all namespaces).'
-const CHILD_RIGHTS = ['get', 'create', 'patch', 'delete']
 
 /** Reconciles the links between the clusters of a boundary: docs/areas/crosslink.md. */
 export const crosslinkController = controllerWith<typeof BoundaryCrosslink, CrosslinkOptions, CrosslinkState>(
@@ -58,7 +58,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       { resource: BoundaryProjection.resource, keysOf: ofHome },
       { resource: PlatformCluster.resource, keysOf: withHub, relevant: ({ metadata }) => metadata.uid },
     ],
-    writes: [skupperSite, skupperAccessGrant, networkPolicy].map((resource) => ({ resource, verbs: CHILD_RIGHTS })),
+    writes: childRights([skupperSite, skupperAccessGrant, networkPolicy]),
   },
   ({ createAuthority }) => {
     return {
@@ -250,7 +250,9 @@ async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
   const isThere = SKUPPER.every((resource) => pass.workloads.isServed(resource))
   if (!isThere) return stalled('EngineMissing', INSTALL)
   const namespace = homeOf(pass)
-  await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
+  const { object: policy } = await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
+  // Earlier versions named it otherwise.
+  await pass.children.prune(networkPolicy, [policy.metadata.name])
   const { object: site } = await pass.children.ensure(hubSite(namespace), { resource: skupperSite })
   const { conditions = [], endpoints = [] } = (site as Site).status ?? {}
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')

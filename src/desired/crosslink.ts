@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { GRANT_LIFETIME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { CROSSLINK_NAME, GRANT_LIFETIME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
 import { timestamp } from '../core/clock.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { DNS_PORTS, outside } from './workload/network.ts'
 
 /** A certificate and its key in PEM. */
 export type Pair = { readonly certPem: string; readonly keyPem: string }
@@ -100,15 +101,12 @@ export function accessGrant(namespace: string, requestedAt: string): KubeObject 
 /** Lets Skupper routers in the boundary's closed namespace connect to each other and to other clusters. */
 export function routerPolicy(namespace: string): KubeObject {
   return {
-    ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'bxl-crosslink', namespace } },
+    ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: CROSSLINK_NAME, namespace } },
     spec: {
       podSelector: { matchLabels: { 'skupper.io/component': 'router' } },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [{ ports: ROUTER_PORTS.map((port) => ({ port, protocol: 'TCP' })) }],
-      egress: [
-        { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }] },
-        { ports: ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol })) },
-      ],
+      egress: [{ to: outside() }, { ports: DNS_PORTS }],
     },
   }
 }

@@ -3,12 +3,7 @@ import type { BuildRequest, BuildSettings } from '../../contracts/builds/request
 import type { Network } from '../../contracts/networks.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { child } from '../workload/child.ts'
-import { allowTo, namespaceNamed } from '../workload/network.ts'
-
-const DNS = [
-  { protocol: 'UDP', port: 53 },
-  { protocol: 'TCP', port: 53 },
-]
+import { ALLOW_DNS, allowTo } from '../workload/network.ts'
 
 /**
  * Returns the network policy of a build: no ingress, and egress to DNS, the networks that the administrator allowed and
@@ -29,10 +24,7 @@ export function buildNetworkPolicy(
       spec: {
         podSelector: { matchLabels: buildLabels(request) },
         policyTypes: ['Ingress', 'Egress'],
-        egress: [
-          { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: DNS },
-          ...[...networks, ...own].map(allowTo),
-        ],
+        egress: [ALLOW_DNS, ...[...networks, ...own].map(allowTo)],
       },
     },
   )

@@ -50,6 +50,23 @@ export const namespaceNamed = (name: string) => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
 })
 
+export const DNS_PORTS = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }))
+
+/** An egress rule. The address is that of NodeLocal DNSCache. */
+export const ALLOW_DNS = {
+  to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }],
+  ports: DNS_PORTS,
+}
+
+/** Every address but link-local ones, where clouds serve the credentials of nodes, and closed networks. */
+export function outside(closed: readonly string[] = []): object[] {
+  const closedIn = (isIpv6: boolean) => closed.filter((cidr) => cidr.includes(':') === isIpv6)
+  return [
+    { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...closedIn(false)] } },
+    { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', ...closedIn(true)] } },
+  ]
+}
+
 type Rule = { from: readonly object[]; ports: readonly object[] }
 
 const tcp = (port: number) => ({ port, protocol: 'TCP' })
@@ -90,12 +107,12 @@ export function networkPolicy(
   },
 ): Child<'NetworkPolicy'> {
   const { clientPorts = [], clients = [], rules = [], networks = [], selector = input.selector } = options
-  const outside = input.isPublic ? (input.ranges ?? ['0.0.0.0/0', '::/0']) : []
+  const clientsOutside = input.isPublic ? (input.ranges ?? ['0.0.0.0/0', '::/0']) : []
   const from = [
     { podSelector: {} },
     namespaceNamed(SYSTEM_NAMESPACE),
     ...clients,
-    ...outside.map((cidr) => ({ ipBlock: { cidr } })),
+    ...clientsOutside.map((cidr) => ({ ipBlock: { cidr } })),
   ]
   return child(
     input,
