@@ -1,4 +1,4 @@
-import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
+import { deploymentIdFor, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
 import { originOf } from '../../contracts/sources/repositories.ts'
 import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -137,7 +137,7 @@ export function chooseDeployment(pass: AppPass): Outcome {
   }
   if (newest === undefined && pass.object.spec.sourceKind !== 'Image')
     return waiting('WaitingForDependency', 'Nothing has been deployed yet.')
-  if (newest?.status?.stage === 'Failed' && isEnd(newest.status.stage))
+  if (newest?.status?.stage === 'Failed')
     return stalled('BuildFailed', `Deployment ${newest.status.number ?? ''} failed: ${newest.status.lastMessage ?? ''}`)
   if (newest?.status?.stage === 'Cancelled')
     return waiting(

@@ -17,8 +17,6 @@ export type AppState = InstanceState & {
   revision: number
   running: string | undefined
   probation: number
-  /** runReleaseCommand: why it failed. */
-  releaseFailure: string | undefined
 }
 
 export const newAppState = (): AppState => ({
@@ -27,7 +25,6 @@ export const newAppState = (): AppState => ({
   revision: 0,
   running: undefined,
   probation: 0,
-  releaseFailure: undefined,
 })
 
 export type AppPass = Pass<typeof PlatformApp, AppState>

@@ -55,7 +55,7 @@ export const componentController = controllerWith(
   {
     observes: [
       ...FLUX,
-      { ...ComponentRelease.resource },
+      ComponentRelease.resource,
       workload(deployment),
       workload(statefulSet),
       workload(daemonSet),
