@@ -14,6 +14,7 @@ import { controller, type Pass, steps, type Workspace } from './engine/controlle
 import { closeToNew, removeHome, whileHeld } from './leaving.ts'
 import { OWNERS_OF_BOUNDARIES, tellWhoGoverns } from './owners.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
+import { childRights } from './workload/observers.ts'
 
 export type BoundaryPass = Pass<typeof Boundary>
 
@@ -31,7 +32,7 @@ export const boundaryController = controller(Boundary, {
   ],
   childrenIn: 'records',
   writes: [
-    { resource: namespace, verbs: ['get', 'create', 'patch', 'delete'] },
+    ...childRights([namespace]),
     { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
     { resource: roleBinding, verbs: ['get', 'create', 'patch'] },
     { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },

@@ -38,7 +38,7 @@ import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
 import { failureOf, keepPullSecrets } from './projectionPullSecrets.ts'
 import type { GroupOptions } from './resourcegroups.ts'
-import { ofCluster } from './workload/observers.ts'
+import { childRights, ofCluster } from './workload/observers.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
 type ProjectionState = {
@@ -76,10 +76,7 @@ const kept = ({ metadata }: KubeObject, records: Workspace, clusterId?: string):
         .map(keyOf)
 
 const WRITES: readonly Rights[] = [
-  ...[namespace, networkPolicy, roleBinding, resourceQuota, limitRange].map((resource) => ({
-    resource,
-    verbs: ['get', 'create', 'patch', 'delete'],
-  })),
+  ...childRights([namespace, networkPolicy, roleBinding, resourceQuota, limitRange]),
   { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
 ]
 

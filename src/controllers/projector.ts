@@ -25,6 +25,7 @@ import {
   steps,
   type Workspace,
 } from './engine/controller.ts'
+import { childRights } from './workload/observers.ts'
 import { namespaceIsGoing } from './workload/pass.ts'
 
 const ROLES = projectedRoles(KINDS)
@@ -33,7 +34,7 @@ const NAMES = new Set(CLUSTER_ROLES.values())
 
 /** The ceiling: `bind` of the generated roles only, so that no assignment can grant more than they hold. */
 export const PROJECTION_RIGHTS: readonly Rights[] = [
-  { resource: roleBinding, verbs: ['get', 'create', 'patch', 'delete'] },
+  ...childRights([roleBinding]),
   { resource: clusterRole, verbs: ['bind'], resourceNames: [...NAMES] },
 ]
 

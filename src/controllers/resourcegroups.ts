@@ -43,10 +43,9 @@ import { ownerKeyOf } from './engine/ownership.ts'
 import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/index.ts'
+import { childRights } from './workload/observers.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
-
-const OWN_VERBS = ['get', 'create', 'patch', 'delete'] as const
 
 /** Kinds whose objects live in a group's namespace. */
 const GROUP_KINDS: readonly AnyKind[] = KINDS.filter((kind) => kind.placement === 'group')
@@ -85,11 +84,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
     childrenIn: 'records',
     writes: [
       LEDGER_RIGHTS,
-      { resource: namespace, verbs: OWN_VERBS },
-      { resource: networkPolicy, verbs: OWN_VERBS },
-      { resource: roleBinding, verbs: OWN_VERBS },
-      { resource: resourceQuota, verbs: OWN_VERBS },
-      { resource: limitRange, verbs: OWN_VERBS },
+      ...childRights([namespace, networkPolicy, roleBinding, resourceQuota, limitRange]),
       { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
       ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
     ],

@@ -3,11 +3,11 @@ import { isSecretOutput } from '../../contracts/references.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import type { Rights } from '../engine/controller.ts'
+import { childRights } from '../workload/observers.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { InstancePass } from './types.ts'
 
-export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: ['get', 'create', 'patch', 'delete'] }
+export const KEY_RIGHTS = childRights([ObjectAccessKey.resource])
 
 /** Returns the keys that the instance needs, with their accounts. */
 function wantedKeys({ object }: InstancePass): ReadonlyMap<string, string> {

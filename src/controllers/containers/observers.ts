@@ -31,7 +31,7 @@ export const WRITES: readonly Rights[] = [
   ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
   IDENTITY_RIGHTS,
-  KEY_RIGHTS,
+  ...KEY_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
   POD_RIGHTS,

@@ -53,13 +53,7 @@ const WRITES: readonly Rights[] = [
 export const componentController = controllerWith(
   PlatformComponent,
   {
-    observes: [
-      ...FLUX,
-      ComponentRelease.resource,
-      workload(deployment),
-      workload(statefulSet),
-      workload(daemonSet),
-    ],
+    observes: [...FLUX, ComponentRelease.resource, workload(deployment), workload(statefulSet), workload(daemonSet)],
     writes: WRITES,
   },
   (options: LifecycleOptions) => ({

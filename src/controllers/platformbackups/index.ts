@@ -24,6 +24,7 @@ import { secret } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { childRights } from '../workload/observers.ts'
 import { backUpDatabases, concernsArchives, holdArchives, holdsArchives, resumeArchives } from './archives.ts'
 import { applyTarget } from './target.ts'
 import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
@@ -72,9 +73,8 @@ const OBSERVES: readonly Observed[] = [
   },
 ]
 
-const CHILD_VERBS = ['get', 'create', 'patch', 'delete']
 const WRITES: readonly Rights[] = [
-  { resource: veleroSchedule, verbs: CHILD_VERBS },
+  ...childRights([veleroSchedule]),
   { resource: veleroLocation, verbs: ['get', 'create', 'patch'] },
   { resource: postgresqlBackup, verbs: ['create', 'patch'] },
   { resource: postgresqlCluster, verbs: ['patch'] },

@@ -9,6 +9,7 @@ import { snapshotBackup } from '../../desired/relational/index.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { controllerWith, type Declared, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
+import { childRights } from '../workload/observers.ts'
 import {
   type EngineBackup,
   type EngineCluster,
@@ -60,7 +61,7 @@ const RIGHTS: Omit<Declared, 'kind'> = {
   ],
   reads: [barmanObjectStore, postgresqlCluster],
   writes: [
-    { resource: postgresqlBackup, verbs: ['get', 'create', 'patch', 'delete'] },
+    ...childRights([postgresqlBackup]),
     { resource: RelationalSnapshot.resource, verbs: ['get', 'patch', 'delete'] },
   ],
 }
