@@ -9,6 +9,7 @@ import { agreed, counted } from '../../core/counted.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { formatScope } from '../../core/scope.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { routeObjects } from '../../desired/functions.ts'
 import { ingress, namespace, secret } from '../../kube/builtin.ts'
@@ -107,8 +108,9 @@ function countFunctions(pass: NamespacePass): Outcome {
   const ready = functions.filter(({ status }) => isCallable(status)).length
   const servingDeployments = functions.flatMap(({ status }) => status?.servingDeployment ?? []).sort()
   const { boundaryId = '', resourceGroup = '' } = pass.place
-  const group = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}`
-  const scope = `${group}/resources/${FunctionNamespace.segment}/${pass.object.metadata.name}`
+  const { name } = pass.object.metadata
+  const collection = FunctionNamespace.segment
+  const scope = formatScope({ level: 'resource', boundaryId, resourceGroup, collection, name })
   pass.report({ functionCount: functions.length, readyFunctionCount: ready, scope, servingDeployments })
   pass.serving(ready > 0)
   return done()
