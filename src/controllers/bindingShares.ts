@@ -1,4 +1,4 @@
-import { done, type Outcome, waiting } from '../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW, waiting } from '../core/outcome.ts'
 import { type IdpBinding, PEOPLE_OF_BINDING } from '../crds/sso.ts'
 import type { Pass } from './engine/controller.ts'
 
@@ -15,9 +15,6 @@ export type Share = {
   /** Makes `people` the only ones among `ours` who have it. */
   give: (people: readonly string[], ours: ReadonlySet<string>) => Promise<void>
 }
-
-/** Milliseconds until an announced change is carried out. */
-const AT_ONCE = 1
 
 /** Returns the users who have something from the binding, or are about to get or lose it. */
 export function oursOf(status: IdpBinding['status']): ReadonlySet<string> {
@@ -51,7 +48,7 @@ export async function settleShare(pass: BindingPass, matched: readonly string[],
   const changing = [...coming, ...going].slice(0, PEOPLE_OF_BINDING)
   if (changing.some((id) => !changingIds.includes(id))) {
     pass.report({ memberIds: memberIds.filter((id) => staying.has(id)), changingIds: changing, leftIds })
-    return waiting('ApplyingWorkload', 'What people get is being changed.', AT_ONCE)
+    return waiting('ApplyingWorkload', 'What people get is being changed.', REQUEUE_NOW)
   }
   await give(wanted, ours)
   pass.report({ memberIds: wanted, changingIds: [], leftIds })

@@ -2,7 +2,7 @@ import { BINDING_LABEL } from '../contracts/sso.ts'
 import { createdByOf, INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, type Resource, refOf } from '../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { PlatformUser } from '../crds/identity.ts'
@@ -188,9 +188,6 @@ async function replaceAssignments(
   }
 }
 
-/** Milliseconds until an announced change is carried out. */
-const AT_ONCE = 1
-
 /** Records which group is meant: the one with this id when the binding is first reconciled. */
 async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
@@ -201,7 +198,7 @@ async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   await giveIncarnation(pass, PrincipalGroup.resource, group)
   const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION]
   if (incarnation !== undefined) await writeIncarnations(pass, object, JSON.stringify({ [groupId]: incarnation }))
-  return waiting('WaitingForDependency', 'The group was recorded.', AT_ONCE)
+  return waiting('WaitingForDependency', 'The group was recorded.', REQUEUE_NOW)
 }
 
 async function settleMembers(pass: BindingPass): Promise<Outcome> {

@@ -32,6 +32,9 @@ export function ended(failure: string | undefined, { after, ...said }: Pick<Done
   return done({ reason: 'Completed', ...said, after })
 }
 
+/** For `after`: the next pass follows this one. */
+export const REQUEUE_NOW = 1
+
 export function waiting(reason: ReconcilingReason, message: string, after?: number): Outcome {
   return after === undefined ? { kind: 'waiting', reason, message } : { kind: 'waiting', reason, message, after }
 }

@@ -7,7 +7,7 @@ import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { isDisabled, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -118,7 +118,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   if (due > 0) return standing(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
-    return waiting('Starting', 'The repository is being read.', 1)
+    return waiting('Starting', 'The repository is being read.', REQUEUE_NOW)
   }
   try {
     pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })

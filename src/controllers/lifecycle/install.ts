@@ -10,7 +10,7 @@ import {
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
@@ -93,7 +93,7 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
     ...(failedSteps !== undefined && { steps: failedSteps }),
     ...(isResumed && { resumedAt: spec.requests.resumeAt }),
   })
-  return waiting('Starting', 'It has its turn.', 1)
+  return waiting('Starting', 'It has its turn.', REQUEUE_NOW)
 }
 
 /** A failed earlier attempt at the same version does not count: ask Flux again. */

@@ -4,7 +4,7 @@ import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -95,7 +95,8 @@ async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   return goOn(planned.length, `${agreed(planned.length, 'is', 'are')} to be removed`)
 }
 
-const goOn = (count: number, deed: string) => waiting('ApplyingWorkload', `${counted(count, 'manifest')} ${deed}.`, 1)
+const goOn = (count: number, deed: string) =>
+  waiting('ApplyingWorkload', `${counted(count, 'manifest')} ${deed}.`, REQUEUE_NOW)
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
   const { status = {} } = pass.object

@@ -5,7 +5,7 @@ import { EXECUTION_ANNOTATION, lifeMark } from '../../contracts/rollouts/snapsho
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
 import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
@@ -103,7 +103,8 @@ function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution)
   const now = clock.now()
   const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...then })
   const after = isSame ? wakesIn(then, now) : 1
-  if (isRolloutOver(then.state)) return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: 1 })
+  if (isRolloutOver(then.state))
+    return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: REQUEUE_NOW })
   if (then.state === 'Paused') return waiting('WaitingForDependency', sentenceOf(then), isSame ? undefined : after)
   return waiting('RollingOut', sentenceOf(then), after)
 }
@@ -151,12 +152,12 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
     batches: batchesOfPlan(planned),
     startedAt: pass.now,
   })
-  return waiting('Starting', 'It begins.', 1)
+  return waiting('Starting', 'It begins.', REQUEUE_NOW)
 }
 
 function refuse(pass: ExecutionPass, message: string): Outcome {
   pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
-  return ended(message, { after: 1 })
+  return ended(message, { after: REQUEUE_NOW })
 }
 
 const busyWords = (name: string) => `RolloutBusy: "${name}" has not ended.`

@@ -4,7 +4,7 @@ import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/s
 import { timestamp } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -53,7 +53,7 @@ async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome
     if (spec.trigger !== 'Rollout' && busyWith(executionsOf(records), []) !== undefined)
       return waiting('WaitingForDependency', 'A rollout is under way.')
     pass.report({ state: 'Running', startedAt: momentOf(pass) })
-    return waiting('Starting', 'It begins.', 1)
+    return waiting('Starting', 'It begins.', REQUEUE_NOW)
   }
   return look(pass, options)
 }
@@ -88,11 +88,11 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
       items: found.items.slice(0, DRIFT_MAX).map(seenFirst),
       message: problems.length === 0 ? undefined : problems.join(' ').slice(0, 1024),
     })
-    return done({ reason: 'Completed', after: 1 })
+    return done({ reason: 'Completed', after: REQUEUE_NOW })
   } catch (error) {
     if (!isKubeError(error) || error.reason === 'Unavailable') throw error
     pass.report({ state: 'Failed', finishedAt: momentOf(pass), message: error.message.slice(0, 1024) })
-    return ended(error.message, { after: 1 })
+    return ended(error.message, { after: REQUEUE_NOW })
   }
 }
 

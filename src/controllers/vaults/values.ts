@@ -23,7 +23,7 @@ import { keyContext, valueContext, valueNames } from '../../contracts/vaults/nam
 import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
 import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
@@ -258,15 +258,12 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
   }
 }
 
-/** Milliseconds until a Secret is written after its name was recorded. */
-const AT_ONCE = 1
-
 /** Records the Secret's name before creating it, so that after a crash every value can still be withdrawn. */
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
   if (pass.object.status?.mountedSecret !== wanted.secretName) {
     pass.report({ mountedSecret: wanted.secretName, mountedVersion: undefined })
-    return waiting('WaitingForDependency', `The Secret "${wanted.secretName}" of mountAs is being made.`, AT_ONCE)
+    return waiting('WaitingForDependency', `The Secret "${wanted.secretName}" of mountAs is being made.`, REQUEUE_NOW)
   }
   const version = currentVersion(entryOf(pass).spec)
   const value = await openVersion(pass.workloads, entryOf(pass), keys)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { decodeVectorKeys, type VectorKey, type VectorKeys, vectorNames } from '../../contracts/vector.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import type { VectorVersion } from '../../crds/vector.ts'
 import {
   KEY_ANNOTATION,
@@ -70,9 +70,6 @@ async function storeKeys(pass: VectorPass, keys: VectorKeys): Promise<void> {
   await pass.children.ensure(keySecret(pass.object, keys), { resource: secret })
 }
 
-/** Milliseconds until the rollout after a promotion starts. */
-const AT_ONCE = 1
-
 /**
  * Promotes the pending key once every peer has it, in a single write of the Secret. Until then callers are shown the
  * previous key, which every peer accepts as well if the engine can; afterwards the new one.
@@ -92,13 +89,13 @@ async function settleKeys(
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
   if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
-    return waiting('RotatingKey', 'The stored keys have changed and are read again.', AT_ONCE)
+    return waiting('RotatingKey', 'The stored keys have changed and are read again.', REQUEUE_NOW)
   }
   await storeKeys(pass, settled)
   pass.state.keys = settled
   pass.report({ apiKeyVersion: settled.current?.version, apiKeyRotatedAt: settled.rotatedAt })
   if (settled.retired === undefined) return done()
-  return waiting('RotatingKey', 'Every peer has the new key; the former one is being withdrawn.', AT_ONCE)
+  return waiting('RotatingKey', 'Every peer has the new key; the former one is being withdrawn.', REQUEUE_NOW)
 }
 
 /**

@@ -1,13 +1,12 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
+import { done, type Outcome, REQUEUE_NOW } from '../../core/outcome.ts'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 import { isUnfinished, nextOfSnapshot, withNoted, withoutPeers, withWanted } from '../../desired/vector/snapshots.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import { peerAddress } from './drain.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
-/** Delays in milliseconds: until the next file, while a file is being created, and after the engine did not answer. */
-const AT_ONCE = 1
+/** Delays in milliseconds: while a file is being created, and after the engine did not answer. */
 const ASK_AGAIN = 5_000
 const TRY_AGAIN = 30_000
 
@@ -52,7 +51,7 @@ async function proceed(
     if (error.reason !== 'Refused' || snapshot.isLeaving === true) return { snapshot, after: TRY_AGAIN }
     const { pending, ...rest } = snapshot
     const where = pending === undefined ? '' : ` of collection "${pending.collection}" at peer ${pending.peer}`
-    return { snapshot: { ...rest, failure: `The engine refused the snapshot${where}.` }, after: AT_ONCE }
+    return { snapshot: { ...rest, failure: `The engine refused the snapshot${where}.` }, after: REQUEUE_NOW }
   }
 }
 
@@ -73,19 +72,19 @@ async function step(
     case 'wait':
       return { snapshot, after: ASK_AGAIN }
     case 'keep':
-      return { snapshot: action.snapshot, after: AT_ONCE }
+      return { snapshot: action.snapshot, after: REQUEUE_NOW }
     case 'note': {
       const there = await engine.snapshots(at(action.place.peer), action.place.collection)
-      return { snapshot: withNoted(snapshot, action.place, there, now), after: AT_ONCE }
+      return { snapshot: withNoted(snapshot, action.place, there, now), after: REQUEUE_NOW }
     }
     case 'ask':
       await engine.takeSnapshot(at(action.place.peer), action.place.collection)
       return {
         snapshot: { ...snapshot, pending: { ...action.place, known: pending?.known ?? [], askedAt: now } },
-        after: AT_ONCE,
+        after: REQUEUE_NOW,
       }
     case 'delete':
       for (const { peer, collection, file } of snapshot.files) await engine.removeSnapshot(at(peer), collection, file)
-      return { snapshot: undefined, after: AT_ONCE }
+      return { snapshot: undefined, after: REQUEUE_NOW }
   }
 }

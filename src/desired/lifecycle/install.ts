@@ -6,6 +6,7 @@ import {
   missingDependencies,
   type Rollout,
 } from '../../contracts/lifecycle.ts'
+import { REQUEUE_NOW } from '../../core/outcome.ts'
 import type { StalledReason } from '../../core/reasons.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 
@@ -88,7 +89,7 @@ export function advanceInstall(facts: InstallFacts): InstallProgress {
     const isBegun = step.state === 'Running'
     if (!isBegun)
       Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
-    if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: 1 })
+    if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: REQUEUE_NOW })
     const verdict = LOOK[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
     if (verdict.kind === 'waiting') {
       step.message = verdict.message
