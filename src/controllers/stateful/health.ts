@@ -1,7 +1,7 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { evictionWords, isEvicted } from '../../desired/workload/evicted.ts'
-import { placementWords } from '../../desired/workload/trouble.ts'
+import { CREATE_TROUBLE, IMAGE_TROUBLE, placementWords } from '../../desired/workload/trouble.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
@@ -20,10 +20,6 @@ export function isRolledOut(workload: StatefulSet | undefined): boolean {
     status.currentRevision === status.updateRevision
   )
 }
-
-const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
-
-const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
 
 /** Whether there is something to report about a pod that does not start. */
 export const cannotStart = (found: Pod): boolean =>

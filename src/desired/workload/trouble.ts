@@ -95,8 +95,9 @@ export type Asked = {
   missingClass?: string | undefined
 }
 
-const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
-const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
+/** What Kubernetes says of a container that waits: its image cannot be pulled, or it cannot be made. */
+export const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
+export const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
 const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
 
 /**
