@@ -10,6 +10,7 @@ import { certificates, type Hosted, httpRoute, ingress } from './workload/host.t
 import { identityFiles, secretMount, secretVolume } from './workload/mountedSecrets.ts'
 import {
   deployment,
+  literal,
   RESTARTED_AT_ANNOTATION,
   restrictedContainer,
   restrictedPod,
@@ -85,7 +86,7 @@ function container(
   { object, image, plan, environment, identitySecret }: CopyInput,
 ): object {
   const { handler, timeoutSeconds } = object.spec
-  const plain = (name: string, value: string) => ({ name, value: value.replaceAll('$(', () => '$$(') })
+  const plain = (name: string, value: string) => ({ name, value: literal(value) })
   return restrictedContainer(
     plan,
     {

@@ -4,7 +4,7 @@ import { type DiskShare, withRoom } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import { type MountedSecret, secretMount, secretVolume } from '../workload/mountedSecrets.ts'
-import { restrictedContainer, restrictedPod, secretVariable } from '../workload/pod.ts'
+import { literal, restrictedContainer, restrictedPod, secretVariable } from '../workload/pod.ts'
 
 export type ComponentPod = {
   component: ComponentSpec
@@ -56,9 +56,6 @@ export function componentPod(input: ComponentPod): object {
     volumes: podVolumes(input),
   })
 }
-
-/** Escapes `$(NAME)`, which Kubernetes would otherwise replace by a variable. */
-const literal = (text: string) => text.replaceAll('$(', () => '$$(')
 
 function container(input: ComponentPod): object {
   const { component, parameters, plan, valuesSecret, secrets } = input

@@ -84,6 +84,9 @@ export function probes(live: object, ready: object = live): Record<string, objec
   }
 }
 
+/** Escapes `$(NAME)`, which Kubernetes would otherwise replace by a variable. */
+export const literal = (text: string): string => text.replaceAll('$(', () => '$$(')
+
 /** An environment variable from an entry of a Secret. */
 export function secretVariable(name: string, secretName: string, key: string): object {
   return { name, valueFrom: { secretKeyRef: { name: secretName, key } } }
