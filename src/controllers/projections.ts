@@ -19,7 +19,7 @@ import {
   strangeNamespaces,
   wantedNamespaces,
 } from '../desired/projections.ts'
-import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
+import { SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
 import {
   clusterRole,
   limitRange,
@@ -37,7 +37,7 @@ import { otherClusterOf } from './engine/whereabouts.ts'
 import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
 import { failureOf, keepPullSecrets } from './projectionPullSecrets.ts'
-import type { GroupOptions } from './resourcegroups.ts'
+import { type GroupOptions, limitNamespace } from './resourcegroups.ts'
 import { childRights, ofCluster } from './workload/observers.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
@@ -183,14 +183,7 @@ async function furnish(
   await children.ensure(home, { resource: namespace })
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
-  // The LimitRange first: otherwise, pods without requests would be refused in between.
-  await children.ensure(groupLimitRange(name, spec.quota, disk), { resource: limitRange })
-  const counted = groupResourceQuota(name, spec.quota)
-  if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
-  else
-    for (const old of children.owned(resourceQuota)) {
-      if (old.metadata.namespace === name) await children.remove(resourceQuota, name, old.metadata.name)
-    }
+  await limitNamespace(pass, name, spec.quota, disk)
 }
 
 /** Returns the state to show for an error; nothing for errors that may pass by themselves: the old state stays. */

@@ -166,15 +166,25 @@ const closeTraffic = (closedNetworks: readonly string[]) => async (pass: Resourc
 
 export const limitPods = (disk: DiskShare = DISK_SHARE) =>
   async function limitPods(pass: ResourceGroupPass): Promise<Outcome> {
-    const { children, object } = pass
-    const { quota } = object.spec
-    // The LimitRange first: otherwise, pods without requests would be refused in between.
-    await children.ensure(groupLimitRange(home(pass), quota, disk), { resource: limitRange })
-    const counted = groupResourceQuota(home(pass), quota)
-    if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
-    else await children.prune(resourceQuota, [])
+    await limitNamespace(pass, home(pass), pass.object.spec.quota, disk)
     return done()
   }
+
+/** Keeps the limits of a group in one of its namespaces. */
+export async function limitNamespace(
+  { children }: Pick<Pass, 'children'>,
+  name: string,
+  quota: ResourceGroup['spec']['quota'],
+  disk: DiskShare,
+): Promise<void> {
+  // The LimitRange first: otherwise, pods without requests would be refused in between.
+  await children.ensure(groupLimitRange(name, quota, disk), { resource: limitRange })
+  const counted = groupResourceQuota(name, quota)
+  if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
+  else
+    for (const { metadata } of children.owned(resourceQuota))
+      if (metadata.namespace === name) await children.remove(resourceQuota, name, metadata.name)
+}
 
 /** Reports what blocks a deletion, for users without REST, and for REST, which does not read volume claims. */
 export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
