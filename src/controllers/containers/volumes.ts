@@ -1,18 +1,14 @@
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
-import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
-import { continueLives, retainedLives } from '../workload/keptLives.ts'
+import { adopt, isKeptFor, mark, retained } from '../workload/keptLives.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
 
 type Claim = StatefulClaim & { spec: { accessModes?: string[] } }
-
-const retainedFor = ({ kind, object }: InstancePass) => `${kind.kind}/${object.metadata.name}`
 
 /** Keeps one claim per Persistent volume. Adopts a volume that a deleted resource of this name retained. */
 export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
@@ -29,7 +25,7 @@ export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
         const message = `The kept volume "${volume.name}" has ${before} and cannot shrink to ${volume.size}. Set its size to at least ${before}.`
         return stalled('StorageCannotShrink', message)
       }
-      await takeBack(pass, held)
+      await adopt(pass, persistentVolumeClaim, held)
     }
     const mode =
       held?.spec.accessModes?.[0] ?? (isShared(pass.workloads, volume.storageClass) ? 'ReadWriteMany' : 'ReadWriteOnce')
@@ -65,29 +61,6 @@ function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, want
   return before
 }
 
-const isKeptFor = (pass: InstancePass, { metadata }: Claim) =>
-  metadata.annotations?.[RETAINED_FOR_ANNOTATION] === retainedFor(pass)
-
-async function takeBack(pass: InstancePass, claim: Claim): Promise<void> {
-  await continueLives(pass, claim)
-  await mark(pass, claim, {
-    [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
-    [RETAINED_FOR_ANNOTATION]: null,
-    [RETAINED_LIVES_ANNOTATION]: null,
-  })
-}
-
-async function mark(
-  { workloads }: InstancePass,
-  claim: Claim,
-  annotations: Record<string, string | null>,
-  more: object = {},
-): Promise<void> {
-  const { uid, resourceVersion } = claim.metadata
-  const patch = { metadata: { annotations, ...more } }
-  await workloads.client.mergePatch(persistentVolumeClaim, refOf(claim), patch, { uid, resourceVersion })
-}
-
 /** Deletes the volumes, or retains them for a new resource of this name, as the accepted deletion asked. */
 export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
@@ -97,12 +70,7 @@ export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
     if (claim === undefined) continue
     // Retaining is pointless if the group's namespace is deleted too.
     if (pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, namespace)) {
-      const annotations = {
-        ...retainedLives(pass),
-        [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
-        [OWNER_INCARNATION_ANNOTATION]: null,
-      }
-      await mark(pass, claim, annotations, { ownerReferences: null })
+      await mark(pass, persistentVolumeClaim, claim, retained(pass), { ownerReferences: null })
     } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
       left.push(metadata.name)
     }

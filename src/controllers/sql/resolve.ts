@@ -7,8 +7,6 @@ import {
   type SqlPasswords,
   sqlNames,
 } from '../../contracts/sql.ts'
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
-import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
 import { isTimeZone } from '../../crds/schedule.ts'
@@ -16,8 +14,7 @@ import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isMade } from '../stateful/pass.ts'
-import { retainedFor } from '../stateful/volumes.ts'
-import { continueLives } from '../workload/keptLives.ts'
+import { adopt, isKeptFor } from '../workload/keptLives.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
@@ -96,16 +93,7 @@ function adminLost(logins: string): Outcome {
 
 /** Takes over passwords retained with the volume of a deleted instance of this name: its engine accepts no others. */
 async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
-  if (found?.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return found
-  const { uid, resourceVersion } = found.metadata
-  await continueLives(pass, found)
-  const annotations = {
-    [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
-    [RETAINED_FOR_ANNOTATION]: null,
-    [RETAINED_LIVES_ANNOTATION]: null,
-  }
-  const patch = { metadata: { annotations } }
-  return pass.workloads.client.mergePatch<SecretObject>(secret, refOf(found), patch, { uid, resourceVersion })
+  return found !== undefined && isKeptFor(pass, found) ? adopt(pass, secret, found) : found
 }
 
 /** Chooses the product key: the newest, or the last working one if the engine rejected that. */

@@ -1,16 +1,16 @@
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_ENGINE_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { RETAINED_ENGINE_ANNOTATION } from '../../core/labels.ts'
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { controllerRevision, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { retainedLives } from '../workload/keptLives.ts'
+import { mark, retained } from '../workload/keptLives.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import { removingSecrets } from '../workload/secrets.ts'
 import { type EngineOf, engineText } from './keptEngine.ts'
 import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
-import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts'
+import { isOfFormerLife, isOurClaim } from './volumes.ts'
 
 /**
  * Deletes the pods before their volumes, so that no volume is removed while in use.
@@ -132,14 +132,7 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
   const { namespace } = placeOfStateful(pass)
   const found = await pass.children.get(secret, namespace, name)
   if (found === undefined) return
-  const { uid, resourceVersion } = found.metadata
-  const annotations = {
-    ...retainedLives(pass),
-    [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
-    [OWNER_INCARNATION_ANNOTATION]: null,
-  }
-  const patch = { metadata: { annotations, ownerReferences: null } }
-  await pass.workloads.client.mergePatch(secret, refOf(found), patch, { uid, resourceVersion })
+  await mark(pass, secret, found, retained(pass), { ownerReferences: null })
 }
 
 /**
@@ -155,12 +148,8 @@ export const removeVolumes =
     if (keepsData(pass)) {
       for (const claim of claims) {
         if (claim.metadata.deletionTimestamp !== undefined) continue
-        await markClaim(pass, claim, {
-          ...retainedLives(pass),
-          [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
-          [RETAINED_ENGINE_ANNOTATION]: engineText(engineOf(pass, claims)),
-          [OWNER_INCARNATION_ANNOTATION]: null,
-        })
+        const engine = { [RETAINED_ENGINE_ANNOTATION]: engineText(engineOf(pass, claims)) }
+        await mark(pass, persistentVolumeClaim, claim, { ...retained(pass), ...engine })
       }
       return done()
     }

@@ -1,24 +1,13 @@
-import {
-  OWNER_INCARNATION_ANNOTATION,
-  OWNER_KIND_LABEL,
-  OWNER_NAME_LABEL,
-  RETAINED_FOR_ANNOTATION,
-  RETAINED_LIVES_ANNOTATION,
-} from '../../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
-import { continueLives } from '../workload/keptLives.ts'
+import { adopt, isKeptFor } from '../workload/keptLives.ts'
 import { type EngineOf, engineObstacle } from './keptEngine.ts'
 import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
-
-/** Identifies who may adopt a retained volume: a resource of this kind and name in the same namespace. */
-export function retainedFor(pass: StatefulPass): string {
-  return `${pass.kind.kind}/${placeOfStateful(pass).name}`
-}
 
 /** Returns all claims that a StatefulSet of this name would use, whoever made them, by ordinal. */
 export function claimsByName(pass: StatefulPass): Map<number, Claim> {
@@ -61,7 +50,7 @@ export const adoptVolumes =
       if (claim.metadata.deletionTimestamp !== undefined) {
         return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
       }
-      if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
+      if (!isKeptFor(pass, claim)) {
         const why = isOfFormerLife(pass, claim)
           ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
           : 'exists and does not belong to this resource. Delete it, or choose another name.'
@@ -72,27 +61,11 @@ export const adoptVolumes =
       // Do not adopt it: the quota would count the requested size instead of the real one.
       const small = shrinkage(pass, [claim])
       if (small !== undefined) return small
-      await continueLives(pass, claim)
-      await markClaim(pass, claim, {
-        [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
-        [RETAINED_FOR_ANNOTATION]: null,
-        [RETAINED_LIVES_ANNOTATION]: null,
-      })
+      await adopt(pass, persistentVolumeClaim, claim)
     }
     pass.state.claims = claims
     return done()
   }
-
-/** Sets annotations of a claim, only if it has not changed since it was read. */
-export async function markClaim(
-  pass: StatefulPass,
-  claim: Claim,
-  annotations: Record<string, string | null>,
-): Promise<void> {
-  const { uid, resourceVersion } = claim.metadata
-  const patch = { metadata: { annotations } }
-  await pass.workloads.client.mergePatch(persistentVolumeClaim, refOf(claim), patch, { uid, resourceVersion })
-}
 
 /**
  * Keeps the storage class of the volumes. The spec cannot change it, but a plan may name another, and the API server

@@ -5,7 +5,7 @@ import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
-import { markClaim } from '../stateful/volumes.ts'
+import { mark } from '../workload/keptLives.ts'
 import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
@@ -72,7 +72,7 @@ async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
   if (progress === 'drained') {
     const claim = pass.state.claims.get(ordinal)
     // Mark before the peer is removed: a claim without pod and mark is a stopped peer, which must not be deleted.
-    if (claim !== undefined) await markClaim(pass, claim, { [DRAINED_ANNOTATION]: pass.now })
+    if (claim !== undefined) await mark(pass, persistentVolumeClaim, claim, { [DRAINED_ANNOTATION]: pass.now })
     pass.state.peers = ordinal
     return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
   }
