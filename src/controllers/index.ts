@@ -302,6 +302,8 @@ async function whenSynced({ records, workloads, log }: ControllersOptions, clock
   }
 }
 
+const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
+
 const READ = ['get', 'list', 'watch'] as const
 
 /**
@@ -317,14 +319,14 @@ export function operatorRights(): Rights[] {
     { resource: namespace, verbs: READ },
     ...declaredRights(),
   ]
-  const isSecret = ({ resource: { group, plural } }: Rights) => group === '' && plural === 'secrets'
   // Named Secrets may be in any namespace: no role can know an engine's namespace.
-  return rights.filter((right) => right.in !== 'system' && (!isSecret(right) || right.resourceNames !== undefined))
+  return rights.filter(
+    (right) => right.in !== 'system' && (!isSecret(right.resource) || right.resourceNames !== undefined),
+  )
 }
 
 /** Returns the rights of the agents in other clusters, and so all that the operator can do there. */
 export function agentRights(): Rights[] {
-  const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
   const rights = PARTS.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
     .flatMap(rightsOf)

@@ -7,6 +7,7 @@ import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { causesOfEnd, reasonWords } from './workload/causesOfEnd.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
+import { newestPod } from './workload/newestPod.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
@@ -115,7 +116,7 @@ const SENTENCES: Record<JobState, string> = {
 /** Derives progress from the Job and its pods. The container's own message may contain anything and is not repeated. */
 export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): JobProgress {
   const ended = endOf(job)
-  const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
+  const last = newestPod(pods)
   const container = last?.status?.containerStatuses?.[0]?.state
   const hasStarted = pods.some(({ status }) => ['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
   const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')

@@ -12,6 +12,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { loggedOf } from '../../crds/deployments.ts'
 import { PLAYED_BUILD } from '../../desired/builds/index.ts'
+import { newestPod } from '../../desired/workload/newestPod.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { deploymentsOf, type RecordPass } from './owners.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
@@ -72,9 +73,7 @@ export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): Reco
 
 /** Returns undefined while the node cannot provide the logs. */
 async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string[] | undefined> {
-  const last = state.build?.pods
-    .toSorted((one, other) => (one.status?.startTime ?? '').localeCompare(other.status?.startTime ?? ''))
-    .at(-1)
+  const last = newestPod(state.build?.pods ?? [])
   if (last === undefined) return []
   const kept: string[][] = []
   try {

@@ -1,6 +1,7 @@
 import { type Backup, phaseOf } from '../../contracts/backups.ts'
 import { rolloutOf } from '../../contracts/lifecycle.ts'
 import { platformFailureOf, type Schedule } from '../../contracts/platformbackups/backups.ts'
+import { INSTALL_VELERO } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
 import { factsOf, type Gathered } from '../../contracts/rollouts/gather.ts'
 import { blockingChecks, type Checked, runChecks, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
@@ -97,8 +98,6 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${numberOf(batch)}` }))
 }
 
-const NO_VELERO =
-  'Snapshots are taken by Velero, which is not in the cluster: an administrator installs it with its plugin for AWS.'
 const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
 
 function snapshotSeen(
@@ -106,7 +105,7 @@ function snapshotSeen(
   { snapshot }: Execution,
   { velero }: RolloutOptions,
 ): Observed['snapshot'] {
-  if (!workloads.isServed(veleroBackup) || !workloads.isServed(veleroSchedule)) return { problem: NO_VELERO }
+  if (!workloads.isServed(veleroBackup) || !workloads.isServed(veleroSchedule)) return { problem: INSTALL_VELERO }
   if (workloads.cache(veleroSchedule).get(velero, PLATFORM_SCHEDULE) === undefined) return { problem: NO_SCHEDULE }
   const backup = snapshot && workloads.cache<Backup>(veleroBackup).get(velero, snapshot.name)
   if (backup === undefined) return {}

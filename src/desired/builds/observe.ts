@@ -8,6 +8,7 @@ import {
 } from '../../contracts/builds/progress.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { newestPod } from '../workload/newestPod.ts'
 
 /** The fields of a build's Job that are read. */
 export type BuildJob = KubeObject & {
@@ -55,7 +56,7 @@ export const isHalfStarted = ({ spec }: Pick<BuildJob, 'spec'>) => spec?.suspend
  * only the last container's digest, because no code of the source runs in that container.
  */
 export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[]): BuildProgress {
-  const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
+  const last = newestPod(pods)
   const { initContainerStatuses = [], containerStatuses = [] } = last?.status ?? {}
   const parts = BUILD_CONTAINERS.map((name) =>
     [...initContainerStatuses, ...containerStatuses].find((container) => container.name === name),

@@ -1,0 +1,7 @@
+/** Returns the pod that Kubernetes started last. */
+export function newestPod<Pod extends { status?: { startTime?: string } | undefined }>(
+  pods: readonly Pod[],
+): Pod | undefined {
+  const startOf = ({ status }: Pod) => status?.startTime ?? ''
+  return pods.toSorted((one, other) => startOf(one).localeCompare(startOf(other))).at(-1)
+}
