@@ -49,5 +49,6 @@ export function findOneTrigger(
   const decoded = decodedPath(path)
   if (decoded === undefined) return { kind: 'ambiguous' }
   const found = findTrigger(functions, method, path)
-  return isDeepStrictEqual(found, findTrigger(functions, method, decoded)) ? found : { kind: 'ambiguous' }
+  const isPlain = decoded === path || isDeepStrictEqual(found, findTrigger(functions, method, decoded))
+  return isPlain ? found : { kind: 'ambiguous' }
 }

@@ -52,6 +52,8 @@ const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) =
 export class Switchboard {
   readonly #options: SwitchboardOptions
   readonly #homes = new Map<string, Home>()
+  /** By the key of a function. */
+  readonly #homeOf = new Map<string, Home>()
   readonly #hosts = new Map<string, Home>()
   readonly #subscriptions: (() => void)[] = []
 
@@ -79,16 +81,12 @@ export class Switchboard {
 
   /** Returns the function with this key, `<Kubernetes namespace>/<name>`. */
   line(key: string): Line | undefined {
-    return this.#homeOf(key)?.lines.get(key)
+    return this.#homeOf.get(key)?.lines.get(key)
   }
 
   /** Returns the tenant of a function: its boundary, or the Kubernetes namespace if the function is unknown. */
   tenantOf(key: string): string {
-    return tenantOf(key, this.#homeOf(key))
-  }
-
-  #homeOf(key: string): Home | undefined {
-    return [...this.#homes.values()].find(({ lines }) => lines.has(key))
+    return tenantOf(key, this.#homeOf.get(key))
   }
 
   stop(): void {
@@ -127,7 +125,10 @@ export class Switchboard {
     const home = this.#homes.get(keyOf(metadata))
     if (home === undefined) return
     for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
-    for (const { lane } of home.lines.values()) lane.close()
+    for (const [key, { lane }] of home.lines) {
+      lane.close()
+      this.#homeOf.delete(key)
+    }
     this.#homes.delete(keyOf(metadata))
   }
 
@@ -165,14 +166,16 @@ export class Switchboard {
       }),
     }
     home.lines.set(key, line)
+    this.#homeOf.set(key, home)
     line.lane.update(limits, addresses)
   }
 
   #without(object: CachedFunction): void {
-    const home = this.#homes.get(this.#homeKey(object))
-    const line = home?.lines.get(keyOf(object.metadata))
-    line?.lane.close()
-    home?.lines.delete(keyOf(object.metadata))
+    const key = keyOf(object.metadata)
+    const { lines } = this.#homeOf.get(key) ?? {}
+    lines?.get(key)?.lane.close()
+    lines?.delete(key)
+    this.#homeOf.delete(key)
   }
 }
 
