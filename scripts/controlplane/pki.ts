@@ -4,10 +4,10 @@ import { promisify } from 'node:util'
 import {
   type CertificatePair,
   createAuthority,
-  DAY_MS,
   issueCertificate,
   type LeafRequest,
 } from '../../src/composition/certificates.ts'
+import { DAY_MS } from '../../src/core/clock.ts'
 import { readIfThere, readOrCreate, writePrivate } from './files.ts'
 
 export type { CertificatePair, LeafRequest } from '../../src/composition/certificates.ts'

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import type { AccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
 import { logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
 import { isFolderName } from '../../src/adapters/objectstorage/folders.ts'
+import { DAY_MS } from '../../src/core/clock.ts'
 import { AccessFile } from './accessFile.ts'
 
 /** How long logs of a deleted bucket are kept. */
-const KEPT_FOR = 90 * 86_400_000
+const KEPT_FOR = 90 * DAY_MS
 
 export type AccessFilesOptions = {
   folder: string

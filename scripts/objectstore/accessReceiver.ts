@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { accessEntry, isOfPlatform } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { DAY_MS } from '../../src/core/clock.ts'
 import { AccessFiles } from './accessFiles.ts'
 
 export type ReceiverOptions = {
@@ -30,8 +31,6 @@ export const BODY_BYTES = 256 * 1024
  */
 export const BACKLOG = 4_096
 
-const A_DAY = 86_400_000
-
 /**
  * Receives the store's reports of requests, and answers each when it is written. Answers have no body: the store would
  * not read it, and would keep a connection open for each.
@@ -41,7 +40,7 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
   const files = new AccessFiles({ folder, objects, fileBytes })
   const sweep = () => files.sweep(Date.now()).catch((error: Error) => onLost(`not swept, ${error.message}`))
   void sweep()
-  setInterval(sweep, A_DAY).unref()
+  setInterval(sweep, DAY_MS).unref()
   const server = createServer(async (request, response) => {
     const status = await statusFor(request)
     response.writeHead(status, { 'content-length': 0, ...(status === 204 ? {} : { connection: 'close' }) }).end()

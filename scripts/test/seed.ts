@@ -3,6 +3,7 @@ import { existsSync, globSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DAY_MS } from '../../src/core/clock.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { buildInto } from '../controlplane/build.ts'
 import { cachedAt } from '../controlplane/cache.ts'
@@ -15,7 +16,7 @@ const root = join(import.meta.dirname, '../..')
 /** The part of a data folder with the stored objects, and with the key of the encrypted ones. */
 const PARTS = ['etcd', 'pki/secrets-at-rest.key']
 /** Milliseconds since its last use. */
-const KEPT_FOR = 86_400_000
+const KEPT_FOR = DAY_MS
 
 type Making = { progress?: Progress; signal?: AbortSignal | undefined }
 

@@ -1,4 +1,5 @@
 // @peculiar/x509 requires this polyfill to be loaded first.
+import { DAY_MS } from '../core/clock.ts'
 import 'reflect-metadata'
 import { randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -32,8 +33,6 @@ export type LeafRequest = {
 
 /** Validity in days. */
 export const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
-export const DAY_MS = 86_400_000
-
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const BACKDATE_MS = 5 * 60_000
 const PURPOSES: Record<Purpose, string[]> = {

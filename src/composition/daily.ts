@@ -1,8 +1,9 @@
+import { DAY_MS } from '../core/clock.ts'
 import { repeatedly } from '../core/repeatedly.ts'
 
-/** Milliseconds. Certificates last for months, so a daily renewal may fail many times. */
-export const A_DAY = 86_400_000
-
-/** Runs `work` once a day, first after a day. A failure is logged, and retried the next day. */
+/**
+ * Runs `work` once a day, first after a day. A failure is logged, and retried the next day: certificates last for months,
+ * so a renewal may fail many times.
+ */
 export const daily = (work: () => Promise<unknown>, where: Parameters<typeof repeatedly>[2]): { stop(): void } =>
-  repeatedly(work, A_DAY, where)
+  repeatedly(work, DAY_MS, where)

@@ -1,4 +1,4 @@
-import { timestamp } from '../core/clock.ts'
+import { DAY_MS, timestamp } from '../core/clock.ts'
 import { isRecord } from '../core/isRecord.ts'
 import { parsedJson } from '../core/parsedJson.ts'
 
@@ -18,7 +18,7 @@ export const SITE_STATUS = { provisioning: 0, active: 1, degraded: 2, failed: 3 
 /** Milliseconds for which a spoke may use a grant. */
 export const GRANT_LIFETIME = 600_000
 /** Milliseconds after which a rotation drops the old authority, even if a site has not reported the new one. */
-export const ROTATION_LIMIT = 86_400_000
+export const ROTATION_LIMIT = DAY_MS
 const MOST_SITES = 100
 const MOST_EXPOSURES = 1000
 /** Maximum bytes of sites and exposures. Their object may have 1.5 MiB, with an authority of up to 64 KiB. */

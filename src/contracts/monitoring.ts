@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts'
 import { uuidV5 } from '../core/ids.ts'
 
 /** What the facade, which receives alerts, and the controllers, which delete them, share (records: monitoring). */
@@ -11,7 +12,7 @@ export const ALERT_LEVELS = ['Recommendation', 'Information', 'Warning', 'Error'
 export const ALERT_LEVEL_MAX = ALERT_LEVELS.length - 1
 
 /** Milliseconds for which a resolved alert is kept. */
-export const RESOLVED_KEPT = 30 * 86_400_000
+export const RESOLVED_KEPT = 30 * DAY_MS
 
 /** Keys of `metadata` that name the boundary and the group of the thing that an alert is about. */
 export const PLACE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const

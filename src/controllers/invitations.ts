@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
@@ -10,7 +11,7 @@ import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
 
 /** Milliseconds for which expired resets are kept, so that an expired link can be told from an invalid one. */
-const KEEP_EXPIRED = 86_400_000
+const KEEP_EXPIRED = DAY_MS
 
 const targetOf = ({ spec }: MemberInvitation) => {
   const scope = parseScope(spec.scope)

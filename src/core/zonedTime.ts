@@ -1,5 +1,4 @@
-/** In milliseconds. No zone changes its clocks twice within two days. */
-export const A_DAY = 86_400_000
+import { DAY_MS } from './clock.ts'
 
 /** Milliseconds. Clocks change on a quarter of an hour, so that an offset holds for the whole quarter. */
 const QUARTER = 900_000
@@ -38,8 +37,9 @@ function readOffset(zone: string, moment: number): number {
  * @returns the moments in order, and in `unset` when the clocks would show the time if they had not been changed
  */
 export function momentsOf(zone: string, shown: number): { moments: number[]; unset: number } {
-  const before = offsetAt(zone, shown - A_DAY)
-  const offsets = new Set([before, offsetAt(zone, shown + A_DAY)])
+  // No zone changes its clocks twice within two days.
+  const before = offsetAt(zone, shown - DAY_MS)
+  const offsets = new Set([before, offsetAt(zone, shown + DAY_MS)])
   const moments = [...offsets].map((offset) => shown - offset).filter((at) => at + offsetAt(zone, at) === shown)
   return { moments: moments.sort((one, other) => one - other), unset: shown - before }
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { A_DAY, momentsOf, offsetAt } from '../core/zonedTime.ts'
+import { DAY_MS } from '../core/clock.ts'
+import { momentsOf, offsetAt } from '../core/zonedTime.ts'
 import { matching, ruled } from './fields.ts'
 
 const list = (number: string) => {
@@ -83,7 +84,7 @@ export function lastRun(schedule: string, now: number, zone = 'UTC'): string | n
 
 /** Returns the milliseconds by which clocks change within a day of now: local times there are not in order. */
 function reachOf(zone: string, now: number): number {
-  return Math.abs(offsetAt(zone, now - A_DAY) - offsetAt(zone, now + A_DAY))
+  return Math.abs(offsetAt(zone, now - DAY_MS) - offsetAt(zone, now + DAY_MS))
 }
 
 /** Returns the times of a schedule from one on, in either direction, as clocks show them but as if they were UTC. */

@@ -1,12 +1,13 @@
 import { HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { BRANCH, isPossible } from '../contracts/sources/refs.ts'
+import { DAY_MS } from '../core/clock.ts'
 import { PREVIEW_LABEL } from '../core/labels.ts'
 import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { matchesWildcard } from '../core/wildcard.ts'
 
 /** Milliseconds from the last push to a branch until its preview ends, so that abandoned branches cost nothing. */
-export const PREVIEW_LIFE = 7 * 86_400_000
+export const PREVIEW_LIFE = 7 * DAY_MS
 /** Maximum previews per app or site; the most recently pushed branches win. */
 export const PREVIEWS_KEPT = 10
 const HASH_LENGTH = 8

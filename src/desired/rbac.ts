@@ -1,6 +1,5 @@
+import { DAY_MS } from '../core/clock.ts'
 import type { JitRequest } from '../crds/rbac.ts'
-
-const DAY = 86_400_000
 
 /** Returns when a grant expires, in milliseconds since the epoch; undefined if it never does or the time is invalid. */
 export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } }): number | undefined {
@@ -15,8 +14,8 @@ export function endOfRequest({ metadata, spec }: Pick<JitRequest, 'metadata' | '
   const asked = readTime(metadata.creationTimestamp)
   const since = readTime(spec.decidedAt) ?? asked
   if (since === undefined) return undefined
-  if (spec.decision === undefined) return since + DAY + DAY
-  return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 + DAY : since + DAY
+  if (spec.decision === undefined) return since + DAY_MS + DAY_MS
+  return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 + DAY_MS : since + DAY_MS
 }
 
 function readTime(text: string | undefined): number | undefined {

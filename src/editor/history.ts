@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import { DAY_MS } from '../core/clock.ts'
 import type { StatementKind } from './classification.ts'
 import type { Dialect } from './dialect.ts'
 import { tokensOf } from './lexer.ts'
@@ -50,7 +51,7 @@ export function maskedSql(dialect: Dialect, sql: string): string {
 
 /** Returns the entries that are not too old. */
 export function keptAt(history: readonly HistoryEntry[], now: number): HistoryEntry[] {
-  const oldest = new Date(now - DAYS_MAX * 86_400_000).toISOString()
+  const oldest = new Date(now - DAYS_MAX * DAY_MS).toISOString()
   return history.filter(({ executedAt }) => executedAt >= oldest)
 }
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts'
 import { counted } from '../core/counted.ts'
 import type { MemberInvitation } from '../crds/invitations.ts'
 
@@ -30,7 +31,7 @@ export type ResendLimits = {
   /** After those, the minimum number of milliseconds between resends. */
   readonly interval: number
 }
-export const RESEND_LIMITS: ResendLimits = { free: 3, interval: 24 * 3_600_000 }
+export const RESEND_LIMITS: ResendLimits = { free: 3, interval: DAY_MS }
 
 function refuse(code: InvitationCode, message: string): Refusal {
   return { code, message }

@@ -1,4 +1,4 @@
-import { timestamp } from '../core/clock.ts'
+import { DAY_MS, timestamp } from '../core/clock.ts'
 import { uuidV5 } from '../core/ids.ts'
 import type { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 
@@ -6,7 +6,7 @@ export const JIT_STATES = ['Pending', 'Active', 'Denied', 'Cancelled', 'Expired'
 export type JitState = (typeof JIT_STATES)[number]
 
 /** How long a request waits for a decision before it expires. */
-export const PENDING_MILLISECONDS = 86_400_000
+export const PENDING_MILLISECONDS = DAY_MS
 
 export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
   readonly metadata: { readonly name: string; readonly creationTimestamp?: string }

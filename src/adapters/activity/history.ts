@@ -1,4 +1,5 @@
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import type { Entry, Sighting } from './port.ts'
 import { compared, type States } from './states.ts'
 
@@ -12,7 +13,6 @@ export type Head = {
   readonly known?: States | undefined
 }
 
-const DAY = 86_400_000
 /** Bounds of the head, which is rewritten with every entry. Kept entries let late sightings be merged into them. */
 const HEAD_ENTRIES_MAX = 256
 const HEAD_BYTES_MAX = 128 * 1024
@@ -82,7 +82,7 @@ export function dueForClosing({ entries }: Head): { closed: readonly Entry[]; ke
 }
 
 export function oldestKept(now: number): string {
-  return new Date(now - RETENTION_DAYS * DAY).toISOString()
+  return new Date(now - RETENTION_DAYS * DAY_MS).toISOString()
 }
 
 /** Returns the chapters to keep: the newest that fit the bounds, without those past the retention period. */

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { linesBackwards } from './lines.ts'
 import { AuditError, type AuditLine, type AuditLog, newestOf } from './port.ts'
 
@@ -13,7 +14,6 @@ export type FileAuditOptions = {
   readBytes?: number
 }
 
-const DAY = 86_400_000
 /** Retention period of entries, in days. */
 const DAYS = 90
 
@@ -24,7 +24,7 @@ const DAYS = 90
 export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
   const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
-  const oldestKept = () => clock.now() - DAYS * DAY
+  const oldestKept = () => clock.now() - DAYS * DAY_MS
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
   let cleaned = ''
 

@@ -15,6 +15,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { changePolicy } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
@@ -176,8 +177,6 @@ async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise
 /** Versions to check: the bucket sets the lock of new objects, so either the first ones have one or none has. */
 const LOCKS_LOOKED_AT = 20
 
-const DAY = 86_400_000
-
 async function holdsLocked(clients: Clients, name: string, options: Options): Promise<boolean> {
   const { s3 } = clients
   const what = `The locks of bucket "${name}" could not be read`
@@ -186,7 +185,7 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
   const days = (await lockOf(clients, name, options))?.Days ?? 0
   for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
     // Some stores derive the lock from the bucket's setting on demand, and write nothing to the object.
-    if (LastModified !== undefined && LastModified.getTime() + days * DAY > Date.now()) return true
+    if (LastModified !== undefined && LastModified.getTime() + days * DAY_MS > Date.now()) return true
     // The key cannot be sent in a request; the store itself refuses to delete a locked object.
     if (!isSpeakable(Key)) continue
     const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }

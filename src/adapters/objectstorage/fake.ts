@@ -1,4 +1,5 @@
 import type { AccessKeyPair, BucketSettings, StoreFeature, StoreGrant } from '../../contracts/objectstorage.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { DRIVERS } from './client.ts'
 import {
   type AuditRecord,
@@ -171,7 +172,7 @@ export class FakeObjectStore implements ObjectStore {
     if (!isGranted && !isPublic) return 403
     if (what === 'write') {
       held.objects.set(key, 'x')
-      held.lockedUntil.set(key, Date.now() + (held.settings.lockDays ?? 0) * 86_400_000)
+      held.lockedUntil.set(key, Date.now() + (held.settings.lockDays ?? 0) * DAY_MS)
     } else if (!held.objects.has(key)) return 404
     return 200
   }

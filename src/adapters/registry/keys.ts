@@ -1,5 +1,6 @@
 import { createHmac, createPrivateKey, hkdfSync, randomUUID, X509Certificate } from 'node:crypto'
 import { SignJWT } from 'jose'
+import { DAY_MS } from '../../core/clock.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { Credential, type RegistryKeys } from './port.ts'
 
@@ -16,7 +17,7 @@ export type KeyOptions = {
 }
 
 /** Milliseconds after which the signing key is replaced. */
-const HALF_A_DAY = 43_200_000
+const HALF_A_DAY = DAY_MS / 2
 /** For clock skew; the registry itself tolerates a minute. */
 const BACKDATED_SECONDS = 5
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../core/clock.ts'
 import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
@@ -34,7 +35,7 @@ const HOOKS: HookForm = {
 }
 
 /** Lifetime of deploy tokens: a day. */
-const TOKEN_MILLISECONDS = 86_400_000
+const TOKEN_MILLISECONDS = DAY_MS
 const TOKEN_NAME = 'freehold'
 
 /** Expired tokens to delete per call, so that the caller does not wait long. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/activity/port.ts'
 import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import type { ActionName } from '../../core/actions.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -34,7 +35,6 @@ declare module '../http/context.ts' {
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
 const READ = 'kernel/activity/read'
 const WRITE = 'kernel/activity/write'
-const DAY = 86_400_000
 const METADATA_BYTES_MAX = 2_048
 
 const ActivityRequest = strictRecord('ActivityRequest', {
@@ -159,7 +159,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const now = services.clock.now()
   const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
   if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes in the future.')
-  if (occurredAt < now - RETENTION_DAYS * DAY)
+  if (occurredAt < now - RETENTION_DAYS * DAY_MS)
     throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
   const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
   const metadata = Object.fromEntries(pairs)

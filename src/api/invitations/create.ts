@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { isAddress } from '../../core/address.ts'
-import { timestamp } from '../../core/clock.ts'
+import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { counted } from '../../core/counted.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
@@ -19,7 +19,6 @@ import { findRole, incarnationAt } from '../rules/grants.ts'
 import { holdsDirectly, invitedScope, isScopeThere, requireGrantRights, requireSomethingAt } from './grants.ts'
 import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
 
-const DAY = 86_400_000
 const DAYS_DEFAULT = 7
 
 type Request = z.output<typeof CreateInvitationRequest>
@@ -79,7 +78,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
       message: body.message,
       firstName: body.firstName,
       lastName: body.lastName,
-      expiresAt: timestamp(now + (body.expiresInDays ?? DAYS_DEFAULT) * DAY),
+      expiresAt: timestamp(now + (body.expiresInDays ?? DAYS_DEFAULT) * DAY_MS),
       tokenHash: hash,
       lastSentAt: timestamp(now),
     },

@@ -1,4 +1,5 @@
 import type { Aggregation } from '../../contracts/metrics.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
@@ -10,7 +11,7 @@ type Asked = { metric: string; aggregation: Aggregation }
 type Found = { labels: Readonly<Record<string, string>>; points: { at: number; value: number }[] }[]
 
 /** How long before its expiry a secret counts as expiring soon, in milliseconds. */
-const SOON = 30 * 86_400_000
+const SOON = 30 * DAY_MS
 
 /** Returns metrics of the activator or computed from our objects. Reads and writes of secrets are not counted. */
 export async function countedHere(services: Services, watched: Watched, asked: Asked, span: Span): Promise<Found> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timestamp } from '../../core/clock.ts'
+import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { DateTime } from '../resources/dto.ts'
 import { badParameter } from '../resources/queryFaults.ts'
 
@@ -19,7 +19,7 @@ export const windowFields = {
   incompleteReason: z.string().nullable(),
 }
 
-const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS } as const
 const DAY = UNITS.d
 
 export type Window = { readonly from: number; readonly to: number }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
 import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
-import { timestamp } from '../../core/clock.ts'
+import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ResourceName } from '../../crds/fields.ts'
@@ -18,7 +18,7 @@ import { lifeOf, placeAt } from './credentials.ts'
 import { rightsNow } from './rights.ts'
 import { builder, record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
-const BOUNDARY_MILLISECONDS = 86_400_000
+const BOUNDARY_MILLISECONDS = DAY_MS
 const BUILD_MILLISECONDS = 3_600_000
 
 const MintBoundaryRequest = strictRecord('MintBoundaryRequest', { boundary: Uuid })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Configuration } from '../../config.ts'
 import { ConfigurationError } from '../../config.ts'
 import { type AgentGreeting, CERTIFICATE_DAYS, GREETING_PATH, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { VERSION } from '../../core/release.ts'
@@ -17,7 +18,7 @@ import { ServedVersion } from './servedVersion.ts'
 /** Milliseconds between connection attempts. */
 const RETRY = { least: 1_000, most: 30_000 }
 /** Milliseconds after which the certificate is renewed: two thirds of its lifetime. */
-const RENEW_AFTER = (CERTIFICATE_DAYS * 86_400_000 * 2) / 3
+const RENEW_AFTER = (CERTIFICATE_DAYS * DAY_MS * 2) / 3
 /** Milliseconds between checks of the certificate and of the cluster's version. */
 const LOOK = 3_600_000
 

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { AGENT_PEER_SECRET } from '../../contracts/clusters.ts'
 import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/farCopies.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
-import { type CertificatePair, DAY_MS, issueCertificate } from '../certificates.ts'
+import { type CertificatePair, issueCertificate } from '../certificates.ts'
 import { remembered } from '../remembered.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 

@@ -6,12 +6,12 @@ import type { Services } from '../../api/http/context.ts'
 import type { Witness } from '../../api/http/witness.ts'
 import { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import { isThere } from '../../api/records/activity/subjects.ts'
-import { type Clock, systemClock, type Timer } from '../../core/clock.ts'
+import { type Clock, DAY_MS, systemClock, type Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
 /** Milliseconds until the first sweep for expired records, as a process may live for hours only, and between sweeps. */
-const [FIRST, SWEEP] = [3_600_000, 24 * 3_600_000]
+const [FIRST, SWEEP] = [3_600_000, DAY_MS]
 
 export function activityServices(
   { client, onStop, log }: FacadeSetup,

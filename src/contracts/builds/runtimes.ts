@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../core/clock.ts'
+
 /** A language that the platform builds and runs. The default version is neither new nor about to end. */
 export type Runtime = {
   readonly name: RuntimeName
@@ -135,7 +137,7 @@ export const RUNTIMES: readonly Runtime[] = [
   }),
 ]
 
-const LEAVING_MILLISECONDS = 180 * 86_400_000
+const LEAVING_MILLISECONDS = 180 * DAY_MS
 
 /** A version is deprecated half a year before its end. */
 export function statusOf({ endsAt }: Pick<RuntimeVersion, 'endsAt'>, now: number): RuntimeStatus {

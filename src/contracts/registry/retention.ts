@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../core/clock.ts'
+
 /** What retention keeps of a repository. Pure: the preview and the runs decide by the same function. */
 
 export type StoredDigest = {
@@ -53,14 +55,12 @@ export type RetentionQuestion = {
   readonly now: number
 }
 
-const DAY = 86_400_000
-
 /** Returns a verdict on each digest, newest first. */
 export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): Verdict[] {
   const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
   const isPinned = pinnedBy(active)
   const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
-  const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY
+  const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY_MS
   const newest = newestFirst(digests)
   const latest = new Set(newest.filter(({ tags }) => tags.length > 0).slice(0, keepLast))
   const age = ({ pushedAt, lastPulledAt }: StoredDigest) =>
@@ -74,7 +74,7 @@ export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): 
     if (isNamed(stored, uses.revisions)) return keep('Revision')
     if (latest.has(stored)) return keep('Latest')
     const isTagged = stored.tags.length > 0
-    if (age(stored) < (isTagged ? keepFor : policy.deleteUntaggedAfterDays * DAY)) return keep('Recent')
+    if (age(stored) < (isTagged ? keepFor : policy.deleteUntaggedAfterDays * DAY_MS)) return keep('Recent')
     return { stored, action: 'Remove', reason: isTagged ? 'Expired' : 'Untagged' }
   }
   return withNeeded(newest.map(own))

@@ -1,9 +1,8 @@
+import { DAY_MS } from '../../core/clock.ts'
 /** Versions and states of one secret (interface section 3, records of secret vaults). Pure: time is an argument. */
 
 export const VERSIONS_KEPT = 100
 export const VALUE_MAX_BYTES = 65_536
-const DAY = 86_400_000
-
 export const ENTRY_STATES = ['Active', 'Deleted', 'Purged'] as const
 /**
  * Active --DELETE--> Deleted --recover--> Active
@@ -188,7 +187,8 @@ export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed):
   } as unknown as Spec
 }
 
-const later = (time: string, days: number) => new Date(Date.parse(time) + days * DAY).toISOString().replace('.000', '')
+const later = (time: string, days: number) =>
+  new Date(Date.parse(time) + days * DAY_MS).toISOString().replace('.000', '')
 
 /** Returns when a deleted secret is purged, and may be purged despite protection; undefined if it is not deleted. */
 export function purgeTime(spec: EntrySpec, rules: VaultRules): string | undefined {

@@ -1,5 +1,6 @@
 import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../../contracts/containerinstances.ts'
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
@@ -151,10 +152,8 @@ function available(pass: InstancePass): Outcome {
   const message = [ready, ...notes.map(({ words }) => words)].join(' ')
   tellOf(pass, notes)
   if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ left }) => left)) })
-  return done({ message, ...(certificatesOf(pass).length > 0 && { after: A_DAY }) })
+  return done({ message, ...(certificatesOf(pass).length > 0 && { after: DAY_MS }) })
 }
-
-const A_DAY = 86_400_000
 
 function judgeComponents(pass: InstancePass): Outcome | undefined {
   const { object, state } = pass

@@ -1,4 +1,5 @@
 import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { HELD_SHOWN } from '../../crds/held.ts'
@@ -27,8 +28,6 @@ import {
 } from './shared.ts'
 
 type AccountPass = Pass<typeof ObjectStorageAccount>
-
-const DAY = 86_400_000
 
 const OBSERVED: readonly Observed[] = [
   { resource: AccountBucket.resource, keysOf: accountKeyOf },
@@ -122,7 +121,7 @@ function reportUse(pass: AccountPass): Outcome {
   const before = pass.object.status?.history ?? []
   const history = withToday(before, pass.now.slice(0, 10), usedBytes)
   pass.report({ bucketCount: buckets.length, ...(history === before ? {} : { history: [...history] }) })
-  return done({ after: DAY - (pass.clock.now() % DAY) + 1_000 })
+  return done({ after: DAY_MS - (pass.clock.now() % DAY_MS) + 1_000 })
 }
 
 /** Deletes the keys first, because they are useless without the account; one by one, to tell the store of each. */

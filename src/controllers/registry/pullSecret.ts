@@ -1,6 +1,7 @@
 import type { RegistryPort } from '../../adapters/registry/port.ts'
 import { dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
 import { PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, sha256 } from '../../core/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -10,7 +11,7 @@ import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /** Lifetime of a credential in milliseconds, and after how long its successor replaces it. */
-const LIFE = 86_400_000
+const LIFE = DAY_MS
 const TURN = LIFE / 3
 
 type GroupPass = Pass<typeof ResourceGroup>

@@ -1,6 +1,7 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { auditEntry } from '../../contracts/registry/audit.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
@@ -24,8 +25,6 @@ const CHUNK = 500
 const RUNS_KEPT = 50
 /** Milliseconds after midnight UTC. */
 const TIME_OF_DAY = 3 * 3_600_000
-const DAY = 86_400_000
-
 /**
  * Removes what retention does not keep, in steps that are each stored first: what will be removed, that it was removed,
  * and then the sweep of unreferenced data. While a run acts, the token endpoint issues no push tokens, and repositories
@@ -143,7 +142,7 @@ async function remove({ object, clock }: RunPass, { audit, registry }: RegistryP
 
 async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const now = pass.clock.now()
-  await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY })
+  await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY_MS })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
   return ended(failureOf(pass.object))
@@ -189,7 +188,7 @@ async function tidy(pass: RunPass): Promise<Outcome> {
 
 /** Creates the run of the next morning, which waits for its time. */
 export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
-  const days = Math.floor((now - TIME_OF_DAY) / DAY) + 1
-  const notBefore = new Date(days * DAY + TIME_OF_DAY).toISOString()
+  const days = Math.floor((now - TIME_OF_DAY) / DAY_MS) + 1
+  const notBefore = new Date(days * DAY_MS + TIME_OF_DAY).toISOString()
   await makeOnce(client, RetentionRun, `scheduled-${notBefore.slice(0, 10)}`, { trigger: 'Scheduled', notBefore })
 }

@@ -1,5 +1,5 @@
 import { isBeingRestored, isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
-import { timestamp } from '../../core/clock.ts'
+import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -77,13 +77,11 @@ export const relationalSnapshotController = controllerWith(
   }),
 )
 
-const DAY = 86_400_000
-
 /** Deletes the snapshot when its retention is over. */
 async function expire(pass: SnapshotPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
   if (spec.retentionDays === undefined || status?.completedAt === undefined) return done()
-  const ends = Date.parse(status.completedAt) + spec.retentionDays * DAY
+  const ends = Date.parse(status.completedAt) + spec.retentionDays * DAY_MS
   if (Number.isNaN(ends)) {
     const message = `status.completedAt is "${status.completedAt}", which is not a time; set it to the time when the backup ended.`
     return stalled('ConfigurationInvalid', message)
@@ -169,11 +167,11 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   pass.report({
     backupId,
     completedAt,
-    ...(retentionDays === undefined ? {} : { expiresAt: timestamp(Date.parse(completedAt) + retentionDays * DAY) }),
+    ...(retentionDays === undefined ? {} : { expiresAt: timestamp(Date.parse(completedAt) + retentionDays * DAY_MS) }),
   })
   const message = 'It can be restored from.'
   if (retentionDays === undefined) return done({ message })
-  const left = Date.parse(completedAt) + retentionDays * DAY - pass.clock.now()
+  const left = Date.parse(completedAt) + retentionDays * DAY_MS - pass.clock.now()
   return done({ message, after: Math.max(left, 1) })
 }
 

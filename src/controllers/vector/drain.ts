@@ -1,6 +1,7 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { vectorNames } from '../../contracts/vector.ts'
 import { claimName } from '../../contracts/workloads.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
@@ -14,7 +15,7 @@ export const DRAINED_ANNOTATION = `${PREFIX}drained`
 
 /** Milliseconds between two queries of the engine during a drain; it cannot be watched. */
 const ASK_AGAIN = 10_000
-const DEADLINE = 24 * 60 * 60 * 1000
+const DEADLINE = DAY_MS
 
 /**
  * Decides how many peers run now. Claims tell how many exist: a claim without the drained mark belongs to a peer that

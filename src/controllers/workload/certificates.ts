@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/clock.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secret } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
@@ -19,7 +20,7 @@ export type CertificateObject = KubeObject & {
 const STATES = ['NotRequested', 'Valid', 'Issuing', 'Expiring', 'Failed', 'Expired'] as const
 export type CertificateState = (typeof STATES)[number]
 
-const THREE_WEEKS = 21 * 86_400_000
+const THREE_WEEKS = 21 * DAY_MS
 
 export function certificateState(found: CertificateObject | undefined, now: number): CertificateState {
   const { notAfter, lastFailureTime, conditions = [] } = found?.status ?? {}
