@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
+import { OPERATIONS, type Operation, pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
 import type { Alias, Collection, CollectionRoute, Given, Place, ResourceKind, Verb } from './collection.ts'
 import { type CommandFailure, usage } from './failure.ts'
@@ -179,6 +179,12 @@ function valuesFor(route: CollectionRoute, given: Given): Record<string, string>
 }
 
 export type Target = { readonly route: CollectionRoute; readonly values: Record<string, string> }
+
+/** Returns the path that reads what a target names; undefined if the collection has none. */
+export function readPathOf({ routes }: Collection, { values }: Pick<Target, 'values'> = { values: {} }) {
+  const route = routes.find(({ verb, parameters }) => verb === 'get' && parameters.every((name) => name in values))
+  return route && pathOf(route.path, values)
+}
 
 /**
  * Chooses the one route of a collection for a verb. Of several, the one with the most parameters, because naming a

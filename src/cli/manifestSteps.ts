@@ -1,11 +1,10 @@
-import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { boundaryOfNamespace, groupNamespace, groupOfNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { Collection } from './collection.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, eachOrRefusals, usage } from './failure.ts'
 import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
 import { judgeAtKubernetes, type Verdict } from './kubernetesObjects.ts'
 import {
-  groupOfNamespace,
   isWrittenByRest,
   type Manifest,
   type ManifestPlan,

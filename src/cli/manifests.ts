@@ -7,6 +7,7 @@ import {
   boundaryNamespace,
   boundaryOfNamespace,
   groupNamespace,
+  groupOfNamespace,
   isResourceName,
   isUuid,
   SYSTEM_NAMESPACE,
@@ -210,9 +211,6 @@ function madeBy({ kind, apiVersion }: Manifest, collections: readonly Collection
   const isMade = routes.some(({ verb }) => verb === 'create' || verb === 'update')
   return isMade ? ` from a manifest (\`freehold create ${found.collection}\` makes one)` : ''
 }
-
-/** Cuts the hash off a group's namespace. */
-export const groupOfNamespace = (namespace: string): string => namespace.slice(0, -11)
 
 /** Finds boundary and group of a namespace. @throws CommandFailure (usage) if it is not a namespace of the platform */
 export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {

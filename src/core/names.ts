@@ -48,13 +48,18 @@ export function groupNamespace(boundaryId: string, group: string): string {
   const path = `${boundaryId}/${group}`
   const known = groupNamespaces.get(path)
   if (known !== undefined) return known
-  const namespace = `${group}-${sha256(path).slice(0, 10)}`
+  const namespace = `${group}-${sha256(path).slice(0, GROUP_HASH_LENGTH)}`
   groupNamespaces.set(path, namespace)
   return namespace
 }
 
+const GROUP_HASH_LENGTH = 10
+
 /** Matches the names that `groupNamespace` returns. */
-export const GROUP_NAMESPACE_PATTERN = '^[a-z0-9-]+-[0-9a-f]{10}$'
+export const GROUP_NAMESPACE_PATTERN = `^[a-z0-9-]+-[0-9a-f]{${GROUP_HASH_LENGTH}}$`
+
+/** Cuts the hash off a group's namespace. */
+export const groupOfNamespace = (namespace: string): string => namespace.slice(0, -(GROUP_HASH_LENGTH + 1))
 
 /** Cached because every request needs one. */
 const groupNamespaces = recentlyUsed<string, string>(10_000)

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
 import { isOfStrangeField } from '../../core/strangeField.ts'
 import type { Target } from '../collections.ts'
+import { readPathOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
@@ -196,14 +197,11 @@ async function write(plan: ManifestPlan, client: Client): Promise<string> {
 
 /** Returns the ETag of the stored resource; null if it cannot be read. */
 async function versionOf({ collection, change }: ManifestPlan, client: Client): Promise<string | null> {
-  const { values = {} } = change ?? {}
-  const route = collection.routes.find(
-    ({ verb, parameters }) => verb === 'get' && parameters.every((name) => name in values),
-  )
-  if (route === undefined) return null
+  const path = readPathOf(collection, change)
+  if (path === undefined) return null
   const isUnseen = (error: unknown) => error instanceof PlatformApiError && error.status !== 401
   try {
-    return (await client.request({ method: 'GET', path: pathOf(route.path, values) })).headers.get('etag')
+    return (await client.request({ method: 'GET', path })).headers.get('etag')
   } catch (error) {
     if (isUnseen(error)) return null
     throw error

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
+import { type Client, PlatformApiError } from '../../client/index.ts'
+import { readPathOf } from '../collections.ts'
 import type { Command } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
@@ -109,13 +110,10 @@ const CREATED = '+ it would be created'
 
 /** Returns the current record; undefined if there is none. */
 async function recordOf({ collection, change, create }: ManifestPlan, client: Client): Promise<object | undefined> {
-  const values = (change ?? create)?.values ?? {}
-  const route = collection.routes.find(
-    ({ verb, parameters }) => verb === 'get' && parameters.every((name) => name in values),
-  )
-  if (route === undefined) return undefined
+  const path = readPathOf(collection, change ?? create)
+  if (path === undefined) return undefined
   try {
-    const { text } = await client.request({ method: 'GET', path: pathOf(route.path, values) })
+    const { text } = await client.request({ method: 'GET', path })
     return JSON.parse(text)
   } catch (error) {
     if (error instanceof PlatformApiError && error.status === 404) return undefined
