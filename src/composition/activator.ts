@@ -13,6 +13,7 @@ import { ACTIVATOR_LEASE, type ActivatorStatus, DIGEST_ENTRY, DIGEST_SECRET } fr
 import { systemClock } from '../core/clock.ts'
 import { closeServer } from '../core/closeServer.ts'
 import { messageOf } from '../core/errors.ts'
+import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { refOf } from '../core/object.ts'
@@ -129,7 +130,7 @@ async function start(
   const endings = [functions.subscribe(look), namespaces.subscribe(look), forgetGone(figures, functions)]
   look()
   const servers = [server]
-  await listen(server, activatorPort, activatorHost)
+  await listen(server, 'The activator', { port: activatorPort, host: activatorHost })
   if (configuration.role === 'activator') servers.push(await serveFacades(figures, call, configuration))
   return {
     async stop() {
@@ -149,15 +150,8 @@ async function serveFacades(
   { managementHost, figuresPort }: Configuration,
 ): Promise<Server> {
   const server = createFiguresServer(figures, call)
-  await listen(server, figuresPort, managementHost)
+  await listen(server, 'The activator', { port: figuresPort, host: managementHost })
   return server
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
 }
 
 /** Writes the wanted number of copies: only the latest value of each function, and one write at a time. */

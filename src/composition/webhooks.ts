@@ -15,6 +15,7 @@ import { closeServer } from '../core/closeServer.ts'
 import { bounded, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
+import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
@@ -200,7 +201,7 @@ function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { 
 const QUESTIONS_END_WITHIN = 5_000
 
 async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {
-  await listening(server, webhookPort, webhookHost)
+  await listen(server, 'The webhooks of the facade', { port: webhookPort, host: webhookHost })
   return {
     port: (server.address() as { port: number }).port,
     // Otherwise writes with a review in flight would fail.
@@ -283,13 +284,4 @@ function send(response: ServerResponse, status: number, body?: object): void {
   const text = JSON.stringify(body ?? {})
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
   response.end(text)
-}
-
-function listening(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Error(`The webhooks of the facade cannot listen on ${host}:${port}.`, { cause })),
-    )
-    server.listen(port, host, resolve)
-  })
 }

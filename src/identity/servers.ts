@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { closeServer } from '../core/closeServer.ts'
 import { bounded, PATIENCE, type Sharing, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { ambiguityOf } from '../core/framing.ts'
+import { listen } from '../core/listen.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
 import { untilStill } from '../core/untilStill.ts'
 
+const NAME = 'The identity provider'
 const LOOPBACK = '127.0.0.1'
 /** All requests are small forms, so a slow one only occupies a connection. */
 const REQUESTS = { requestTimeout: 10_000 }
@@ -42,11 +44,12 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     maxConnections,
     { isProxy },
   )
-  await listening(tls, options.tls)
+  await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
   const plain =
     options.http && bounded(createHttpServer({ ...REQUESTS, ...PATIENCE }, handler), maxConnections, { isProxy })
   try {
-    if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
+    if (plain !== undefined && options.http !== undefined)
+      await listen(plain, NAME, { host: LOOPBACK, ...options.http })
   } catch (error) {
     await closeServer(tls, 0)
     throw error
@@ -69,15 +72,6 @@ function plainly(handler: RequestListener): RequestListener {
     const body = JSON.stringify({ error: 'invalid_request', error_description: ambiguity })
     response.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(body)
   }
-}
-
-function listening(server: Server, { port, host = LOOPBACK }: { port: number; host?: string }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      reject(new Error(`The identity provider cannot listen on ${host}:${port}.`, { cause }))
-    })
-    server.listen(port, host, resolve)
-  })
 }
 
 function portOf(server: Server): number {

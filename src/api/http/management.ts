@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { closeServer } from '../../core/closeServer.ts'
 import { bounded, PATIENCE } from '../../core/connectionBounds.ts'
+import { listen } from '../../core/listen.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
 import { untilStill } from '../../core/untilStill.ts'
@@ -36,12 +37,7 @@ export async function startManagementServer(options: ManagementOptions): Promise
     createServer({ ...PATIENCE, requestTimeout: 10_000 }, oneByOne(untilStill(inOriginForm(listener(options))))),
     MOST_CONNECTIONS,
   )
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Error(`The management port cannot listen on ${options.host}:${options.port}.`, { cause })),
-    )
-    server.listen(options.port, options.host, resolve)
-  })
+  await listen(server, 'The management port', options)
   return {
     port: (server.address() as AddressInfo).port,
     stop: () => closeServer(server, 0),

@@ -21,6 +21,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
+import { listen } from '../../core/listen.ts'
 import type { Log } from '../../core/log.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { signalOf } from '../../core/signalOf.ts'
@@ -108,12 +109,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   server.on('connection', (socket) => visitors.enter(socket))
   // Node reports failed and late handshakes, but leaves their sockets open.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Error(`The gate of agents cannot listen on ${address.host}:${address.port}.`, { cause })),
-    )
-    server.listen(address.port, address.host, resolve)
-  })
+  await listen(server, 'The gate of agents', address)
   const { port } = server.address() as { port: number }
   gate.start(port)
   const failed = 'The certificate of the gate of agents could not be renewed.'
