@@ -53,6 +53,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
 import type { AgentHub, runGate } from './agents/hub.ts'
+import { servedVersion } from './agents/servedVersion.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
 import { type ActivatorHere, Closing } from './areas/setup.ts'
@@ -313,7 +314,7 @@ async function platformFacts(
   client: KubeClient,
   { address, readiness }: { address: string; readiness: readonly ReadinessCheck[] },
 ): Promise<Pick<Services, 'platform' | 'protectedResource'>> {
-  const kubernetes = await kubernetesVersion(client)
+  const kubernetes = (await servedVersion(client)) ?? 'unknown'
   const platform = { version: VERSION, commit, builtAt, kubernetesVersion: kubernetes, simulated, readiness }
   return { platform, protectedResource: { address, issuer } }
 }
@@ -333,10 +334,4 @@ async function tokenOptions(configuration: Configuration, { log }: Surroundings)
     log,
     ...(path === undefined ? {} : { certificateAuthority: await readFile(path, 'utf8') }),
   }
-}
-
-async function kubernetesVersion(client: KubeClient): Promise<string> {
-  const answer = await client.request({ path: '/version' })
-  const { gitVersion } = JSON.parse(await answer.text()) as { gitVersion?: string }
-  return gitVersion ?? 'unknown'
 }

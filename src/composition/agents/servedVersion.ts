@@ -17,13 +17,13 @@ export class ServedVersion {
   /** Reads the version. @returns whether it has changed; a failure counts as unchanged */
   async look(): Promise<boolean> {
     const before = this.#known
-    this.#known = (await this.#read().catch(() => undefined)) ?? before
+    this.#known = (await servedVersion(this.#client).catch(() => undefined)) ?? before
     return this.#known !== before
   }
+}
 
-  async #read(): Promise<string | undefined> {
-    const answer = await this.#client.request({ path: '/version' })
-    const { gitVersion } = JSON.parse(await answer.text()) as { gitVersion?: string }
-    return gitVersion
-  }
+export async function servedVersion(client: Pick<KubeClient, 'request'>): Promise<string | undefined> {
+  const answer = await client.request({ path: '/version' })
+  const { gitVersion } = JSON.parse(await answer.text()) as { gitVersion?: string }
+  return gitVersion
 }
