@@ -1,6 +1,8 @@
 import type { ObjectRef, Resource } from './object.ts'
 import { objectKey, resourceId } from './object.ts'
 
+export { absent } from '../core/kubeFailure.ts'
+
 export type KubeErrorReason =
   | 'NotFound'
   | 'Conflict'
@@ -94,12 +96,6 @@ export function whoRefuses({ cluster }: KubeError): string {
 /** Whether `thrown` is a KubeError, with one of the given reasons if any are given. */
 export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thrown is KubeError {
   return thrown instanceof KubeError && (reasons.length === 0 || reasons.includes(thrown.reason))
-}
-
-/** For `catch` of a read: returns undefined if the object does not exist. Rethrows if its type is not served. */
-export function absent(error: unknown): undefined {
-  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-  throw error
 }
 
 /** For `catch` of a create: returns undefined if the object exists already. */

@@ -1,3 +1,4 @@
+import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta, Resource } from '../../core/object.ts'
 import type { SecretObject } from '../../core/secretData.ts'
@@ -14,13 +15,10 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
   return {
     /** Returns undefined if there is none. */
     async read(ref: Ref): Promise<{ bytes: Buffer; version: string } | undefined> {
-      try {
-        const { data, metadata } = await client.get<SecretObject>(secret, ref)
-        return { bytes: Buffer.from(data?.[key] ?? '', 'base64'), version: metadata.resourceVersion ?? '' }
-      } catch (error) {
-        if (reasonOf(error) === 'NotFound') return undefined
-        throw error
-      }
+      const found = await client.get<SecretObject>(secret, ref).catch(absent)
+      if (found === undefined) return undefined
+      const { data, metadata } = found
+      return { bytes: Buffer.from(data?.[key] ?? '', 'base64'), version: metadata.resourceVersion ?? '' }
     },
 
     /** @returns the version that was written; undefined if another writer was faster */
@@ -42,14 +40,9 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
               )
         return written.resourceVersion ?? ''
       } catch (error) {
-        if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return undefined
+        if (['AlreadyExists', 'Conflict', 'NotFound'].includes(kubeFailureOf(error)?.reason ?? '')) return undefined
         throw error
       }
     },
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { reason } = (error ?? {}) as { reason?: unknown }
-  return typeof reason === 'string' ? reason : ''
 }

@@ -1,6 +1,6 @@
+import { kubeFailureOf } from '../../core/kubeFailure.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { failureOf } from './failure.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 import { type RoleChange, roleChanges } from './roles.ts'
 
@@ -53,7 +53,7 @@ export function kubeRoleCeiling({ client, clientAs, roles, type }: CeilingOption
 }
 
 function isRefusal(error: unknown): boolean {
-  const { reason } = failureOf(error) ?? {}
+  const { reason } = kubeFailureOf(error) ?? {}
   return reason === 'Forbidden' || reason === 'Unauthorized'
 }
 

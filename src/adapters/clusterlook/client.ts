@@ -1,5 +1,6 @@
 import { valueAt } from '../../contracts/rollouts/drift.ts'
 import type { ClusterFacts, Known } from '../../contracts/rollouts/facts.ts'
+import { kubeFailureOf } from '../../core/kubeFailure.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { LOOKED_TYPES } from '../../kube/looked.ts'
@@ -14,7 +15,6 @@ import {
   quotaFacts,
   workloadFacts,
 } from './facts.ts'
-import { failureOf } from './failure.ts'
 import type { ClusterLook, LookedComponent, WantedRoles } from './port.ts'
 import { lackingRules } from './roles.ts'
 
@@ -116,7 +116,7 @@ async function known<Value>(what: string, look: () => Promise<Value>): Promise<K
 
 /** Says why the API server gave no answer; undefined if it is not an error of the API server. */
 function reasonOf(error: unknown): string | undefined {
-  const failure = failureOf(error)
+  const failure = kubeFailureOf(error)
   if (failure === undefined) return undefined
   const { reason, typeMissing } = failure
   if (typeMissing || reason === 'NotFound') return 'the cluster does not have it.'

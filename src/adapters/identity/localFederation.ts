@@ -1,4 +1,5 @@
 import { completeProvider } from '../../contracts/ssoProviders.ts'
+import { absent } from '../../core/kubeFailure.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { SsoConnection, SsoProtocol } from '../../crds/sso.ts'
@@ -54,10 +55,5 @@ async function read(
   name: string,
 ): Promise<(SsoConnection & KubeObject) | undefined> {
   if (!isUuid(name)) return undefined
-  try {
-    return await client.get<SsoConnection & KubeObject>(resource, { namespace: SYSTEM_NAMESPACE, name })
-  } catch (error) {
-    if (error instanceof Error && (error as Error & { reason?: unknown }).reason === 'NotFound') return undefined
-    throw error
-  }
+  return client.get<SsoConnection & KubeObject>(resource, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
 }

@@ -1,3 +1,4 @@
+import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '../../core/object.ts'
@@ -27,13 +28,8 @@ export async function readAny<T extends KubeObject>(
   name: string,
 ): Promise<T | undefined> {
   const ref: ObjectRef = { namespace, name }
-  try {
-    const found = await client.get<T>(resource, ref)
-    return found.metadata.deletionTimestamp === undefined ? found : undefined
-  } catch (error) {
-    if (reasonOf(error) === 'NotFound') return undefined
-    throw error
-  }
+  const found = await client.get<T>(resource, ref).catch(absent)
+  return found?.metadata.deletionTimestamp === undefined ? found : undefined
 }
 
 export async function putSecret(
@@ -45,7 +41,7 @@ export async function putSecret(
     const secret = { ...typeOf(resources.secret), metadata, type: 'Opaque', data }
     await client.create<KubeObject>(resources.secret, secret as KubeObject)
   } catch (error) {
-    if (reasonOf(error) !== 'AlreadyExists') throw error
+    if (kubeFailureOf(error)?.reason !== 'AlreadyExists') throw error
     await client.mergePatch(resources.secret, { namespace, name: metadata.name }, { data })
   }
 }
@@ -57,9 +53,4 @@ export function typeOf(resource: Resource): { apiVersion: string; kind: string }
 export function existing<T>(found: T | undefined): T {
   if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
   return found
-}
-
-/** Recognises API errors by their reason, because adapters may only import types of `src/kube`. */
-export function reasonOf(error: unknown): unknown {
-  return error instanceof Error ? (error as Error & { reason?: unknown }).reason : undefined
 }

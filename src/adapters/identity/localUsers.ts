@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { kubeFailureOf } from '../../core/kubeFailure.ts'
 import { isUuid } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
 import type { PlatformUser } from '../../crds/identity.ts'
-import {
-  existing,
-  type LocalObjects,
-  metadataOf,
-  namespace,
-  putSecret,
-  read,
-  readAny,
-  reasonOf,
-  typeOf,
-} from './localObjects.ts'
+import { existing, type LocalObjects, metadataOf, namespace, putSecret, read, readAny, typeOf } from './localObjects.ts'
 import { keepsRules } from './passwordRules.ts'
 import { IdentityProviderError, type UserDirectory, type UserRecord } from './port.ts'
 import type { PasswordRules } from './provider.ts'
@@ -110,7 +101,8 @@ function userWrites(
     try {
       return await client.create<UserObject>(resources.user, user)
     } catch (error) {
-      if (reasonOf(error) === 'AlreadyExists') throw new IdentityProviderError('NameTaken', 'The id is taken.')
+      if (kubeFailureOf(error)?.reason === 'AlreadyExists')
+        throw new IdentityProviderError('NameTaken', 'The id is taken.')
       throw error
     }
   }
@@ -196,7 +188,7 @@ function userTenants(
         await client.mergePatch(resources.user, { namespace, name }, patch, { uid, resourceVersion })
         return
       } catch (error) {
-        if (reasonOf(error) !== 'Conflict' || attempt >= CONFLICTS) throw error
+        if (kubeFailureOf(error)?.reason !== 'Conflict' || attempt >= CONFLICTS) throw error
       }
     }
   }

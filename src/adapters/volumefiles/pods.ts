@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
+import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
@@ -142,7 +143,7 @@ async function running(
   const ref = { namespace: place.namespace, name: wanted.metadata.name }
   const deadline = performance.now() + START_WITHIN
   for (let why = ''; ; await sleep(LOOK_EVERY, undefined, { signal })) {
-    const found = await unlessMissing(client.get<Job>(JOBS, ref))
+    const found = await client.get<Job>(JOBS, ref).catch(absent)
     if (found === undefined) await client.create(JOBS, wanted).catch(ignoring('AlreadyExists'))
     else if (hasEnded(found)) await client.remove(JOBS, ref, { uid: found.metadata.uid })
     else {
@@ -184,17 +185,6 @@ function reasonOf(pod: Pod | undefined): string {
   return typeof reason === 'string' ? ` (${plainLine(reason, WORD_MAX)})` : ''
 }
 
-const reason = (error: unknown) => (error as { reason?: string }).reason
-
-async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked
-  } catch (error) {
-    if (reason(error) === 'NotFound') return undefined
-    throw error
-  }
-}
-
 const ignoring = (wanted: string) => (error: unknown) => {
-  if (reason(error) !== wanted) throw error
+  if (kubeFailureOf(error)?.reason !== wanted) throw error
 }
