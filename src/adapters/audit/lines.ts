@@ -12,18 +12,22 @@ export async function* linesBackwards(path: string, maxBytes: number): AsyncGene
   try {
     const { size } = await file.stat()
     const start = Math.max(0, size - maxBytes)
-    // Kept as bytes, because a block may begin in the middle of a character.
-    let rest: Buffer = Buffer.alloc(0)
+    // What follows of a line that begins in an earlier block, last first. Bytes, because a block may begin in the middle
+    // of a character; joined once, because a line may have many blocks.
+    let rest: Buffer[] = []
     for (let at = size; at > start; ) {
       const length = Math.min(BLOCK_BYTES, at - start)
       at -= length
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
-      const block = Buffer.concat([buffer.subarray(0, bytesRead), rest])
+      const block = buffer.subarray(0, bytesRead)
       const cut = block.indexOf('\n')
-      // Bytes before the first line feed belong to a line that begins in the block before.
-      const isWhole = at === 0
-      rest = isWhole ? Buffer.alloc(0) : block.subarray(0, cut < 0 ? block.length : cut)
-      const lines = isWhole ? block : cut < 0 ? Buffer.alloc(0) : block.subarray(cut + 1)
+      if (at > 0 && cut < 0) {
+        rest.push(block)
+        continue
+      }
+      const begin = at === 0 ? 0 : cut + 1
+      const lines = Buffer.concat([block.subarray(begin), ...rest.reverse()])
+      rest = at === 0 ? [] : [block.subarray(0, cut)]
       yield* lines.toString('utf8').split('\n').reverse()
     }
   } finally {

@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { linesBackwards } from './lines.ts'
+
+describe('lines of a file, last first', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'lines-'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  async function read(lines: readonly string[], most = Number.POSITIVE_INFINITY): Promise<string[]> {
+    const file = join(folder, 'log')
+    await writeFile(file, lines.join('\n'))
+    const found: string[] = []
+    for await (const line of linesBackwards(file, most)) if (line !== '') found.push(line)
+    return found
+  }
+
+  it('are whole where they are longer than what is read at once, and where a character lies between two reads', async () => {
+    const lines = ['first', 'é'.repeat(400_001), 'a'.repeat(262_143), 'b'.repeat(262_144), '€'.repeat(300_000), 'last']
+    expect(await read(lines)).to.deep.equal(lines.toReversed())
+  })
+
+  it('are left out where their beginning is beyond the bound', async () => {
+    expect(await read(['c'.repeat(1_000_000), 'd'.repeat(400_000), 'last'], 900_000)).to.deep.equal([
+      'last',
+      'd'.repeat(400_000),
+    ])
+  })
+})
