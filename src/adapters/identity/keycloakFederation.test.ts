@@ -117,3 +117,29 @@ describe('the claim with the address of a person, in Keycloak', () => {
     expect(await writesOf('email', [{ ...mapper, id: '1' }])).to.deep.equal(['DELETE /1 {}'])
   })
 })
+
+describe('the providers of an organization of Keycloak', () => {
+  it('are listed once, however many there are to write', async () => {
+    let listed = 0
+    const linked: unknown[] = []
+    const known = [{ alias: brokerAlias(TENANT, 'p0'), providerId: 'oidc', enabled: true, config: {} }]
+    const call: KeycloakAdmin['call'] = async (method, path, { body } = {}) => {
+      const isList = path === '/organizations/one/identity-providers'
+      if (isList && method === 'GET') listed += 1
+      if (isList && method === 'POST') linked.push(body)
+      const isOne = method === 'GET' && /^\/identity-provider\/instances\/[^/]+$/.test(path)
+      const found = known.find(({ alias }) => path.endsWith(`/${alias}`))
+      const answer = isOne ? found : isList ? known : []
+      return { status: answer === undefined ? 404 : 200, body: answer, location: undefined }
+    }
+    const organizations = { open: async () => ({ id: 'one', name: TENANT, domains: [] }) }
+    const provider = (alias: string) => ({
+      ...{ alias, displayName: alias, protocol: 'Oidc' as const, enabled: true, trustEmail: false, emailClaim: 'mail' },
+      ...{ issuer: 'https://a.example', clientId: 'x', clientSecret: 'y', scopes: [] },
+    })
+    const providers = ['p0', 'p1', 'p2'].map(provider)
+    const tenant = { tenantId: TENANT, displayName: 'Acme', domains: [], providers }
+    await keycloakFederation({ call }, organizations as unknown as KeycloakOrganizations).apply(tenant as never)
+    expect([listed, linked]).to.deep.equal([1, ['p1', 'p2'].map((alias) => brokerAlias(TENANT, alias))])
+  })
+})

@@ -38,17 +38,21 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       const wanted = new Map(
         [...tenant.providers, ...unread].map(({ alias, enabled }) => [brokerAlias(tenant.tenantId, alias), enabled]),
       )
-      for (const known of await providersOf(admin, organization, signal)) {
+      const before = await providersOf(admin, organization, signal)
+      for (const known of before) {
         const isEnabled = wanted.get(known.alias)
         if (isEnabled === undefined) await admin.call('DELETE', pathOf(known.alias), { accepted: [404], signal })
         // Before any step that may fail: a disabled provider must not admit anyone.
         else if (!isEnabled && known.enabled)
           await admin.call('PUT', pathOf(known.alias), { body: { ...known, enabled: false }, signal })
       }
+      const linked = new Set(before.map(({ alias }) => alias))
       // A provider that Keycloak refuses must not block the others.
       const failures: unknown[] = []
       for (const provider of tenant.providers) {
-        await applyProvider(admin, tenant, organization, provider, signal).catch((error) => failures.push(error))
+        await applyProvider(admin, tenant, { id: organization.id, linked }, provider, signal).catch((error) =>
+          failures.push(error),
+        )
       }
       if (failures.length > 0) throw failures[0]
     },
@@ -87,7 +91,7 @@ async function providersOf(admin: KeycloakAdmin, { id }: OrganizationRepresentat
 async function applyProvider(
   admin: KeycloakAdmin,
   tenant: FederatedTenant,
-  organization: OrganizationRepresentation,
+  organization: { id: string; linked: ReadonlySet<string> },
   provider: FederatedProvider,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -106,8 +110,8 @@ async function applyProvider(
     await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
   }
   const link = `/organizations/${organization.id}/identity-providers`
-  const isLinked = (await providersOf(admin, organization, signal)).some((one) => one.alias === alias)
-  if (!isLinked) await admin.call('POST', link, { body: alias, accepted: [409], signal })
+  if (before === undefined || !organization.linked.has(alias))
+    await admin.call('POST', link, { body: alias, accepted: [409], signal })
   await mapEmail(admin, alias, provider, signal)
 }
 

@@ -36,3 +36,35 @@ describe('members of organizations of Keycloak', () => {
     expect((await counted([])).asked).to.deep.equal([])
   })
 })
+
+describe('tenants by member, with many organizations of Keycloak', () => {
+  it('are asked for side by side, a few at once, and each comes in the order of the list', async () => {
+    const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
+    let [open, most] = [0, 0]
+    const call: KeycloakAdmin['call'] = async (_method, path) => {
+      open += 1
+      most = Math.max(most, open)
+      await new Promise((resolve) => setImmediate(resolve))
+      open -= 1
+      return { status: 200, body: path.startsWith('/organizations?') ? known : [{ id: 'ada' }], location: undefined }
+    }
+    const tenants = await keycloakOrganizations({ call } as KeycloakAdmin).tenantsByMember()
+    expect(tenants.get('ada')).to.deep.equal(known.map(({ name }) => name))
+    expect(most).to.equal(10)
+  })
+
+  it('are not asked for any more once one answer was a failure', async () => {
+    const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
+    const asked: string[] = []
+    const call: KeycloakAdmin['call'] = async (_method, path) => {
+      asked.push(path)
+      if (path.includes('id-0')) throw new Error('It is away.')
+      return { status: 200, body: path.startsWith('/organizations?') ? known : [], location: undefined }
+    }
+    const error = await keycloakOrganizations({ call } as KeycloakAdmin)
+      .tenantsByMember()
+      .catch((thrown) => thrown)
+    expect(error).to.have.property('message', 'It is away.')
+    expect(asked.length).to.be.below(40)
+  })
+})

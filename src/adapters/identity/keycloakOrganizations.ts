@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sideBySide } from '../../core/sideBySide.ts'
 import { type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
 
 const DomainRepresentation = z.looseObject({ name: z.string(), verified: z.boolean().default(false) })
@@ -12,6 +13,8 @@ export type OrganizationRepresentation = z.output<typeof OrganizationRepresentat
 const Members = z.array(z.looseObject({ id: z.string() }))
 
 const MOST = 10_000
+/** Of one list: a realm may have thousands of organizations and providers. */
+export const CALLS_AT_ONCE = 10
 
 /** Tenants are organizations in Keycloak, with the tenant id as name and alias. */
 export interface KeycloakOrganizations {
@@ -56,10 +59,12 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     },
     async tenantsByMember(signal) {
       const tenants = new Map<string, string[]>()
-      for (const { id, name } of await all({ max: String(MOST) }, signal)) {
+      const organizations = await all({ max: String(MOST) }, signal)
+      const members = await sideBySide(CALLS_AT_ONCE, organizations, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MOST}`, { signal })
-        for (const member of read(Members, body)) tenants.set(member.id, [...(tenants.get(member.id) ?? []), name])
-      }
+        return read(Members, body).map((member) => ({ id: member.id, name }))
+      })
+      for (const { id, name } of members.flat()) tenants.set(id, [...(tenants.get(id) ?? []), name])
       return tenants
     },
     async countIn(tenantIds, signal) {
@@ -67,11 +72,11 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
       const [first] = tenantIds
       if (first === undefined) return counts
       const query = counts.size === 1 ? { search: first, exact: 'true' } : { max: String(MOST) }
-      for (const { id, name } of await all(query, signal)) {
-        if (!counts.has(name)) continue
+      const known = (await all(query, signal)).filter(({ name }) => counts.has(name))
+      await sideBySide(CALLS_AT_ONCE, known, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
         counts.set(name, read(z.int(), body))
-      }
+      })
       return counts
     },
     async join(userId, tenantId, signal) {

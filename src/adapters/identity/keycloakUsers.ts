@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { sideBySide } from '../../core/sideBySide.ts'
 import { type AdminAnswer, type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
-import type { KeycloakOrganizations } from './keycloakOrganizations.ts'
+import { CALLS_AT_ONCE, type KeycloakOrganizations } from './keycloakOrganizations.ts'
 import { IdentityProviderError, type NewUser, type UserDirectory, type UserRecord } from './port.ts'
 
 const UserRepresentation = z.looseObject({
@@ -83,13 +84,12 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
     async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
       const max = String(LONGEST_LIST)
       const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
-      const external = new Set<string>()
-      for (const { alias } of read(Providers, body)) {
+      const external = await sideBySide(CALLS_AT_ONCE, read(Providers, body), async ({ alias }) => {
         const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
         const { body: linked } = await admin.call('GET', `/users?${query}`, { signal })
-        for (const { id } of read(Identified, linked)) external.add(id)
-      }
-      return external
+        return read(Identified, linked).map(({ id }) => id)
+      })
+      return new Set(external.flat())
     },
     async recordOf(user: User, signal?: AbortSignal): Promise<UserRecord> {
       return userOf(user, await organizations.tenantsOf(user.id, signal))
@@ -118,9 +118,11 @@ function userLookups(
       const max = String(Math.min(limit, LONGEST_LIST))
       // Without the stars Keycloak only matches prefixes.
       const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
-      const found = await search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal)
-      const tenants = await organizations.tenantsByMember(signal)
-      const external = await externalIds(signal)
+      const [found, tenants, external] = await Promise.all([
+        search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal),
+        organizations.tenantsByMember(signal),
+        externalIds(signal),
+      ])
       return found.map((user) => {
         const record = userOf(user, tenants.get(user.id) ?? [])
         return { ...record, isExternal: record.isExternal || external.has(user.id) }
