@@ -30,7 +30,7 @@ const OF_ANNOTATION = `${PREFIX}activity-of`
 /** When the newest entry was added: lets the sweep decide from metadata alone. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
-/** Size in bytes of each of the three caches: heads, shown heads and chapters; 32 MiB of JSON. */
+/** Bytes of JSON in each of the three caches (heads, shown heads, chapters), so 96 MiB together. */
 const KEPT = 32 * 1024 * 1024
 
 const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
