@@ -82,6 +82,15 @@ describe('the batch/v1 Job of a job', () => {
     expect(made).to.deep.include({ data: { TOKEN: Buffer.from('hunter2').toString('base64') } })
   })
 
+  it('runs what was written: Kubernetes replaces no `$(NAME)` by a variable', () => {
+    const text = 'echo $(TEAM) $$(TEAM) $TEAM'
+    const [container] = built({ command: ['sh', '-c', text], args: [text], env: { TEAM: 'a', TEXT: text } }).spec
+      .template.spec.containers
+    const escaped = 'echo $$(TEAM) $$$$(TEAM) $TEAM'
+    expect(container).to.deep.include({ command: ['sh', '-c', escaped], args: [escaped] })
+    expect(container?.env).to.deep.include({ name: 'TEXT', value: escaped })
+  })
+
   it('does not lay a tag over a digest', () => {
     const digest = `python@sha256:${'a'.repeat(64)}`
     expect(imageOf({ image: digest, tag: 'latest' })).to.equal(digest)

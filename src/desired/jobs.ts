@@ -8,7 +8,7 @@ import type { PlatformJob } from '../crds/jobs.ts'
 import { causesOfEnd, reasonWords } from './workload/causesOfEnd.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
 import { newestPod } from './workload/newestPod.ts'
-import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
+import { literal, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
 export type JobInput = { job: PlatformJob; plan: EffectivePlan; registryHost?: string | undefined }
@@ -65,8 +65,8 @@ function podSpec({ job, plan, registryHost }: JobInput): object {
     {
       name: JOB_CONTAINER,
       image: imageOf(spec),
-      ...(spec.command.length > 0 && { command: spec.command }),
-      ...(spec.args.length > 0 && { args: spec.args }),
+      ...(spec.command.length > 0 && { command: spec.command.map(literal) }),
+      ...(spec.args.length > 0 && { args: spec.args.map(literal) }),
       env: environment(job),
     },
     { writesToRoot: true },
@@ -86,7 +86,7 @@ export function imageOf({ image, tag }: Pick<PlatformJob['spec'], 'image' | 'tag
 function environment({ metadata, spec }: PlatformJob): object[] {
   const { environment: secretName } = jobNames(metadata.name)
   return Object.entries(spec.env).map(([name, value]) =>
-    vaultReference(value) === undefined ? { name, value } : secretVariable(name, secretName, name),
+    vaultReference(value) === undefined ? { name, value: literal(value) } : secretVariable(name, secretName, name),
   )
 }
 

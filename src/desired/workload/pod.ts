@@ -84,8 +84,13 @@ export function probes(live: object, ready: object = live): Record<string, objec
   }
 }
 
-/** Escapes `$(NAME)`, which Kubernetes would otherwise replace by a variable. */
-export const literal = (text: string): string => text.replaceAll('$(', () => '$$(')
+/**
+ * Escapes text of a command, an argument or a variable, so that the process gets it as it was written: Kubernetes
+ * replaces `$(NAME)` by a variable, `$$` by `$`, and breaks a character beyond ASCII after `$`. Other text stays as it
+ * is, so that few pods change.
+ */
+export const literal = (text: string): string =>
+  text.replace(/\$+(?=\()|\${2,}|\$(?=[^\0-\x7f])/g, (dollars) => dollars + dollars)
 
 /** An environment variable from an entry of a Secret. */
 export function secretVariable(name: string, secretName: string, key: string): object {
