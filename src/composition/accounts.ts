@@ -32,6 +32,7 @@ export async function accountServices(
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
+    makesNoAccounts: configuration.identityProvider === 'external',
     passwordRules: remembered(passwordRules, RULES_KEPT),
     ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client, guesses) } : {}),
     tenants: recordedTenants(records),

@@ -28,9 +28,11 @@ describe('the identity provider that the configuration chooses', () => {
       (error: unknown) => (error instanceof ConfigurationError ? error.message : 'another'),
     )
 
-  it('is the local one, which speaks OpenID Connect with others, unless Keycloak is named', async () => {
-    expect((await open()).federation.protocols).to.deep.equal(['Oidc'])
-    expect((await open(keycloak())).federation.protocols).to.deep.equal(['Oidc', 'Saml'])
+  it('speaks with providers of tenants what it can, and with none where it is not administered', async () => {
+    const protocolsOf = async (more?: Record<string, string>) => (await open(more)).federation.protocols
+    expect(await protocolsOf({ PLATFORM_IDENTITY_PROVIDER: 'local' })).to.deep.equal(['Oidc'])
+    expect(await protocolsOf(keycloak())).to.deep.equal(['Oidc', 'Saml'])
+    expect(await protocolsOf()).to.deep.equal([])
   })
 
   it('is refused without what Keycloak asks for, in words that hold no secret', async () => {

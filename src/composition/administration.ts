@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createExternalProvider } from '../adapters/identity/externalProvider.ts'
 import { createLocalProvider } from '../adapters/identity/localProvider.ts'
 import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
@@ -24,7 +25,8 @@ export async function openAdministration(
   { client, caches }: Connection,
 ): Promise<IdentityAdministration> {
   if (configuration.identityProvider === 'keycloak') return keycloak(configuration)
-  return localAdministration(client, caches.get(PlatformUser.resource))
+  const local = localAdministration(client, caches.get(PlatformUser.resource))
+  return configuration.identityProvider === 'local' ? local : createExternalProvider(local)
 }
 
 /**

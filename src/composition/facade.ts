@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
+import { assumedPrincipals } from '../api/callers/assumedPrincipals.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
 import { createLateGrants } from '../api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
@@ -294,9 +295,11 @@ async function openPeople(
     log,
   })
   closing.onStop(() => follower.stop())
-  const principals = directoryPrincipals(recorded, administration.users, systemClock)
-  // Not for an external issuer: its users have objects here, or are unknown.
-  if (configuration.identityProvider === 'keycloak') {
+  const isAdministered = configuration.identityProvider === 'keycloak'
+  const principals = isAdministered
+    ? directoryPrincipals(recorded, administration.users, systemClock)
+    : assumedPrincipals(recorded)
+  if (isAdministered) {
     const keys = caches.get<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
     const sessions = endSessionsOfEnded({ keys, principals, client, clock: systemClock, log })
     closing.onStop(() => sessions.stop())

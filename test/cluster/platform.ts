@@ -111,13 +111,15 @@ export class OwnPlatform {
   /**
    * Starts the operator and waits until it is ready. Its log is `logs/freehold.log` in the folder. Like a Deployment,
    * restarts it if it exits: an operator that lost its lease on a slow machine exits on purpose.
+   *
+   * @param more variables that override the usual ones; undefined removes one
    */
-  async startOperator(more: Record<string, string> = {}): Promise<void> {
+  async startOperator(more: Record<string, string | undefined> = {}): Promise<void> {
     this.#spawnOperator(more)
     await untilReady(this.ports, new AbortController().signal, this.operatorLog, READY_WITHIN)
   }
 
-  #spawnOperator(more: Record<string, string>): void {
+  #spawnOperator(more: Record<string, string | undefined>): void {
     const log = openSync(this.operatorLog, 'a')
     const { program, args, environment } = this.command
     const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...more } })

@@ -67,8 +67,9 @@ export async function makePerson(admin: KubeClient): Promise<TestPerson> {
 
 export type ReceivedMail = { to: string; subject: string; text: string }
 
-export function mailsTo(address: string): ReceivedMail[] {
-  const folder = join(testPlatform().folder, 'mails')
+/** @param platform the data folder of a platform of the test's own */
+export function mailsTo(address: string, platform = testPlatform().folder): ReceivedMail[] {
+  const folder = join(platform, 'mails')
   let names: string[] = []
   try {
     names = readdirSync(folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
@@ -80,9 +81,9 @@ export function mailsTo(address: string): ReceivedMail[] {
 }
 
 /** The token in the newest of so many mails to the address. */
-export async function tokenFromMail(address: string, count = 1): Promise<string> {
+export async function tokenFromMail(address: string, count = 1, platform = testPlatform().folder): Promise<string> {
   const mail = await until(`mail ${count} to ${address}`, () => {
-    const mails = mailsTo(address)
+    const mails = mailsTo(address, platform)
     return mails.length >= count ? mails.at(-1) : undefined
   })
   const token = /\/(?:invitations|password-reset)\/([A-Za-z0-9_-]{40,})$/m.exec(mail.text)?.[1]

@@ -65,15 +65,19 @@ export async function administrator(): Promise<KubeClient> {
   return askingAgain(createKubeClient(loadKubeconfig(testPlatform().kubeconfig), options))
 }
 
-/** The text of a kubeconfig with only a bearer token. */
-export function kubeconfigWithToken(token: string): string {
-  const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
+/**
+ * The text of a kubeconfig with only a bearer token.
+ *
+ * @param path of a kubeconfig of a platform of the test's own
+ */
+export function kubeconfigWithToken(token: string, path = testPlatform().kubeconfig): string {
+  const kubeconfig = load(readFileSync(path, 'utf8')) as { users: { user: object }[] }
   return dump({ ...kubeconfig, users: kubeconfig.users.map((user) => ({ ...user, user: { token } })) })
 }
 
 /** A client with only a bearer token, like a tenant's kubectl. Must be closed. */
-export async function clientWithToken(token: string): Promise<KubeClient> {
-  const access = parseKubeconfig(kubeconfigWithToken(token), 'kubeconfig of a tenant')
+export async function clientWithToken(token: string, path = testPlatform().kubeconfig): Promise<KubeClient> {
+  const access = parseKubeconfig(kubeconfigWithToken(token, path), 'kubeconfig of a tenant')
   return askingAgain(createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' }))
 }
 

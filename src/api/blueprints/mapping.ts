@@ -8,7 +8,7 @@ import { parseScope, scopeContains } from '../../core/scope.ts'
 import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blueprintCollections.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isRootOnly } from '../../iam/roles.ts'
-import { principalNotFound } from '../callers/principals.ts'
+import { ofType, principalNotFound } from '../callers/principals.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -152,9 +152,9 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>)
     throw refusedFields([{ field: 'scope', message: 'must lie in the group' }])
   const role = findRole(services, roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
-  if (principal === undefined || (body.principalType != null && body.principalType !== principal.principalType))
-    throw principalNotFound(principalId)
+  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const principal = ofType(known, body.principalType)
+  if (principal === undefined) throw principalNotFound(principalId)
   refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
   return { principalId, principalType: principal.principalType, roleDefinitionName, scope, expiresAt, reason }
 }

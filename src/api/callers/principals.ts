@@ -15,6 +15,8 @@ export type Principal = {
   readonly lastSignInAt: string | null
   /** The tenants that a person belongs to; empty for others. */
   readonly tenantIds: readonly string[]
+  /** Set for an id without a record: only the issuer knows whether it exists and whether it is a service account. */
+  readonly isAssumed?: true
 }
 
 /** Who exists: people, service accounts and groups, whichever identity provider keeps them. */
@@ -34,6 +36,13 @@ declare module '../http/context.ts' {
 
 export function principalNotFound(principalId: string): PlatformError {
   return new PlatformError('principal_not_found', `No principal has the id "${principalId}".`, { principalId })
+}
+
+/** Returns the principal with the type that a request names; undefined if it has another one. */
+export function ofType(principal: Principal | undefined, wanted: PrincipalType | null | undefined) {
+  if (principal === undefined || wanted == null || wanted === principal.principalType) return principal
+  const mayBe = principal.isAssumed === true && wanted === 'ServicePrincipal'
+  return mayBe ? { ...principal, principalType: wanted } : undefined
 }
 
 /** Returns the tenants of a person; none for other principals. */

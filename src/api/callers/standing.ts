@@ -88,6 +88,18 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
   }
 }
 
+/** Standing where only the issuer knows who exists: those who have a record here can be disabled by it, and nobody else. */
+export function recordedStanding({ caches }: Pick<StandingOptions, 'caches'>): Standing {
+  return {
+    async endOf(principalId, type) {
+      const found = KINDS_OF[type ?? 'either'].map((kind) =>
+        caches.get<Principal>(kind).get(SYSTEM_NAMESPACE, principalId),
+      )
+      return found.some((object) => object?.spec.isEnabled === false) ? 'disabled' : undefined
+    },
+  }
+}
+
 function endOfObject({ metadata, spec }: Principal, uid: string | undefined): Ended | undefined {
   if (metadata.deletionTimestamp !== undefined || (uid !== undefined && metadata.uid !== uid)) return 'deleted'
   return spec.isEnabled === false ? 'disabled' : undefined

@@ -58,6 +58,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
     throw new PlatformError('already_member', `The person already has the role "${role.displayName}" at ${text}.`)
   }
+  const hasAccount = user !== undefined || services.accounts.makesNoAccounts === true
   const id = invitationId(boundaryId, email, earlier)
   const { token, hash } = newLinkToken([boundaryId, id])
   const now = services.clock.now()
@@ -73,8 +74,8 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
       tenantId: services.accounts.tenants.ofBoundary(boundary),
       invitedBy: caller.principalId,
       invitedByName: caller.displayName,
-      hasAccount: user !== undefined,
-      accountId: user === undefined ? randomUUID() : undefined,
+      hasAccount,
+      accountId: hasAccount ? undefined : randomUUID(),
       message: body.message,
       firstName: body.firstName,
       lastName: body.lastName,

@@ -110,7 +110,9 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
       const refusal = refuseResend(spec, now, services.accounts.resendLimits)
       if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
       // The address may have got an account elsewhere in the meantime, which must then be used to accept.
-      const hasAccount = spec.hasAccount || (user !== undefined && user.id !== spec.accountId)
+      const isElsewhere =
+        services.accounts.makesNoAccounts === true || (user !== undefined && user.id !== spec.accountId)
+      const hasAccount = spec.hasAccount || isElsewhere
       return { ...spec, hasAccount, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
     },
   })

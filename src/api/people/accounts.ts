@@ -11,6 +11,8 @@ import type { Tenants } from './tenants.ts'
 /** The services behind invitations, passwords and users. */
 export type AccountServices = {
   readonly users: UserDirectory
+  /** Whether accounts exist only at the issuer, so that the platform cannot create any. */
+  readonly makesNoAccounts?: boolean
   /** The password policy of the identity provider. */
   readonly passwordRules: () => Promise<PasswordPolicy>
   /**

@@ -61,7 +61,7 @@ async function addPlatformMember(context: Add) {
   const { services, body } = context
   const { userId, tenantId } = body
   const user = (await services.principals.find([userId])).get(userId)
-  if (user === undefined || user.principalType !== 'User') {
+  if (user === undefined || user.principalType !== 'User' || user.isAssumed === true) {
     throw new PlatformError('unknown_user', `No person has the id "${userId}".`, { userId })
   }
   if (services.records.peek(PlatformTenant, { name: tenantId }) === undefined) {

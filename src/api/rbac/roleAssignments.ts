@@ -4,7 +4,7 @@ import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly } from '../../iam/roles.ts'
-import { principalNotFound } from '../callers/principals.ts'
+import { ofType, principalNotFound } from '../callers/principals.ts'
 import { boundaryScope, requireBelow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context } from '../http/context.ts'
@@ -74,9 +74,9 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   readScope(services, text, boundaryId)
   await requireBelow(context, WRITE, text)
   refusePast(services.clock.now(), 'expiresAt', body)
-  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
-  const isOtherType = body.principalType != null && body.principalType !== principal?.principalType
-  if (principal === undefined || isOtherType) throw principalNotFound(principalId)
+  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const principal = ofType(known, body.principalType)
+  if (principal === undefined) throw principalNotFound(principalId)
   const refusal = grantRefusal(services, caller, { role, scope: text, principalIds: [principalId], boundaryId })
   if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, text)
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, text, refusal.actions)

@@ -6,6 +6,7 @@ import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { Uuid } from '../../crds/fields.ts'
+import { meansPresent } from '../../crds/principals.ts'
 import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isYounger, mayStandIn, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
@@ -18,7 +19,7 @@ import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid as UuidDto, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { type AssignmentRecord, knownRole, objectAt } from '../rules/grants.ts'
+import { type AssignmentRecord, knownRole, objectAt, principalLookup } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
 const GRANT_KINDS = [
@@ -98,7 +99,9 @@ function reasonOf(
   const facts = {
     scope: stands ? lifeAt(services, scope) : undefined,
     scopeIncarnation: lifeOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
-    hasPrincipal: spec.principalId === undefined || exists(spec.principalId),
+    hasPrincipal:
+      spec.principalId === undefined ||
+      (exists(spec.principalId) && meansPresent(principalLookup(services), object, spec.principalId)),
     hasRole:
       spec.roleDefinitionName === undefined ||
       (knownRole(services.records, spec.roleDefinitionName) !== undefined &&

@@ -3,7 +3,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope } from '../../core/scope.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
-import type { Principal, PrincipalType } from '../callers/principals.ts'
+import { ofType, type Principal, type PrincipalType } from '../callers/principals.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import { refusePast } from './expiry.ts'
@@ -34,10 +34,10 @@ export async function checkNewAssignment(
   const role = findRole(services, roleDefinitionName)
   if (boundaryId !== undefined && isRootOnly(role)) throw rootOnlyRefused(role, scope)
   refusePast(services.clock.now(), 'expiresAt', wanted)
-  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
-  const wantedType = principalType ?? principal?.principalType
-  if (principal === undefined || principal.principalType !== wantedType) {
-    const message = `No ${wantedType ?? 'principal'} has the id "${principalId}".`
+  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const principal = ofType(known, principalType)
+  if (principal === undefined) {
+    const message = `No ${principalType ?? 'principal'} has the id "${principalId}".`
     throw new PlatformError('PRINCIPAL_NOT_FOUND', message, { principalId })
   }
   const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)

@@ -5,7 +5,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { groupsAround, type Memberships } from '../../iam/groups.ts'
-import { type PrincipalType, principalNotFound } from '../callers/principals.ts'
+import { ofType, type PrincipalType, principalNotFound } from '../callers/principals.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -130,9 +130,8 @@ export async function checkDeny(services: Services, caller: Granter, boundaryId:
   for (const id of [...named, ...excludedPrincipalIds]) {
     if (!known.has(id)) throw principalNotFound(id)
   }
-  const principalType = known.get(principalId ?? '')?.principalType
-  if (wanted.principalType && wanted.principalType !== principalType && principalType !== undefined) {
-    throw principalNotFound(principalId ?? '')
-  }
-  return { scope, principalType }
+  const principal = known.get(principalId ?? '')
+  const asNamed = ofType(principal, wanted.principalType)
+  if (principal !== undefined && asNamed === undefined) throw principalNotFound(principal.id)
+  return { scope, principalType: asNamed?.principalType }
 }

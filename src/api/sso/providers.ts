@@ -56,9 +56,10 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   if (broken.length > 0) throw refusedFields(broken.map((error) => ({ ...error, field: ownField(error.field, given) })))
   const provider = completeProvider(given)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
-  if (!services.sso.federation.protocols.includes(provider.protocol)) {
-    const protocols = services.sso.federation.protocols
-    const message = `The identity provider of this platform does not support ${provider.protocol} for single sign-on, only ${protocols.join(', ')}.`
+  const { protocols } = services.sso.federation
+  if (!protocols.includes(provider.protocol)) {
+    const only = protocols.length === 0 ? '' : `, only ${protocols.join(', ')}`
+    const message = `The identity provider of this platform does not support ${provider.protocol} for single sign-on${only}.`
     throw new PlatformError('NOT_IMPLEMENTED', message, { protocol: provider.protocol })
   }
   const { metadataUrl } = provider

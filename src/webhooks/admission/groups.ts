@@ -40,7 +40,8 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
  * @throws PlatformError already_exists
  */
 async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {
-  if ((await services.principals.find([id], boundaryId)).size === 0) return
+  const found = (await services.principals.find([id], boundaryId)).get(id)
+  if (found === undefined || found.isAssumed === true) return
   throw new PlatformError('already_exists', `The id "${id}" is that of another principal.`, { id })
 }
 

@@ -1,0 +1,42 @@
+import type { Federation } from './federation.ts'
+import { IdentityProviderError, type UserRecord } from './port.ts'
+import type { IdentityAdministration } from './provider.ts'
+
+/**
+ * An issuer that the platform does not administer. Its people are known as far as somebody records them here; their
+ * accounts, passwords and own providers are there, and nothing made here would let anybody in.
+ */
+export function createExternalProvider({ users, passwordRules }: IdentityAdministration): IdentityAdministration {
+  const elsewhere = (user: UserRecord): UserRecord => ({ ...user, isExternal: true })
+  const elsewhereIfAny = (user: UserRecord | undefined) => user && elsewhere(user)
+  return {
+    users: {
+      ...users,
+      find: async (...args) => elsewhereIfAny(await users.find(...args)),
+      findByEmail: async (...args) => elsewhereIfAny(await users.findByEmail(...args)),
+      list: async (...args) => (await users.list(...args)).map(elsewhere),
+      create: async () => {
+        throw unsupported('accounts')
+      },
+      setPassword: async () => {
+        throw unsupported('passwords')
+      },
+      hasLocalPassword: async () => false,
+    },
+    federation,
+    passwordRules,
+  }
+}
+
+const federation: Federation = {
+  protocols: [],
+  async apply({ providers }) {
+    if (providers.length > 0) throw unsupported('the identity providers of tenants')
+  },
+  find: async () => undefined,
+  async remove() {},
+}
+
+function unsupported(what: string): IdentityProviderError {
+  return new IdentityProviderError('Unsupported', `The issuer of this platform manages ${what}: change them there.`)
+}
