@@ -134,6 +134,13 @@ export function alreadyGone(error: unknown): undefined {
   throw error
 }
 
+/** For `catch` of a change: somebody else removed the object before, for which the interface has another refusal. */
+export function goneAs(refusal: () => PlatformError): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof PlatformError && error.code === 'NOT_FOUND' ? refusal() : error
+  }
+}
+
 /** The text of anything that was thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown)

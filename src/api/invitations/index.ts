@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { goneAs, PlatformError } from '../../core/errors.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
@@ -43,13 +43,15 @@ const StatusQuery = z
   .optional()
   .describe('Only those; upper and lower case count the same')
 
+const notThere = () => new PlatformError('not_found', 'There is no such invitation in the boundary.')
+
 const invitations = collection(MemberInvitation, {
   path: INVITATIONS,
   item: 'invitationId',
   noun: 'Invitation',
   home: inBoundary,
   keyOf: 'name',
-  missing: () => new PlatformError('not_found', 'There is no such invitation in the boundary.'),
+  missing: notThere,
   may: { read: action('boundaries/invitations/read') },
   dto: InvitationDto,
   toDto: (invitation, { services }) => invitationDto(services, invitation),
@@ -78,7 +80,7 @@ async function revokeInvitation(context: Context) {
   const { object: found } = await invitations.find(context)
   const ref = refOf(found)
   return oneAtATime(services, invitationTurn(found), async () => {
-    await services.records.update(MemberInvitation, ref, {
+    const revoke = services.records.update(MemberInvitation, ref, {
       ...{ caller, ifMatch },
       change: ({ spec }) => {
         const refusal = refuseRevoke(spec)
@@ -86,6 +88,7 @@ async function revokeInvitation(context: Context) {
         return { ...spec, state: 'Revoked' }
       },
     })
+    await revoke.catch(goneAs(notThere))
     // An accept that was interrupted may have left its assignment, which is deleted with the invitation.
     await takeBackAssignment(services, found, caller)
     return noContent()
@@ -103,7 +106,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
     await refuseWithoutGround(services, found, user?.id ?? found.spec.accountId ?? '')
   if (refused === undefined && !services.accounts.outbox.isConfigured) requireOwnGift(services, caller, found, user?.id)
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
-  const { object } = await services.records.update(MemberInvitation, ref, {
+  const send = services.records.update(MemberInvitation, ref, {
     ...{ caller, ifMatch },
     change: ({ spec }) => {
       const now = services.clock.now()
@@ -116,6 +119,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
       return { ...spec, hasAccount, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
     },
   })
+  const { object } = await send.catch(goneAs(notThere))
   const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })
   const link = deliver(services, object, boundary?.spec.displayName ?? '', linkOf(services, token))
   return ok(invitationDto(services, object, link), { etag: etagOf(object) })

@@ -140,6 +140,32 @@ describe('the link of an invitation', () => {
     expect((await codeOf(call('DELETE', `${PATH}/${made.id}`))).code).to.equal('already_revoked')
   })
 
+  it('is not found where it is removed at the same moment, whatever is done with it', async () => {
+    const { invite, tokenOf, setPassword, accept, call, users, records, clock } = open()
+    const update = records.update.bind(records)
+    const removed = async (
+      ask: (token: string, id: string) => Promise<unknown>,
+      before?: (token: string) => Promise<unknown>,
+    ) => {
+      const made = await invite()
+      await before?.(tokenOf(made))
+      records.update = async (kind, ref, request) => {
+        if (kind.kind === MemberInvitation.kind) await records.remove(kind, ref, request)
+        return update(kind, ref, request)
+      }
+      const { code } = await codeOf(ask(tokenOf(made), made.id))
+      records.update = update
+      return code
+    }
+    expect(await removed((token) => setPassword(token))).to.equal('not_found')
+    expect(await removed((_token, id) => call('POST', `${PATH}/${id}/resend`))).to.equal('not_found')
+    expect(await removed((_token, id) => call('DELETE', `${PATH}/${id}`))).to.equal('not_found')
+    const [user] = [...users.users.values()].filter(({ email }) => email === CARL)
+    expect(await removed((token) => accept(token, user?.id ?? ''))).to.equal('not_found')
+    const late = async () => clock.advance(8 * 86_400_000)
+    expect(await removed((token) => accept(token, user?.id ?? ''), late)).to.equal('not_found')
+  })
+
   it('is for the account of the address only', async () => {
     const { invite, tokenOf, accept, users } = open()
     users.put({ userName: 'carl', email: CARL })

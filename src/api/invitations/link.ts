@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
+import { alreadyGone, goneAs, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -23,6 +23,7 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
+import type { UpdateRequest } from '../records/records.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, type Turn } from '../rules/turns.ts'
 import { assignmentNamespace, outdated, refuseWithoutGround } from './grants.ts'
@@ -60,9 +61,18 @@ function throwRefusal({ code, message }: Refusal): never {
   throw new PlatformError(code, message)
 }
 
+/** @throws PlatformError not_found if it was removed meanwhile */
+async function writeInvitation(
+  { records }: Services,
+  invitation: InvitationRecord,
+  request: UpdateRequest<typeof MemberInvitation>,
+): Promise<void> {
+  await records.update(MemberInvitation, refOf(invitation), request).catch(goneAs(unknownLink))
+}
+
 /** Stores that the expiry was answered, so that the next call gets the state instead. */
 async function tellExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
-  await services.records.update(MemberInvitation, refOf(invitation), {
+  await writeInvitation(services, invitation, {
     caller,
     change: ({ spec }) =>
       stateAt(spec, services.clock.now()) === 'Expired' ? { ...spec, state: 'Expired', expiryAnswered: true } : spec,
@@ -109,7 +119,7 @@ async function setStoredPassword(
   invitation: InvitationRecord,
 ) {
   const { users, signInUrl } = services.accounts
-  const { spec, metadata } = invitation
+  const { spec } = invitation
   const caller = actorOf(invitation)
   const decision = decideSetPassword(spec, services.clock.now())
   if (decision.refusal !== undefined) {
@@ -127,18 +137,14 @@ async function setStoredPassword(
   const { firstName, lastName } = body
   if (known === undefined) await makeAccount(services, { id: accountId, email: spec.email, firstName, lastName })
   await users.setPassword(accountId, body.password)
-  await services.records.update(
-    MemberInvitation,
-    { namespace: metadata.namespace, name: metadata.name },
-    {
-      caller,
-      change: (stored) => {
-        const again = decideSetPassword(stored.spec, services.clock.now())
-        if (again.refusal !== undefined) throwRefusal(again.refusal)
-        return { ...stored.spec, state: 'AwaitingLogin', firstName, lastName }
-      },
+  await writeInvitation(services, invitation, {
+    caller,
+    change: (stored) => {
+      const again = decideSetPassword(stored.spec, services.clock.now())
+      if (again.refusal !== undefined) throwRefusal(again.refusal)
+      return { ...stored.spec, state: 'AwaitingLogin', firstName, lastName }
     },
-  )
+  })
   return ok(answer)
 }
 
@@ -204,20 +210,16 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   let hasJoined: string | undefined
   try {
     hasJoined = await joinTenant(services, invitation, caller)
-    await services.records.update(
-      MemberInvitation,
-      { namespace: metadata.namespace, name: metadata.name },
-      {
-        caller,
-        change: (stored) => {
-          const again = refuseAccept(stored.spec, acceptor, services.clock.now())
-          if (again !== undefined) throwRefusal(again)
-          const acceptedAt = timestamp(services.clock.now())
-          const { principalId: acceptedBy } = caller
-          return { ...stored.spec, state: 'Accepted', acceptedAt, acceptedBy, assignmentId: ref.name }
-        },
+    await writeInvitation(services, invitation, {
+      caller,
+      change: (stored) => {
+        const again = refuseAccept(stored.spec, acceptor, services.clock.now())
+        if (again !== undefined) throwRefusal(again)
+        const acceptedAt = timestamp(services.clock.now())
+        const { principalId: acceptedBy } = caller
+        return { ...stored.spec, state: 'Accepted', acceptedAt, acceptedBy, assignmentId: ref.name }
       },
-    )
+    })
   } catch (error) {
     // The invitation was revoked or accepted in the meantime, so undo the grant.
     if (error instanceof PlatformError) {

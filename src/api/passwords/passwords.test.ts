@@ -103,6 +103,17 @@ describe('password resets over REST', () => {
     })
   }
 
+  it('are not found once their record is gone, as after another replica used it', async () => {
+    const { token, confirm, records } = open()
+    const link = await token()
+    const update = records.update.bind(records)
+    records.update = async (kind, ref, request) => {
+      if (kind.kind === PasswordReset.kind) await records.remove(kind, ref, request)
+      return update(kind, ref, request)
+    }
+    expect((await codeOf(confirm(link))).code).to.equal('not_found')
+  })
+
   it('keep the link where the password is not good, and say every broken rule', async () => {
     const { token, confirm } = open()
     const link = await token()

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
 import { addressKey } from '../../core/addressKey.ts'
 import { timestamp } from '../../core/clock.ts'
-import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
+import { alreadyGone, goneAs, notFound, PlatformError } from '../../core/errors.ts'
 import { newLinkToken, readLinkToken } from '../../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isSameText } from '../../core/sameText.ts'
@@ -111,18 +111,16 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
   if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
-  await services.records.update(
-    PasswordReset,
-    { namespace, name: found.metadata.name },
-    {
-      caller: callerFor(userId),
-      isOnce: true,
-      change: ({ spec }) => {
-        if (spec.usedAt !== undefined) throw unknown()
-        return { ...spec, usedAt: timestamp(services.clock.now()) }
-      },
+  const ref = { namespace, name: found.metadata.name }
+  const use = services.records.update(PasswordReset, ref, {
+    caller: callerFor(userId),
+    isOnce: true,
+    change: ({ spec }) => {
+      if (spec.usedAt !== undefined) throw unknown()
+      return { ...spec, usedAt: timestamp(services.clock.now()) }
     },
-  )
+  })
+  await use.catch(goneAs(unknown))
   await endResets(services, userId, found.metadata.name)
   await users.setPassword(userId, body.password)
   // The link was sent to the address, so the address is verified.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CREDENTIAL_KEYS, sourceNameOf } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
-import { messageOf, PlatformError } from '../../core/errors.ts'
+import { goneAs, messageOf, PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../../core/names.ts'
@@ -95,7 +95,7 @@ async function useState(
 
 async function writeSpec(services: Services, source: SourceRecord, change: (stored: SourceRecord) => object) {
   const request = { caller: actorOf(source), fresh: true, isOnce: true, change }
-  await services.records.update(DeploymentSource, refOf(source), request)
+  await services.records.update(DeploymentSource, refOf(source), request).catch(goneAs(stateInvalid))
 }
 
 const redirect = (location: string): Answer<never> => ({
