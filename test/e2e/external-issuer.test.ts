@@ -62,6 +62,14 @@ describe('an issuer that the platform does not administer', () => {
   }
   const as = async (subject: string, method: string, path: string, body?: object) =>
     ask(await issuer.token(subject), method, path, body)
+  /** Of a read of the boundary with kubectl. */
+  async function statusAtApiServer(token: string): Promise<number> {
+    const client = await clientWithToken(token, own.controlPlane.kubeconfigPath)
+    const answer = await client.request({ path: `/apis/freehold.dev/v1alpha1${boundary}` })
+    await answer.text()
+    await client.close()
+    return answer.status
+  }
   const told = ({ status, body }: { status: number; body: Body }) => [status, body?.code]
   const give = (principalId: string, more: object = {}) =>
     as(owner, 'POST', `${boundary}/members`, { principalId, roleDefinitionName: 'Reader', ...more })
@@ -69,14 +77,6 @@ describe('an issuer that the platform does not administer', () => {
     until('the person may read', async () => (await as(subject, 'GET', boundary)).status === 200)
 
   it('is believed, and nobody else: neither by REST nor by the API server', async () => {
-    const id = boundary.replace('/boundaries/', '')
-    const statusAtApiServer = async (token: string) => {
-      const client = await clientWithToken(token, own.controlPlane.kubeconfigPath)
-      const answer = await client.request({ path: `/apis/freehold.dev/v1alpha1/boundaries/${id}` })
-      await answer.text()
-      await client.close()
-      return answer.status
-    }
     const now = Math.floor(Date.now() / 1000)
     const refused = {
       'another audience': await issuer.token(owner, { aud: 'account' }),
@@ -195,12 +195,15 @@ describe('an issuer that the platform does not administer', () => {
     const password = { password: 'Correct-horse-42-battery' }
     const changed = await as(person, 'POST', '/identity/change-password', password)
     expect(told(changed)).to.deep.equal([409, 'not_locally_authenticated'])
+    const token = await issuer.token(person)
+    expect(await statusAtApiServer(token)).to.equal(200)
     await own.admin.mergePatch(PlatformUser.resource, ref, { spec: { isEnabled: false } })
     const refused = await until('the person is let in no more', async () => {
       const answer = await as(person, 'GET', boundary)
       return answer.status === 401 && answer
     })
     expect(refused.body.error).to.equal('The principal of the access token is disabled.')
+    expect(await statusAtApiServer(token)).to.equal(403)
     await own.admin.remove(PlatformUser.resource, ref)
   })
 })

@@ -13,12 +13,13 @@ export class LocalVolumeFiles implements VolumeFiles {
     this.#folders.set(`${namespace}/${claim}`, folder)
   }
 
-  async ask({ namespace, volumes }: FilePlace, request: FileRequest, { body }: FileOptions) {
+  async ask({ namespace, volumes }: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
     const folders = volumes.map(({ path, claim, subPath = '' }) => ({
       path,
       folder: `${this.#folders.get(`${namespace}/${claim}`)}/${subPath}`,
     }))
     const output = new PassThrough()
+    signal.addEventListener('abort', () => output.destroy(new Error('The session has ended.')), { once: true })
     serve(sent(folders, request, body), output).catch((error: Error) => output.destroy(error))
     return received(output)
   }

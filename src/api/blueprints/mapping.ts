@@ -120,6 +120,7 @@ function asking(context: Context, body: unknown, parameters: Record<string, stri
   return {
     ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe },
     ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined, prove: () => {} },
+    whileHolding: (isHeld) => context.whileHolding(isHeld),
     get rawBody() {
       return context.rawBody
     },

@@ -1,10 +1,14 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
 import { NO_ANSWERS, type NoAnswer, type TestAnswer, type TestCall } from '../../contracts/testCalls.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
 import { documentOf } from '../http/openapi.ts'
 import { SERVED_ROUTES } from '../index.ts'
 
@@ -29,15 +33,19 @@ describe('a test call of a function', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let made: TestCall[]
   let answer: TestAnswer | undefined
+  /** Whether the function answers nothing until the call is given up. */
+  let isEndless = false
 
   beforeEach(async () => {
     made = []
+    isEndless = false
     answer = { ...HEARD, body: base64('Hello'), isTruncated: false }
     const calls = {
       ...sameProcessCalls(() => undefined),
-      async call(...[namespace, name, call]: [string, string, TestCall, AbortSignal]) {
+      async call(...[namespace, name, call, signal]: [string, string, TestCall, AbortSignal]) {
         expect([namespace, name]).to.deep.equal([SHOP, 'home.hello'])
         made.push(call)
+        if (isEndless) await once(signal, 'abort')
         return answer
       },
     }
@@ -67,6 +75,17 @@ describe('a test call of a function', () => {
         headers: { host: 'function', 'x-function-event': 'invoke' },
       },
     ])
+  })
+
+  it('ends when its caller may no longer make it, and says so', async () => {
+    isEndless = true
+    answer = undefined
+    const asked = invoke().then((told) => told)
+    await until('the call is made', () => made.length === 1)
+    const { items } = await server.client.list(RoleAssignment.resource)
+    for (const assignment of items) await server.client.remove(RoleAssignment.resource, refOf(assignment))
+    const { status, body } = await asked
+    expect([status, body.code]).to.be.deep.equal([403, 'FORBIDDEN'])
   })
 
   it('is what the body says, and never says who asked the platform', async () => {

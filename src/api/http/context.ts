@@ -85,6 +85,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
    * token has expired, the principal is disabled. For streams without an end.
    */
   readonly whilePermitted: AbortSignal
+  /** The same for a handler that asks for more than its route does: also aborted once that is not held. */
+  whileHolding(isHeld: () => boolean): AbortSignal
   /** The scope that the route was authorized at; undefined on routes without an action. */
   readonly scope: string | undefined
 }

@@ -20,7 +20,7 @@ export type Passage = {
   attendance: Attendance | undefined
   /** Set on routes with signed requests, until the answer exists. */
   unproved: Unproved | undefined
-  /** The refusal of a caller whose permission to send a body ended before the body did. */
+  /** The refusal of a caller whose permission ended before the body, or the work that they wait for, did. */
   ended?: unknown
   /** Why a followed list could no longer be read. */
   unread?: Failure

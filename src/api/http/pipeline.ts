@@ -378,8 +378,10 @@ export class Pipeline {
       await this.#askAgain(passage, match)
       return true
     } catch (error) {
-      if (isRefusal(error)) return false
-      throw error
+      if (!isRefusal(error)) throw error
+      // A handler that is ended by it knows only that something was ended.
+      passage.ended = error
+      return false
     }
   }
 }

@@ -107,11 +107,15 @@ export class RequestContext implements Context {
   }
 
   get whilePermitted(): AbortSignal {
+    return this.whileHolding(() => true)
+  }
+
+  whileHolding(isHeld: () => boolean): AbortSignal {
     const { clock } = this.services
     const controller = new AbortController()
     const look = async () => {
       if (this.#response.closed) return
-      if (await this.#isPermitted().catch(() => true)) clock.setTimeout(look, LOOK_AGAIN)
+      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(look, LOOK_AGAIN)
       else controller.abort(new Error('The caller may no longer see this.'))
     }
     clock.setTimeout(look, LOOK_AGAIN)

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import {
@@ -12,7 +14,9 @@ import {
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type WorkRefusal, WorkRefused } from '../../adapters/workers/port.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
 import { kubeSecrets } from '../records/secrets.ts'
@@ -30,8 +34,15 @@ class FakeEngine implements SqlEngine {
   isThere = true
   fault: SqlFault | undefined
   said = 0
+  /** Each batch goes on until it is ended. */
+  isEndless = false
   async run(target: SqlTarget, batch: BatchRequest, call?: SqlCall) {
     call?.heard?.(this.said)
+    if (this.isEndless) {
+      this.runs.push({ target, request: batch })
+      if (call?.signal?.aborted === false) await once(call.signal, 'abort')
+      throw new SqlFault('Cancelled', 'The client disconnected.')
+    }
     if (this.fault !== undefined) throw this.fault
     if (!this.isThere)
       throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
@@ -151,6 +162,26 @@ describe('the editor of relational databases over REST', () => {
     expect((await query('orders', 'select 1')).status).to.equal(429)
     expect((await query('orders', 'select 1', READER)).status).to.equal(403)
   })
+
+  for (const [what, sql, kept] of [
+    ['all rights', 'select 1', undefined],
+    ['the right that its statements need', 'insert into t values (1)', 'Reader'],
+  ] as const)
+    it(`ends a batch whose caller loses ${what} while it runs, and says so`, async () => {
+      database('orders')
+      engine.isEndless = true
+      if (kept !== undefined) server.grant(OWNER, kept, `/boundaries/${B}`)
+      const asked = query('orders', sql).then((answer) => answer)
+      await until('the batch runs', () => engine.runs.length === 1)
+      const { items } = await server.client.list<RoleAssignment & KubeObject>(RoleAssignment.resource)
+      for (const one of items)
+        if (one.spec.roleDefinitionName === 'Owner') await server.client.remove(RoleAssignment.resource, refOf(one))
+      const { status, body } = await asked
+      expect([status, body.code]).to.deep.equal([403, 'FORBIDDEN'])
+      server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+      const history = await call('get', '/orders/editor/history')
+      expect(history.body.items[0]).to.include({ outcome: 'Failed', error: 'FORBIDDEN' })
+    })
 
   it('speaks to the very database, also where its connection Services lead to another', async () => {
     database('orders', { connectTo: 'heir' })

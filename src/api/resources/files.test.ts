@@ -7,6 +7,8 @@ import { until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { LocalVolumeFiles } from '../../adapters/volumefiles/fake.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
 import { area, dataAction } from '../http/route.ts'
 import { byteRange, downloadHeaders } from './fileHeaders.ts'
 import { componentWithFiles, fileRoutes } from './files.ts'
@@ -139,6 +141,17 @@ describe('the files of a resource', () => {
     expect(await refused(upload('name=a', 'x', { 'content-encoding': 'gzip' }))).to.equal('400 MODEL_BINDING_FAILED')
     expect(await refused(upload('name=..', 'x'.repeat(10_000_000)))).to.equal('400 PATH_NOT_ALLOWED')
     expect(readdirSync(folder).sort()).to.deep.equal(['a', 'empty'])
+  })
+
+  it('take nothing more of an upload whose sender may no longer send it, and say so', async () => {
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(100_000)) })
+    const answer = ask('POST', '/upload?path=/data&name=slow', { body })
+    await until('it is being written', () => /^\.upload-/.test(readdirSync(folder).join()))
+    const { items } = await world.client.list(RoleAssignment.resource)
+    for (const assignment of items) await world.client.remove(RoleAssignment.resource, refOf(assignment))
+    const { status } = await answer
+    expect(status).to.equal(403)
+    await until('nothing is left', () => readdirSync(folder).length === 0)
   })
 
   it('leave nothing of an upload whose client goes', async () => {

@@ -31,7 +31,7 @@ export async function queryEditor(
   const { classification, masked } = await readBatch(context, database.dialect, request)
   const asked: Asked = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
-  const missing = needed(classification).find((each) => !holds(context, database, each))
+  const missing = missingOf(asked)
   const action = database.actionOf(missing ?? level ?? 'owner')
   const never = neverRun(classification, level)
   const isAuthorized = missing === undefined && never === undefined
@@ -50,6 +50,11 @@ export async function queryEditor(
     historyId,
     error: failure === undefined ? null : { ...failure, message: failure.message.slice(0, 1024) },
   })
+}
+
+/** The strongest that the batch needs and the caller does not have. */
+function missingOf({ context, database, classification }: Asked): SqlLevel | undefined {
+  return needed(classification).find((each) => !holds(context, database, each))
 }
 
 function nothingRun(asked: Asked, never: string | undefined) {
@@ -82,6 +87,10 @@ function classificationDto({ statements, kind }: Classification) {
   }
 }
 
+function forbidden(action: string): PlatformError {
+  return new PlatformError('FORBIDDEN', `This batch needs the permission ${action}.`, { action })
+}
+
 /** Refuses what never runs, what the caller may not run, and what is not confirmed, in this order. */
 async function refuse(asked: Asked, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
   const { classification, request } = asked
@@ -91,7 +100,7 @@ async function refuse(asked: Asked, never: string | undefined, isAuthorized: boo
   }
   if (!isAuthorized) {
     await record(asked, 'Refused', undefined, 'FORBIDDEN')
-    throw new PlatformError('FORBIDDEN', `This batch needs the permission ${action}.`, { action })
+    throw forbidden(action)
   }
   if (needsConfirmation(classification) && !request.confirmed) {
     throw new PlatformError('CONFIRMATION_REQUIRED', 'The batch changes the schema or every row: set confirmed.', {
@@ -124,6 +133,8 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
   const { context, request, classification } = asked
   const target = place.target(level)
   const database = request.database ?? target.database
+  // It may run for minutes, and change rows all the time.
+  const signal = context.whileHolding(() => missingOf(asked) === undefined)
   try {
     return await place.engine.run(
       { ...target, database },
@@ -134,11 +145,13 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
         maxRows: request.maxRows,
         timeoutMilliseconds: request.timeoutSeconds * 1000,
       },
-      { signal: context.signal, heard: (bytes) => context.owe(bytes) },
+      { signal, heard: (bytes) => context.owe(bytes) },
     )
   } catch (error) {
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')
-    const refusal = isOfCaller ? unknownDatabase(database, target.user) : refusalOf(error)
+    const hasLost = signal.aborted && !context.signal.aborted
+    const why = () => (isOfCaller ? unknownDatabase(database, target.user) : refusalOf(error))
+    const refusal = hasLost ? forbidden(asked.database.actionOf(missingOf(asked) ?? level)) : why()
     await record(asked, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
     throw refusal
   }

@@ -37,7 +37,7 @@ export async function rowPage(
   try {
     const request = { table, limit, offset, filters, sort }
     const { rows, hasMore, totalRows } = await place.engine.rows(place.target('reader'), request, {
-      signal: context.signal,
+      signal: context.whilePermitted,
       heard: (bytes) => context.owe(bytes),
     })
     return {
@@ -75,7 +75,7 @@ export async function changeRows(
       })
     }
     const rows = await place.engine.change(place.target('writer'), table, changes, {
-      signal: context.signal,
+      signal: context.whilePermitted,
       heard: (bytes) => context.owe(bytes),
     })
     return rows.map((row, index) => {
