@@ -1,7 +1,7 @@
 export type { ChangePassword, Invitations } from './account.ts'
 export { type ArrivalsOptions, kubeArrivals } from './arrivals.ts'
 export { clientSecretCheck } from './clientSecrets.ts'
-export { kubeClientStore } from './clients.ts'
+export { type IdentityClient, kubeClientStore } from './clients.ts'
 export { kubeConnections } from './connections.ts'
 export { type Guesses, limitPasswords, limitSecrets } from './guesses.ts'
 export { secretKeyStore, watchKeys } from './keyStore.ts'

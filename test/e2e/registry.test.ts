@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { PULL_SECRET, repositoryObjectName } from '../../src/contracts/registry/names.ts'
-import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { RegistryRepository } from '../../src/crds/registry.ts'
@@ -191,6 +191,17 @@ describe('the registry', () => {
     const basic = Buffer.from(`token:${builder.token}`).toString('base64')
     const own = await token(`?scope=${encodeURIComponent(scope)}`, { authorization: `Basic ${basic}` })
     expect([own.status, own.body.scope]).to.deep.equal([200, null])
+  })
+
+  it('renews nothing that was got with a secret that has been replaced', async () => {
+    const { clientId: username, clientSecret: password } = await makeServiceAccount(admin)
+    const scope = `repository:${repository()}:pull`
+    const first = await form({ grant_type: 'password', username, password, scope, access_type: 'offline' })
+    const again = () => form({ grant_type: 'refresh_token', refresh_token: first.body.refresh_token, scope })
+    expect([first.status, (await again()).status]).to.deep.equal([200, 200])
+    const replaced = { stringData: { 'client-secret': `another secret of ${username}` } }
+    await admin.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name: `client-${username}` }, replaced)
+    expect((await again()).status).to.equal(401)
   })
 
   it('answers token requests as registries do', async () => {

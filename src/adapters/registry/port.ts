@@ -77,6 +77,8 @@ export const Credential = z.object({
   principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
   /** The uid of the principal if known, so that a recreated one does not inherit the credential. */
   principalUid: z.string().optional(),
+  /** Digest of the secret that it was issued for: a replaced secret invalidates it. */
+  secretDigest: z.string().optional(),
   /** Restricts the principal's rights; undefined for no restriction. */
   limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
   /** Incarnations of boundary and group, by place: recreated ones do not match. */

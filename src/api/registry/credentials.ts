@@ -38,8 +38,9 @@ export async function bearerOf(
 }
 
 /** @param expiresAt of the presented token, if it expires: credentials derived from it must not outlive it */
-function callerBearer({ principalId, principalType, principalUid }: RegistryCaller, expiresAt?: number): Bearer {
-  return { principalId, principalType, principalUid, ...(expiresAt !== undefined && { expiresAt }) }
+function callerBearer(caller: RegistryCaller, expiresAt?: number): Bearer {
+  const { principalId, principalType, principalUid, secretDigest } = caller
+  return { principalId, principalType, principalUid, secretDigest, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** Authenticates a credential issued here, if its principal still exists and its scopes have not been recreated. */
@@ -51,10 +52,11 @@ export async function bearerWith(
   const { keys, signIn } = registryOf(services)
   const credential = await keys.read(text, services.clock.now())
   if (credential === undefined || !kinds.includes(credential.kind)) return undefined
-  const { principalId, principalType, principalUid, lives = {} } = credential
+  const { principalId, principalType, principalUid, secretDigest, lives = {} } = credential
   for (const [place, life] of Object.entries(lives))
     if ((await lifeOf(services, principalId, place, (found) => found === life)) !== life) return undefined
-  const stands = principalType === 'Platform' || (await signIn.stands({ principalId, principalType, principalUid }))
+  if (principalType === 'Platform') return credential
+  const stands = await signIn.stands({ principalId, principalType, principalUid, secretDigest })
   return stands ? credential : undefined
 }
 

@@ -9,6 +9,8 @@ import { BUILD } from '../resources/deployments/reporters.ts'
 /** The principal of a credential. */
 export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
   readonly principalUid?: Caller['principalUid'] | undefined
+  /** Digest of the secret of a service account, if the platform knows it. */
+  readonly secretDigest?: string | undefined
 }
 
 /** Authenticates clients of the token endpoint, which send credentials like a docker client. */
@@ -17,7 +19,7 @@ export interface RegistrySignIn {
   byToken(token: string): Promise<(RegistryCaller & Partial<Pick<Caller, 'expiresAt'>>) | undefined>
   /** Returns a service account by its secret, with a limit per address; undefined if the secret is wrong. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
-  /** Returns whether the principal of a credential still exists and is enabled. */
+  /** Returns whether the principal of a credential still exists, is enabled and has the secret that it was issued for. */
   stands(principal: RegistryCaller): Promise<boolean>
 }
 

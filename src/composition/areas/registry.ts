@@ -18,11 +18,18 @@ import { namesIn, usesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { COUNTED_KINDS } from '../../crds/index.ts'
-import { clientSecretCheck, type Guesses, kubeClientStore, type LastSeen } from '../../identity/index.ts'
+import {
+  clientSecretCheck,
+  type Guesses,
+  type IdentityClient,
+  kubeClientStore,
+  type LastSeen,
+} from '../../identity/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { remembered } from '../remembered.ts'
@@ -170,13 +177,22 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
     }
   }
   if (configuration.identityProvider === 'local') {
-    const check = clientSecretCheck(kubeClientStore(client), lastSeen)
+    const clients = kubeClientStore(client)
+    const check = clientSecretCheck(clients, lastSeen)
     const { signIn } = clientSignIn(check, secretGuesses, { looksAgain: true })
     const byClient: SignIn['byClient'] = async (principalId, secret, address) => {
       const found = await signIn(principalId, secret, address)
-      return found && standingOrNone({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid })
+      const secretDigest = found && digestOf(found)
+      return (
+        found &&
+        standingOrNone({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid, secretDigest })
+      )
     }
-    return { stands, byToken, byClient }
+    const holdsSecret = async ({ principalId, secretDigest }: RegistryCaller) => {
+      const found = secretDigest === undefined ? undefined : await clients.find(principalId)
+      return secretDigest === (found && digestOf(found))
+    }
+    return { stands: async (caller) => (await stands(caller)) && holdsSecret(caller), byToken, byClient }
   }
   const issuer = await secretsAtIssuer(configuration)
   onStop(() => issuer.close())
@@ -187,6 +203,8 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
   }
   return { stands, byToken, byClient }
 }
+
+const digestOf = ({ clientId, secret }: IdentityClient) => sha256(`${clientId} ${secret}`)
 
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }
 
