@@ -81,7 +81,7 @@ export const Credential = z.object({
   secretDigest: z.string().optional(),
   /** Restricts the principal's rights; undefined for no restriction. */
   limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
-  /** Incarnations of boundary and group, by place: recreated ones do not match. */
+  /** Incarnations of boundary and group and the uid of the resource, by place: recreated ones do not match. */
   lives: z.record(z.string(), z.string()).optional(),
   /** Milliseconds since the epoch. */
   expiresAt: z.number(),

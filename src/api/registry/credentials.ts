@@ -1,12 +1,14 @@
 import type { Credential } from '../../adapters/registry/port.ts'
+import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { isUuid } from '../../core/names.ts'
+import { groupNamespace, isUuid } from '../../core/names.ts'
 import { parseScope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import type { RecordOf } from '../records/records.ts'
+import type { ReadOptions, RecordOf } from '../records/records.ts'
 import { objectAt } from '../rules/grants.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
@@ -54,10 +56,28 @@ export async function bearerWith(
   if (credential === undefined || !kinds.includes(credential.kind)) return undefined
   const { principalId, principalType, principalUid, secretDigest, lives = {} } = credential
   for (const [place, life] of Object.entries(lives))
-    if ((await lifeOf(services, principalId, place, (found) => found === life)) !== life) return undefined
+    if (!(await isSame(services, principalId, place, life))) return undefined
   if (principalType === 'Platform') return credential
   const stands = await signIn.stands({ principalId, principalType, principalUid, secretDigest })
   return stands ? credential : undefined
+}
+
+async function isSame(services: Services, principalId: string, place: string, life: string): Promise<boolean> {
+  const resource = parseRepository(place)
+  if (resource === undefined) return (await lifeOf(services, principalId, place, (found) => found === life)) === life
+  for (const fresh of [false, true])
+    if ((await resourceAt(services, resource, { fresh }))?.metadata.uid === life) return true
+  return false
+}
+
+/** Returns the resource that a repository belongs to. */
+export async function resourceAt(
+  { records }: Pick<Services, 'records'>,
+  { boundaryId, resourceGroup, collection, name }: RepositoryName,
+  options: ReadOptions = {},
+): Promise<RecordOf<AnyKind> | undefined> {
+  const kind: AnyKind | undefined = RESOURCE_KINDS.find(({ segment }) => segment === collection)
+  return kind && records.get(kind, { namespace: groupNamespace(boundaryId, resourceGroup), name }, options)
 }
 
 /** Returns a boundary (`<id>`) or a group (`<id>/<group>`) from the cache. */

@@ -4,7 +4,6 @@ import { dockerConfig } from '../../contracts/dockerConfig.ts'
 import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
-import { groupNamespace } from '../../core/names.ts'
 import { ResourceName } from '../../crds/fields.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
@@ -14,7 +13,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { lifeOf, placeAt } from './credentials.ts'
+import { lifeOf, placeAt, resourceAt } from './credentials.ts'
 import { rightsNow } from './rights.ts'
 import { builder, record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
@@ -49,7 +48,7 @@ const RegistryBuildTokenDto = namedRecord('RegistryBuildTokenDto', {
   expiresAt: DateTime,
 })
 
-/** @param of `lives` are the incarnations of the boundary or the group for which the credential is valid */
+/** @param of `lives` are the incarnations of the boundary, group or resource for which the credential is valid */
 async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
@@ -103,12 +102,12 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   }
   await livesAt(context, 'boundary', boundary)
   const lives = await livesAt(context, 'resourceGroup', `${boundary}/${resourceGroup}`)
-  const ref = { namespace: groupNamespace(boundary, resourceGroup), name }
-  const found = await services.records.get(kind, ref)
+  const found = await resourceAt(services, place)
   if (found === undefined) throw unknown('name', name)
   refuseWhileDeleting(found)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
-  const { password: token, expiresAt } = await mint(context, { kind: 'Build', limit, lives }, BUILD_MILLISECONDS)
+  const of = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
+  const { password: token, expiresAt } = await mint(context, of, BUILD_MILLISECONDS)
   await record(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
   return ok({ registry, repository, username: 'build', token, scopes, expiresAt })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { testKeys } from '../../../test/make/registry.ts'
 import { request } from '../../../test/make/request.ts'
+import { until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
@@ -9,8 +10,9 @@ import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.
 import { UNUSED } from '../../contracts/registry/retention.ts'
 import { FULL_POLICY } from '../../contracts/room.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
 import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -157,6 +159,29 @@ describe('the token endpoint of the registry', () => {
     expect(await scopeOf(await mint({ expiresAt: Date.now() - 1000 }))).to.equal(401)
     world.ended.add(person)
     expect(await scopeOf(await mint()), 'who is disabled').to.equal(401)
+  })
+
+  it('takes a build token no longer than its resource is there, and not for the next one of its name', async () => {
+    const person = withRole('Owner', HERE)
+    const minted = async () => {
+      const answer = await request(facade.app)
+        .post('/v1/internal/registries/mint-build-token')
+        .set('authorization', bearer(person))
+        .send({ boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' })
+      return answer.body.token as string
+    }
+    const scopeOf = async (token: string) => {
+      const { status, body } = await ask(basic('build', token))
+      return status === 200 ? body.scope : status
+    }
+    const first = await minted()
+    expect(await scopeOf(first)).to.equal(`repository:${REPOSITORY}:pull,push`)
+    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: 'report' }
+    await facade.client.remove(PlatformJob.resource, ref)
+    await until('the job is gone', async () => (await scopeOf(first)) === 401)
+    facade.put(PlatformJob, 'report', { image: 'python', computePlan: 'job-small' }, ref.namespace)
+    expect(await scopeOf(first)).to.equal(401)
+    expect(await scopeOf(await minted())).to.equal(`repository:${REPOSITORY}:pull,push`)
   })
 
   it('gives a refresh token that ends with the access token it was got with, and in 8 hours at the latest', async () => {
