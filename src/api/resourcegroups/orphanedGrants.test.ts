@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { ANNA, assign, B1, BERT } from '../../../test/make/authorizationRecords.ts'
+import { type MemoryRecords, makeFacade } from '../../../test/worlds/facade.ts'
+import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { assumedPrincipals } from '../callers/assumedPrincipals.ts'
+import { recordedPrincipals } from '../callers/principals.ts'
+import { orphanedGrantRoutes } from './orphanedGrants.ts'
+
+const BOUNDARY = B1.slice('/boundaries/'.length)
+
+/** What the list says of a grant to somebody, whose life it names if it says one. */
+async function reasonsOf(
+  life: string | undefined,
+  { present, isExternal = false }: { present?: string; isExternal?: boolean },
+) {
+  const facade = makeFacade({ assignments: [assign('Owner', '/')] })
+  const { records, services } = facade
+  const recorded = recordedPrincipals(records as MemoryRecords)
+  Object.assign(services, { principals: isExternal ? assumedPrincipals(recorded) : recorded })
+  facade.boundary(BOUNDARY)
+  if (present !== undefined) {
+    const metadata = { namespace: SYSTEM_NAMESPACE, name: BERT, annotations: { [INCARNATION_ANNOTATION]: present } }
+    records.put(PlatformUser, metadata, { userName: 'bert' })
+  }
+  const named = life === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [BERT]: life }) }
+  const metadata = { namespace: boundaryNamespace(BOUNDARY), name: 'grant', annotations: named }
+  const spec = {
+    principalId: BERT,
+    principalType: 'User',
+    roleDefinitionName: 'Reader',
+    scope: B1,
+    scopeIncarnation: 'life',
+  }
+  records.put(RoleAssignment, metadata, spec)
+  const { body } = await facade.call(orphanedGrantRoutes, 'GET', '/resourcegroups/orphaned-grants', { caller: ANNA })
+  return (body as { items: { reason: string }[] }).items.map(({ reason }) => reason)
+}
+
+describe('a grant whose principal', () => {
+  it('is there is not left over', async () => {
+    expect(await reasonsOf('first', { present: 'first' })).to.deep.equal([])
+    expect(await reasonsOf(undefined, { present: 'first' })).to.deep.equal([])
+  })
+
+  it('is gone, or was made anew under the id, is left over', async () => {
+    expect(await reasonsOf(undefined, {})).to.deep.equal(['PrincipalMissing'])
+    expect(await reasonsOf('first', { present: 'second' })).to.deep.equal(['PrincipalMissing'])
+  })
+
+  it('is known to the issuer alone is not, unless it was to somebody who had a record', async () => {
+    expect(await reasonsOf(undefined, { isExternal: true })).to.deep.equal([])
+    expect(await reasonsOf('first', { isExternal: true })).to.deep.equal(['PrincipalMissing'])
+  })
+})
