@@ -134,7 +134,7 @@ export function alreadyGone(error: unknown): undefined {
   throw error
 }
 
-/** For `catch` of a change: somebody else removed the object before, for which the interface has another refusal. */
+/** For `catch` of a change: throws the given refusal if the object was deleted in the meantime. */
 export function goneAs(refusal: () => PlatformError): (error: unknown) => never {
   return (error) => {
     throw error instanceof PlatformError && error.code === 'NOT_FOUND' ? refusal() : error

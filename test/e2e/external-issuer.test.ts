@@ -14,7 +14,7 @@ import { until } from '../make/until.ts'
 import { clientWithToken } from '../worlds/tenant.ts'
 import { TokenIssuer } from '../worlds/tokenIssuer.ts'
 
-/** What an installation has, but for its addresses: `identityProvider` says nothing else than the manifests do. */
+/** The settings that an installation ships with, so that the test uses their `identityProvider`. */
 const MANIFEST = join(import.meta.dirname, '../../deploy/manifests/configuration.yaml')
 
 type Body = ReturnType<typeof JSON.parse>
@@ -62,7 +62,7 @@ describe('an issuer that the platform does not administer', () => {
   }
   const as = async (subject: string, method: string, path: string, body?: object) =>
     ask(await issuer.token(subject), method, path, body)
-  /** Of a read of the boundary with kubectl. */
+  /** The status of a read of the boundary at the API server. */
   async function statusAtApiServer(token: string): Promise<number> {
     const client = await clientWithToken(token, own.controlPlane.kubeconfigPath)
     const answer = await client.request({ path: `/apis/freehold.dev/v1alpha1${boundary}` })

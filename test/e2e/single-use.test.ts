@@ -15,9 +15,9 @@ const CALLBACK = 'http://127.0.0.1:41999/callback'
 const PASSWORDS = ['Correct-horse-42-battery', 'Another-horse-43-staple']
 
 type Body = ReturnType<typeof JSON.parse>
-/** The doors of one process. */
+/** The addresses of one process. */
 type Place = { facadeUrl: string; tokenUrl: string; agentUrl: string }
-/** Sends the same once more; answers how it went, in a word. */
+/** Sends the same request again; returns its outcome as a word. */
 type Use = (place: Place) => Promise<string>
 
 describe('what counts once, sent to two facades at the same moment', () => {
@@ -26,7 +26,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
   let boundary: string
   let person: TestPerson
   let browser: Browser
-  /** What was used up. */
+  /** Everything that was used, to be sent again after the restart. */
   const used = new Map<string, Use>()
 
   before(async () => {
@@ -60,7 +60,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     }
   }
 
-  /** Answers the status and the code. */
+  /** Returns the status and the code. */
   async function ask({ facadeUrl }: Place, method: string, path: string, body?: object): Promise<string> {
     const headers = { 'content-type': 'application/json' }
     const init = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
@@ -76,13 +76,13 @@ describe('what counts once, sent to two facades at the same moment', () => {
   }
   const wordOf = ({ error, access_token }: Tokens) => error ?? (access_token === undefined ? 'nothing' : 'tokens')
 
-  /** Both at once: the words in order, so that it does not matter who was first. */
+  /** Sends it to both places at once; returns the outcomes sorted, whichever was first. */
   async function twice(what: string, use: Use): Promise<string[]> {
     used.set(what, use)
     return (await Promise.all(places.map(use))).sort()
   }
 
-  /** Signs in, or confirms that the program may act for who did. */
+  /** Signs in, or confirms the program if the person is already signed in. */
   async function codeForm(): Promise<Record<string, string>> {
     const { verifier, challenge } = pkcePair()
     const query = new URLSearchParams({

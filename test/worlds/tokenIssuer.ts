@@ -5,10 +5,7 @@ import { AUDIENCE, type Pair, pairOf } from '../cases/forgedTokens.ts'
 /** Seconds. */
 const LIFE = 900
 
-/**
- * An issuer that the platform does not administer: it serves its discovery and its keys over https, and its tokens are made
- * here. How people sign in there is no business of the platform.
- */
+/** An issuer that the platform does not administer. Serves its discovery document and keys over https; tests create its tokens. */
 export class TokenIssuer {
   readonly url: string
   readonly #pair: Pair
@@ -42,7 +39,7 @@ export class TokenIssuer {
     return new TokenIssuer(url, pair, stranger, server)
   }
 
-  /** An access token of a person who signed in just now; `changes` win, and what is undefined is left out. */
+  /** An access token of a person who just signed in. `changes` override its claims; undefined removes one. */
   token(subject: string, changes: JWTPayload = {}): Promise<string> {
     const { privateKey, kid } = this.#pair
     return new SignJWT(this.#claims(subject, changes))
@@ -50,7 +47,7 @@ export class TokenIssuer {
       .sign(privateKey)
   }
 
-  /** The same by a key that is not the issuer's, under the id of one that is. */
+  /** Like `token`, signed with another key under the issuer's key id. */
   forged(subject: string): Promise<string> {
     const { kid } = this.#pair
     return new SignJWT(this.#claims(subject, {}))
@@ -58,7 +55,7 @@ export class TokenIssuer {
       .sign(this.#stranger.privateKey)
   }
 
-  /** The same by nobody. */
+  /** Like `token`, unsigned (`alg: none`). */
   unsigned(subject: string): string {
     return new UnsecuredJWT(this.#claims(subject, {})).encode()
   }

@@ -3,8 +3,8 @@ import { IdentityProviderError, type UserRecord } from './port.ts'
 import type { IdentityAdministration } from './provider.ts'
 
 /**
- * An issuer that the platform does not administer. Its people are known as far as somebody records them here; their
- * accounts, passwords and own providers are there, and nothing made here would let anybody in.
+ * An issuer that the platform does not administer. The platform knows its people only from the records that somebody keeps
+ * here. Their accounts, passwords and identity providers are at the issuer: creating them here would let nobody in.
  */
 export function createExternalProvider({ users, passwordRules }: IdentityAdministration): IdentityAdministration {
   const elsewhere = (user: UserRecord): UserRecord => ({ ...user, isExternal: true })

@@ -2,8 +2,8 @@ import { isUuid } from '../../core/names.ts'
 import type { Principal, Principals } from './principals.ts'
 
 /**
- * Principals where only the issuer knows who exists: whoever has no record here is let in by their token, and so is
- * somebody wherever they are named.
+ * Principals of an issuer that cannot be asked who exists. A token lets people in who have no record here, so every rule must
+ * accept their ids too.
  */
 export function assumedPrincipals(recorded: Principals): Principals {
   return {

@@ -88,7 +88,7 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
   }
 }
 
-/** Standing where only the issuer knows who exists: those who have a record here can be disabled by it, and nobody else. */
+/** Standing with an issuer that cannot be asked who exists: only records here can disable a principal. */
 export function recordedStanding({ caches }: Pick<StandingOptions, 'caches'>): Standing {
   return {
     async endOf(principalId, type) {

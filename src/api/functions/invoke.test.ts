@@ -33,7 +33,7 @@ describe('a test call of a function', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let made: TestCall[]
   let answer: TestAnswer | undefined
-  /** Whether the function answers nothing until the call is given up. */
+  /** Whether the function does not answer until the call is aborted. */
   let isEndless = false
 
   beforeEach(async () => {

@@ -85,7 +85,7 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
    * token has expired, the principal is disabled. For streams without an end.
    */
   readonly whilePermitted: AbortSignal
-  /** The same for a handler that asks for more than its route does: also aborted once that is not held. */
+  /** Like `whilePermitted`, for a handler that requires more than its route: also aborted once `isHeld` returns false. */
   whileHolding(isHeld: () => boolean): AbortSignal
   /** The scope that the route was authorized at; undefined on routes without an action. */
   readonly scope: string | undefined

@@ -379,7 +379,7 @@ export class Pipeline {
       return true
     } catch (error) {
       if (!isRefusal(error)) throw error
-      // A handler that is ended by it knows only that something was ended.
+      // The handler only sees an abort, so its own error would not name the reason.
       passage.ended = error
       return false
     }

@@ -61,7 +61,7 @@ function throwRefusal({ code, message }: Refusal): never {
   throw new PlatformError(code, message)
 }
 
-/** @throws PlatformError not_found if it was removed meanwhile */
+/** @throws PlatformError not_found if it was deleted in the meantime */
 async function writeInvitation(
   { records }: Services,
   invitation: InvitationRecord,

@@ -34,7 +34,7 @@ class FakeEngine implements SqlEngine {
   isThere = true
   fault: SqlFault | undefined
   said = 0
-  /** Each batch goes on until it is ended. */
+  /** Batches run until they are aborted. */
   isEndless = false
   async run(target: SqlTarget, batch: BatchRequest, call?: SqlCall) {
     call?.heard?.(this.said)

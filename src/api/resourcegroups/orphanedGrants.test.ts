@@ -11,7 +11,7 @@ import { orphanedGrantRoutes } from './orphanedGrants.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
 
-/** What the list says of a grant to somebody, whose life it names if it says one. */
+/** The reasons listed for one grant. @param life the incarnation of the principal that the grant names, if any */
 async function reasonsOf(
   life: string | undefined,
   { present, isExternal = false }: { present?: string; isExternal?: boolean },

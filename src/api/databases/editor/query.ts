@@ -52,7 +52,7 @@ export async function queryEditor(
   })
 }
 
-/** The strongest that the batch needs and the caller does not have. */
+/** Returns the highest level that the batch needs and the caller does not have. */
 function missingOf({ context, database, classification }: Asked): SqlLevel | undefined {
   return needed(classification).find((each) => !holds(context, database, each))
 }
@@ -133,7 +133,7 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
   const { context, request, classification } = asked
   const target = place.target(level)
   const database = request.database ?? target.database
-  // It may run for minutes, and change rows all the time.
+  // A batch may run for minutes and change rows all that time.
   const signal = context.whileHolding(() => missingOf(asked) === undefined)
   try {
     return await place.engine.run(
