@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { roleBinding } from '../../src/kube/builtin.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
@@ -32,7 +34,8 @@ describe('an issuer that the platform does not administer', () => {
     const read = (name: string) => readFileSync(files[name] ?? '')
     const certificate = { cert: read('PLATFORM_IDENTITY_CERTIFICATE'), key: read('PLATFORM_IDENTITY_KEY') }
     issuer = await TokenIssuer.start(PLATFORM_ISSUER, certificate)
-    await own.startOperator({ PLATFORM_CONFIG_FILE: MANIFEST, PLATFORM_IDENTITY_PROVIDER: undefined })
+    const asShipped = { PLATFORM_IDENTITY_PROVIDER: undefined, PLATFORM_PROJECT_RBAC: undefined }
+    await own.startOperator({ PLATFORM_CONFIG_FILE: MANIFEST, ...asShipped })
     await own.admin.create(RoleAssignment.resource, {
       apiVersion: RoleAssignment.apiVersion,
       kind: RoleAssignment.kind,
@@ -105,6 +108,11 @@ describe('an issuer that the platform does not administer', () => {
     expect(body.results[0]).to.include({ allowed: true, reason: 'AllowedByAssignment' })
     const members = await as(owner, 'GET', `${boundary}/iam/members`)
     expect(members.body.items.find(({ userId }: Body) => userId === friend)).to.include({ isEnabled: true })
+    const namespace = boundary.replace('/boundaries/', 'boundary-')
+    await until('the role is projected', async () => {
+      const { items } = await own.admin.list<KubeObject & { subjects?: { name: string }[] }>(roleBinding, { namespace })
+      return items.some(({ subjects = [] }) => subjects.some(({ name }) => name === `p:${friend}`))
+    })
     const group = { displayName: 'Friends', memberIds: [friend] }
     expect((await as(owner, 'POST', `${authorization}/groups`, group)).status).to.equal(201)
   })
