@@ -143,6 +143,31 @@ describe('what counts once, sent to two facades at the same moment', () => {
     }
   }
 
+  it('a request for a role is decided once', async () => {
+    const authorization = `${boundary}/providers/authorization`
+    const grant = { principalId: person.userId, roleDefinitionName: 'Reader' }
+    expect((await callOwn(own, 'POST', `${boundary}/members`, grant)).status).to.equal(201)
+    const { access_token: bearer } = await tokens(places[0], await codeForm())
+    const wanted = { roleDefinitionName: 'Contributor', scope: boundary, justification: 'A repair' }
+    const body = JSON.stringify(wanted)
+    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body }
+    const { id } = await until('the request is made', async () => {
+      const answer = await heard(fetch(`${places[0].facadeUrl}${authorization}/jitRequests`, init))
+      return answer.status === 201 && (JSON.parse(answer.text) as { id: string })
+    })
+    const path = `${authorization}/jitRequests/${id}`
+    for (const place of places)
+      await until(
+        'the request is known',
+        async () => (await callOwn(own, 'GET', path, undefined, place)).status === 200,
+      )
+    const decide = (verb: string, place: Place) => callOwn<Body>(own, 'POST', `${path}/${verb}`, {}, place)
+    const answers = await Promise.all([decide('approve', places[0]), decide('deny', places[1])])
+    const outcomes = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`.trim()).sort()
+    expect(outcomes).to.deep.equal(['200', '409 invalid_state'])
+  })
+
   it('the code of a device', async () => {
     const begun = await fetch(places[0].tokenUrl.replace(/token$/, 'auth/device'), {
       method: 'POST',
