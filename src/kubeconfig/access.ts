@@ -21,7 +21,7 @@ export interface ClusterAccess {
   tls(): Promise<TlsMaterial>
   /** Returns the Authorization header, or undefined if only a certificate is used. */
   authorization(): Promise<string | undefined>
-  /** Called after a 401: credential files are read again before the next request. */
+  /** Called after a 401: files are read and plugins asked again before the next request. */
   refresh(): void
 }
 

@@ -94,7 +94,10 @@ describe('kubeconfig', () => {
   })
 
   it('asks a plugin for what only a plugin knows', async () => {
-    const plugin = async () => ({ authorization: 'Bearer p', cert: 'C', key: 'K' })
+    const plugin = {
+      credentials: async () => ({ authorization: 'Bearer p', cert: 'C', key: 'K' }),
+      forget() {},
+    }
     const text = kubeconfig({}, { exec: { command: 'login' } })
     const access = parseKubeconfig(text, 'file', undefined, new ManualClock(), () => plugin)
     expect(await access.authorization()).to.equal('Bearer p')
@@ -115,6 +118,25 @@ describe('kubeconfig', () => {
     }
     const access = parseKubeconfig(kubeconfig({}, { exec }), 'file')
     expect(await access.authorization()).to.equal('Bearer from-exec')
+  })
+
+  it('asks the plugin again after the API server refused its credentials', async () => {
+    const path = join(folder, 'issued')
+    const credential = (token: string) =>
+      JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } })
+    await writeFile(path, credential('first'))
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'cat',
+      args: [path],
+      interactiveMode: 'Never',
+    }
+    const access = parseKubeconfig(kubeconfig({}, { exec }), 'file')
+    expect(await access.authorization()).to.equal('Bearer first')
+    await writeFile(path, credential('second'))
+    expect(await access.authorization()).to.equal('Bearer first')
+    access.refresh()
+    expect(await access.authorization()).to.equal('Bearer second')
   })
 
   it('reads the service account of a pod', async () => {

@@ -41,7 +41,12 @@ type Kubeconfig = {
 
 /** Credentials that only an exec plugin or auth provider can supply. */
 export type PluginCredentials = { authorization: string | undefined; cert: string | undefined; key: string | undefined }
-export type LoadPlugin = (kubeconfig: string, context: string) => () => Promise<PluginCredentials>
+export type CredentialPlugin = {
+  credentials(): Promise<PluginCredentials>
+  /** The next call asks the plugin again. */
+  forget(): void
+}
+export type LoadPlugin = (kubeconfig: string, context: string) => CredentialPlugin
 
 /**
  * Loads how to reach an API server.
@@ -132,7 +137,7 @@ type AccessParts = {
   user: User
   directory: string
   clock: Clock
-  plugin: (() => Promise<PluginCredentials>) | undefined
+  plugin: CredentialPlugin | undefined
 }
 
 function accessOf({ server, namespace, cluster, user, directory, clock, plugin }: AccessParts): ClusterAccess {
@@ -158,7 +163,7 @@ function accessOf({ server, namespace, cluster, user, directory, clock, plugin }
     namespace,
     proxyUrl: cluster['proxy-url'],
     async tls() {
-      const given = await plugin?.()
+      const given = await plugin?.credentials()
       const authority = await ca()
       const next = { cert: given?.cert ?? (await cert()), key: given?.key ?? (await key()) }
       if (current === undefined || authority !== current.ca || next.cert !== current.cert || next.key !== current.key) {
@@ -172,7 +177,7 @@ function accessOf({ server, namespace, cluster, user, directory, clock, plugin }
       return current
     },
     async authorization() {
-      if (plugin !== undefined) return (await plugin()).authorization
+      if (plugin !== undefined) return (await plugin.credentials()).authorization
       const bearer = (await token())?.trim()
       if (bearer !== undefined && bearer !== '') return `Bearer ${bearer}`
       if (user.username === undefined) return undefined
@@ -180,6 +185,7 @@ function accessOf({ server, namespace, cluster, user, directory, clock, plugin }
     },
     refresh() {
       for (const file of files) file.forget()
+      plugin?.forget()
     },
   }
 }
@@ -190,9 +196,9 @@ function withoutUndefined(material: { [K in keyof TlsMaterial]: TlsMaterial[K] |
 
 /**
  * Runs exec plugins and auth providers through client-node, which is imported lazily: it costs a third of a second and
- * 130 MB. It caches the credentials of a plugin until they expire.
+ * 130 MB. It caches the credentials of a plugin until they expire, for as long as its KubeConfig lives.
  */
-function clientNodePlugin(kubeconfig: string, context: string): () => Promise<PluginCredentials> {
+function clientNodePlugin(kubeconfig: string, context: string): CredentialPlugin {
   let loaded: Promise<() => Promise<PluginCredentials>> | undefined
   const start = async () => {
     const { KubeConfig } = await import('@kubernetes/client-node')
@@ -210,8 +216,13 @@ function clientNodePlugin(kubeconfig: string, context: string): () => Promise<Pl
       }
     }
   }
-  return async () => {
-    loaded ??= start()
-    return (await loaded)()
+  return {
+    async credentials() {
+      loaded ??= start()
+      return (await loaded)()
+    },
+    forget() {
+      loaded = undefined
+    },
   }
 }
