@@ -124,6 +124,23 @@ describe('the client', () => {
       .and.to.have.property('message', 'No answer from https://api.test: ECONNREFUSED')
   })
 
+  it('says when a retry may succeed, in seconds, for a date too', async () => {
+    const refused = async (value: string) => {
+      const { client } = clientBefore([answer(503, {}, { 'retry-after': value })])
+      return ((await thrownBy(client.request({ method: 'POST', path: '/x' }))) as PlatformApiError).retryAfter
+    }
+    expect(await refused('7')).to.equal(7)
+    expect(await refused('soon')).to.equal(undefined)
+    expect(await refused('Wed, 21 Oct 2015 07:28:00 GMT')).to.equal(0)
+    expect(await refused('Fri, 31 Dec 2999 23:59:59 GMT')).to.be.greaterThan(60)
+  })
+
+  it('gives what is JSON as it is, null as well, and else the text', async () => {
+    const { client } = clientBefore([answer(200, null), new Response('plain')])
+    expect(await client.operations.GetVectorCluster({ path: PATH })).to.equal(null)
+    expect(await client.operations.GetVectorCluster({ path: PATH })).to.equal('plain')
+  })
+
   it('says why no address of a name answers', async () => {
     const each = Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' })
     const broken = new TypeError('fetch failed', { cause: each })

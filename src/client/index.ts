@@ -116,8 +116,7 @@ export class PlatformApiError extends Error {
     this.code = textOf('code') ?? `HTTP_${status}`
     this.body = body
     this.correlationId = textOf('correlationId') ?? headers.get('x-correlation-id') ?? undefined
-    const seconds = headers.get('retry-after') ?? ''
-    this.retryAfter = /^\d{1,6}$/.test(seconds) ? Number(seconds) : undefined
+    this.retryAfter = retryAfterSeconds(headers.get('retry-after'))
   }
 }
 
@@ -209,12 +208,12 @@ function requester(options: ClientOptions, open: Open): Client['request'] {
           continue
         }
       }
-      const pause = pauseOf(given.method, answer, attempt)
-      if (pause === undefined || attempt >= retries) {
+      const milliseconds = pauseOf(given.method, answer, attempt)
+      if (milliseconds === undefined || attempt >= retries) {
         throw new PlatformApiError(answer.status, answer.headers, answer.text)
       }
       attempt += 1
-      await wait(pause, given.signal)
+      await wait(milliseconds, given.signal)
     }
   }
 }
@@ -249,7 +248,9 @@ export function createClient(options: ClientOptions): Client {
   const run = async (name: OperationName, input: AnyInput): Promise<unknown> => {
     const { method, path } = OPERATIONS[name] as Operation
     const { text } = await request({ ...input, method, path: pathOf(path, input.path ?? {}, input.query ?? {}) })
-    return text === '' ? undefined : (parsed(text) ?? text)
+    if (text === '') return undefined
+    const value = parsed(text)
+    return value === undefined ? text : value
   }
   const operations = Object.fromEntries(
     Object.keys(OPERATIONS).map((name) => [name, (input: AnyInput) => run(name as OperationName, input)]),
@@ -358,9 +359,10 @@ function retryAfterSeconds(text: string | null): number | undefined {
   if (text === null) return undefined
   if (/^\d+$/.test(text)) return Number(text)
   const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1000))
 }
 
+/** Returns undefined for a text that is not JSON, which null is. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
