@@ -4,6 +4,7 @@ import {
   EXECUTION_STATES,
   EXECUTIONS_KEPT,
   STEP_STATES,
+  shownState,
 } from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -110,8 +111,7 @@ export function executionDto(execution: ExecutionRecord, services: Services): z.
     ...spec,
     ...{ message: status.message, startedAt: status.startedAt, finishedAt: status.finishedAt },
     id: metadata.name,
-    status: status.state ?? 'Queued',
-    phase: status.stage ?? 'Validating',
+    ...shownState(status),
     createdAt: createdAtOf(metadata),
     retriedBy: retryOf(services, execution)?.metadata.name,
     steps: spec.steps.map((step) => stepDto(execution, step)),

@@ -1,4 +1,4 @@
-import { executionSecretName } from '../../contracts/blueprints/executions.ts'
+import { executionSecretName, shownState } from '../../contracts/blueprints/executions.ts'
 import type { RenderedComponent, RenderedOutput } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
@@ -61,10 +61,10 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
 
 /** @throws PlatformError INVALID_STATE */
 function refuseUnfailed({ status }: ExecutionRecord): void {
-  const { state = 'Queued', stage = null } = status ?? {}
-  if (state === 'Failed') return
-  const message = `Only a failed deployment can be retried; this one is ${state}.`
-  throw new PlatformError('INVALID_STATE', message, { status: state, phase: stage })
+  if (status?.state === 'Failed') return
+  const shown = shownState(status)
+  const message = `Only a failed deployment can be retried; this one is ${shown.status}.`
+  throw new PlatformError('INVALID_STATE', message, shown)
 }
 
 /** @throws PlatformError INVALID_STATE */

@@ -1,4 +1,4 @@
-import { executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
+import { executionSecretName, isExecutionOver, shownState } from '../../contracts/blueprints/executions.ts'
 import { RENDERED_MAX, type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
@@ -113,9 +113,8 @@ function refuseWhileRunning({ services }: Context, namespace: string, name: stri
     .peekAll(BlueprintExecution, { namespace })
     .find(({ spec, status }) => spec.name === name && spec.resourceGroup === group && !isExecutionOver(status?.state))
   if (open === undefined) return
-  const { status: state = 'Pending', phase = null } = open.status ?? {}
   const message = `The deployment "${name}" is under way: wait until it has ended.`
-  throw new PlatformError('INVALID_STATE', message, { status: state, phase, executionId: open.metadata.name })
+  throw new PlatformError('INVALID_STATE', message, { ...shownState(open.status), executionId: open.metadata.name })
 }
 
 function stepOf({ rendered, located, spec, patch }: PlannedComponent): ExecutionStep {

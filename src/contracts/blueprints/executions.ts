@@ -9,6 +9,16 @@ export type StepState = (typeof STEP_STATES)[number]
 export const isExecutionOver = (state: string | undefined) =>
   state === 'Succeeded' || state === 'Failed' || state === 'Cancelled'
 
+type ExecutionProgress = {
+  readonly state?: (typeof EXECUTION_STATES)[number] | undefined
+  readonly stage?: (typeof EXECUTION_STAGES)[number] | undefined
+}
+/** How REST shows a state; before the controller has seen an execution, its first one. */
+export const shownState = ({ state, stage }: ExecutionProgress = {}) => ({
+  status: state ?? 'Queued',
+  phase: stage ?? 'Validating',
+})
+
 /** Newest executions that are kept per boundary. */
 export const EXECUTIONS_KEPT = 200
 
