@@ -243,6 +243,24 @@ describe('the routes of the backups of the platform', () => {
       expect(body.message).to.contain('is being carried out')
     })
 
+    it('is not set over nothing under If-Match, and neither is the schedule', async () => {
+      world.schedule()
+      await world.facade.client.remove(PlatformBackupSettings.resource, {
+        namespace: SYSTEM_NAMESPACE,
+        name: 'default',
+      })
+      const body = { '/target': TARGET, '/schedule': { cron: '0 1 * * *', ttlHours: 720 } }
+      for (const path of ['/target', '/schedule'] as const)
+        for (const tag of ['*', '"1-1-aaaaaaaa"']) {
+          const answer = await request(world.facade.app)
+            .put(`${PATH}${path}`)
+            .set({ authorization: bearer(world.owner), 'if-match': tag })
+            .send(body[path])
+          expect([path, tag, answer.status, answer.body.code]).to.deep.equal([path, tag, 409, 'conflict'])
+        }
+      expect((await world.facade.client.list(PlatformBackupSettings.resource)).items).to.have.lengthOf(0)
+    })
+
     const refused: [string, object][] = [
       ['no bucket', { bucket: undefined }],
       ['no key', { accessKeyId: '' }],

@@ -14,7 +14,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
+import { changeSettings, DEFAULTS, refuseMatchOfNothing, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
 
@@ -69,6 +69,7 @@ async function shown(context: Context, set: BackupSchedule, schedule: Schedule |
 async function put(context: Context<string, unknown, z.output<typeof Read>>) {
   const schedule = await requireSchedule(context)
   const given = checked(context.body)
+  refuseMatchOfNothing(context, await storedSettings(context))
   const settings = await changeSettings(
     context,
     ({ spec }) => ({ ...spec, schedule: { ...spec.schedule, ...given } }),

@@ -2,6 +2,7 @@ import { SETTINGS_NAME } from '../../contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
+import { nothingToMatch } from '../http/etag.ts'
 import type { RecordOf } from '../records/records.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 
@@ -15,6 +16,11 @@ export const DEFAULTS = PlatformBackupSettings.spec.parse({})
 /** Read from the API server: replicas must not decide by stale copies. */
 export function storedSettings({ services }: Context): Promise<Settings | undefined> {
   return services.records.get(PlatformBackupSettings, SETTINGS, { fresh: true })
+}
+
+/** @throws PlatformError CONFLICT for an If-Match although nothing is stored */
+export function refuseMatchOfNothing(context: Context, stored: Settings | undefined): void {
+  if (stored === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
 }
 
 /**

@@ -12,7 +12,7 @@ import { isAmong, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { refuseInRollout } from './rollout.ts'
-import { changeSettings, type Settings, storedSettings } from './settings.ts'
+import { changeSettings, refuseMatchOfNothing, type Settings, storedSettings } from './settings.ts'
 import {
   BackupTargetDto,
   BackupTargetRequest,
@@ -45,6 +45,7 @@ async function put(context: Context<string, unknown, Body>) {
     throw new PlatformError('target-not-applied', 'The settings of backups are being deleted: try again.')
   if (await isStored(context, before, access)) return ok(await shown(context, before), tagOf(before))
   await refuseInRollout(context)
+  refuseMatchOfNothing(context, before)
   if (before !== undefined && ifMatch !== undefined && !isAmong(ifMatch, before)) throw changed()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
   return accepted(await shown(context, after), tagOf(after))
