@@ -9,14 +9,13 @@ import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import {
-  exceedingRefused,
   type Granter,
-  grantRefusal,
   incarnationAt,
   isInForce,
   knownRole,
   objectAt,
   principalLookup,
+  refuseExceeding,
   rootOnlyRefused,
 } from '../rules/grants.ts'
 import type { InvitationRecord } from './record.ts'
@@ -54,10 +53,9 @@ export function requireGrantRights(
   scope: string,
 ): void {
   const principalIds = invitee === undefined ? [] : [invitee]
-  const refusal = grantRefusal(services, caller, { role, scope, principalIds, boundaryId })
   const mayGiveAtRoot = () => services.access.isAllowed(caller.principalId, 'rbac/members/write', scope)
-  if (refusal?.kind === 'RootOnly' || (scope === '/' && !mayGiveAtRoot())) throw rootOnlyRefused(role, scope)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
+  if (scope === '/' && !mayGiveAtRoot()) throw rootOnlyRefused(role, scope)
+  refuseExceeding(services, caller, { role, scope, principalIds, boundaryId }, 'forbidden')
   // The route checks the boundary only, and a deny may be below it.
   if (scope === '/' || services.access.isAllowed(caller.principalId, INVITE, scope)) return
   throw new PlatformError('forbidden', `The permission ${INVITE} is missing at ${scope}.`, { action: INVITE, scope })

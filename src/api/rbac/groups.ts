@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { unreadableFields } from '../../core/errors.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
@@ -19,16 +18,7 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { withRepeated } from '../resources/writtenBody.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
 import { refuseDenyingRootOwners, refuseUngoverned } from '../rules/governing.ts'
-import {
-  assignmentIdOf,
-  findRole,
-  groupsIn,
-  isInForce,
-  refuseExceeding,
-  removeAssignments,
-  rootOnlyRefused,
-  writeAssignment,
-} from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, removeAssignments, roleToGive, writeAssignment } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
@@ -82,20 +72,13 @@ function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHom
 
 type Create = Context<string, unknown, z.output<typeof CreateBoundaryGroupRequest>>
 
-/** A role of a group is granted to all its members. @throws PlatformError unknown_role, forbidden */
-function roleToGive({ services, caller, body }: Create, boundaryId: string): Role | undefined {
-  if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
-  const scope = boundaryScope(boundaryId)
-  const role = findRole(services, body.roleDefinitionName)
-  if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  refuseExceeding(services, caller, { role, scope, principalIds: body.memberIds, boundaryId }, 'forbidden')
-  return role
-}
-
 /** @throws PlatformError unknown_role, forbidden, principal_not_found, group_cycle, already_exists */
 async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHome) {
   const { services, caller, body } = context
-  const role = roleToGive(context, boundaryId)
+  const scope = boundaryScope(boundaryId)
+  // A role of a group is granted to all its members.
+  const gaining = { scope, principalIds: body.memberIds, boundaryId }
+  const role = roleToGive(services, caller, body.roleDefinitionName, gaining)
   const memberIds = [...new Set(body.memberIds)]
   const id = randomUUID()
   await checkMembers(services, caller, boundaryId, { id, memberIds, added: memberIds })
@@ -103,7 +86,6 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
     // The assignment first: without its group it grants nothing, but a group without its role was not requested.
-    const scope = boundaryScope(boundaryId)
     const grant = { principalId: id, principalType: 'Group' as const, scope }
     const assignment = role === undefined ? undefined : await writeAssignment(services, caller, { ...grant, role })
     try {

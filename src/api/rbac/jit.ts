@@ -23,14 +23,7 @@ import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/ho
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import {
-  exceedingRefused,
-  findRole,
-  grantRefusal,
-  incarnationAt,
-  principalLookup,
-  rootOnlyRefused,
-} from '../rules/grants.ts'
+import { findRole, incarnationAt, principalLookup, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { refuseRequest } from '../rules/requests.ts'
 import { nothingAtScope, readScope } from './scopes.ts'
@@ -114,9 +107,7 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
   const { scope, principalId } = spec
   await requireBelow(context, 'rbac/members/write', scope)
   const role = findRole(services, spec.roleDefinitionName)
-  const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
+  refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
   return { request, home }
 }
 

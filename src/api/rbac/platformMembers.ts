@@ -16,14 +16,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
-import {
-  assignmentIdOf,
-  findRole,
-  isInForce,
-  refuseExceeding,
-  removeAssignments,
-  writeAssignment,
-} from '../rules/grants.ts'
+import { assignmentIdOf, findRole, isInForce, removeAssignments, roleToGive, writeAssignment } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
@@ -48,17 +41,9 @@ const PlatformMemberDto = namedRecord('PlatformMemberDto', {
 
 type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
 
-/** Returns the requested role if the caller may grant it at the root. @throws PlatformError unknown_role, forbidden */
-function roleToGive({ services, caller, body }: Add): Role | undefined {
-  if (body.roleDefinitionName === null || body.roleDefinitionName === undefined) return undefined
-  const role = findRole(services, body.roleDefinitionName)
-  refuseExceeding(services, caller, { role, scope: ROOT, principalIds: [body.userId] }, 'forbidden')
-  return role
-}
-
 /** @throws PlatformError unknown_user, tenant_not_found, unknown_role, already_member, forbidden; the first wins */
 async function addPlatformMember(context: Add) {
-  const { services, body } = context
+  const { services, caller, body } = context
   const { userId, tenantId } = body
   const user = (await services.principals.find([userId])).get(userId)
   if (user === undefined || user.principalType !== 'User' || user.isAssumed === true) {
@@ -75,7 +60,7 @@ async function addPlatformMember(context: Add) {
     .filter(({ spec }) => spec.principalId === userId && spec.scope === ROOT && spec.roleDefinitionName === wanted)
     .some((assignment) => isInForce(services, assignment))
   if (isMember && (wanted === undefined || holds)) throw alreadyMember(userId, tenantId)
-  const role = roleToGive(context)
+  const role = roleToGive(services, caller, wanted, { scope: ROOT, principalIds: [userId] })
   const added = await inTenant(services, tenantId, () => takeIn(context, holds ? undefined : role))
   if (added === undefined) throw noTenant(tenantId)
   const { given, isChanged } = added

@@ -19,11 +19,10 @@ import { refusePast } from '../rules/expiry.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import {
   assignmentIdOf,
-  exceedingRefused,
   findRole,
-  grantRefusal,
   isInForce,
   knownRole,
+  refuseExceeding,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
@@ -77,9 +76,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const principal = ofType(known, body.principalType)
   if (principal === undefined) throw principalNotFound(principalId)
-  const refusal = grantRefusal(services, caller, { role, scope: text, principalIds: [principalId], boundaryId })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, text)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, text, refusal.actions)
+  refuseExceeding(services, caller, { role, scope: text, principalIds: [principalId], boundaryId }, 'forbidden')
   const { principalType } = principal
   const more = { expiresAt: body.expiresAt ?? undefined, reason: body.reason ?? undefined }
   const { object, isNew } = await writeAssignment(services, caller, {

@@ -66,7 +66,7 @@ export type WantedGrant = {
 }
 
 /** Why the caller may not give the role; undefined if they may. */
-export function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
+function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
   const groups = groupsIn(services, grant.boundaryId)
   const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...everyoneIn(id, groups)]))
   const { role, scope } = grant
@@ -86,13 +86,26 @@ export function refuseExceeding(
   if (refusal !== undefined) throw exceedingRefused(code, role, scope, refusal.actions)
 }
 
+/** Returns the role of that name, which the caller may grant; undefined without a name. @throws PlatformError unknown_role, forbidden */
+export function roleToGive(
+  services: Services,
+  caller: Granter,
+  name: string | null | undefined,
+  grant: Omit<WantedGrant, 'role'>,
+): Role | undefined {
+  if (name === null || name === undefined) return undefined
+  const role = findRole(services, name)
+  refuseExceeding(services, caller, { ...grant, role }, 'forbidden')
+  return role
+}
+
 export function rootOnlyRefused({ displayName }: Role, scope: string): PlatformError {
   const message =
     scope === '/' ? GRANT_REFUSALS.notYoursAtRoot(displayName) : GRANT_REFUSALS.rootOnly(displayName, scope)
   return new PlatformError('forbidden', message, { roleDefinitionName: displayName, scope })
 }
 
-export function exceedingRefused(
+function exceedingRefused(
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
   { displayName }: Role,
   scope: string,

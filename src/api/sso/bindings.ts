@@ -8,7 +8,6 @@ import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
 import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
 import { isBoundBy } from '../../iam/bindings.ts'
-import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import type { Context, Services } from '../http/context.ts'
 import { GRANTING } from '../http/further.ts'
@@ -20,7 +19,7 @@ import { atPlatform } from '../resources/collection/homes.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
-import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
+import { findRole, incarnationAt, refuseExceeding } from '../rules/grants.ts'
 import { refuseGivingGroup } from '../rules/groups.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { requireTenant, TENANT } from './record.ts'
@@ -73,8 +72,7 @@ function targetOf({ services, caller, body }: Create): Target {
   if (place === undefined) throw refusedFields([{ field: 'scope', message: 'is not a scope' }])
   const role = findRole(services, roleDefinitionName)
   requireBoundary(services, place)
-  if (scope !== '/' && isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  refuseGrant(services, caller, role, scope)
+  refuseExceeding(services, caller, { role, scope, principalIds: [] }, 'forbidden')
   const scopeIncarnation = incarnationAt(services, place)
   return { roleDefinitionName, scope, ...(scopeIncarnation === undefined ? {} : { scopeIncarnation }) }
 }
@@ -83,12 +81,6 @@ function requireBoundary({ records }: Services, place: Scope): void {
   if (place.level === 'root' || records.peek(Boundary, { name: place.boundaryId }) !== undefined) return
   const { boundaryId } = place
   throw new PlatformError('boundary_not_found', `Boundary "${boundaryId}" was not found.`, { boundaryId })
-}
-
-function refuseGrant(services: Services, caller: Create['caller'], role: Role, scope: string): void {
-  const refusal = grantRefusal(services, caller, { role, scope, principalIds: [] })
-  if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
-  if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
 }
 
 /** A binding that is being deleted is still withdrawing what it granted. */
