@@ -7,7 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject } from '../../core/namespaces.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { type BoundaryRecord, boundariesWith, boundaryScope, groupScope } from '../callers/visibility.ts'
+import { type BoundaryRecord, boundariesWith, groupScope } from '../callers/visibility.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -22,14 +22,7 @@ import { findBoundary } from '../resources/places.ts'
 import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { inTenant } from '../rules/tenants.ts'
-import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.ts'
-
-/** Returns the record of a single read, which includes the caller's permissions. */
-function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
-  const { services, caller } = context
-  const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
-  return { ...boundaryDto(context, boundary), permissions }
-}
+import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape, shownBoundary } from './record.ts'
 
 async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
   const { services, caller, body, log } = context
@@ -53,7 +46,7 @@ async function createBoundary(context: Context<string, unknown, z.output<typeof 
     // the namespace.
     log.warn({ boundaryId: object.metadata.name, reason: messageOf(error) }, 'The namespace of a new boundary is late.')
   }
-  return created(shown(context, object), { etag: etagOf(object) })
+  return created(shownBoundary(context, object), { etag: etagOf(object) })
 }
 
 /** Skips tenants that are deleted in the meantime. */
@@ -102,7 +95,7 @@ async function changeBoundary(context: Context, fields: Partial<BoundaryRecord['
   }
   const ref = { name: parameters.boundaryId ?? '' }
   const { object } = await services.records.update(Boundary, ref, { caller, ifMatch, change })
-  return ok(shown(context, object), { etag: etagOf(object) })
+  return ok(shownBoundary(context, object), { etag: etagOf(object) })
 }
 
 export const boundaryRoutes: readonly RouteDraft[] = [
@@ -149,7 +142,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
     reply: BoundaryDto,
     handler: async (context) => {
       const boundary = await findBoundary(context, context.parameters.boundaryId, context)
-      return ok(shown(context, boundary), { etag: etagOf(boundary) })
+      return ok(shownBoundary(context, boundary), { etag: etagOf(boundary) })
     },
   }),
   route('PATCH', '{B}', {

@@ -9,7 +9,7 @@ import { DisplayName } from '../../crds/fields.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { type BoundaryRecord, groupScope } from '../callers/visibility.ts'
+import { type BoundaryRecord, boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import { countedInBoundary, isWhole } from '../resources/contents.ts'
@@ -76,6 +76,13 @@ export function boundaryDto(context: Context, boundary: BoundaryRecord): Boundar
     permissions: null,
     tags: spec.tags,
   }
+}
+
+/** Returns the record of a single read, which includes the caller's permissions. */
+export function shownBoundary(context: Context, boundary: BoundaryRecord): BoundaryDto {
+  const { services, caller } = context
+  const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
+  return { ...boundaryDto(context, boundary), permissions }
 }
 
 function tenantName({ records }: Services, tenantId: string | undefined): string | null {

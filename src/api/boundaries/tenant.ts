@@ -1,6 +1,6 @@
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
-import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
+import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -8,18 +8,15 @@ import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { BoundaryDto, boundaryDto } from './record.ts'
+import { BoundaryDto, shownBoundary } from './record.ts'
 import { checkTenant, moveTenant } from './tenantMove.ts'
 
 const MoveBoundaryTenantRequest = strictRecord('MoveBoundaryTenantRequest', {
   tenantId: Uuid.nullable().describe('Null detaches'),
 })
 
-function shown(context: Context, boundary: BoundaryRecord) {
-  const { services, caller } = context
-  const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
-  return ok({ ...boundaryDto(context, boundary), permissions }, { etag: etagOf(boundary) })
-}
+const shown = (context: Context, boundary: BoundaryRecord) =>
+  ok(shownBoundary(context, boundary), { etag: etagOf(boundary) })
 
 export const tenantRoutes: readonly RouteDraft[] = [
   route('POST', '{B}/tenant', {

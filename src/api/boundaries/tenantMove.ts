@@ -22,7 +22,7 @@ import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, groupsIn, isInForce, isOver, removeAssignments } from '../rules/grants.ts'
-import { inTenant } from '../rules/tenants.ts'
+import { inTenant, noTenant } from '../rules/tenants.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const BoundaryTenantMoveRequest = strictRecord('BoundaryTenantMoveRequest', {
@@ -47,10 +47,6 @@ export function checkTenant(
 ): void {
   if (tenantId === undefined || services.records.peek(PlatformTenant, { name: tenantId }) !== undefined) return
   throw noTenant(tenantId, code)
-}
-
-function noTenant(tenantId: string | undefined, code: 'TENANT_NOT_FOUND' | 'tenant_not_found'): PlatformError {
-  return new PlatformError(code, `Tenant "${tenantId}" was not found.`, { tenantId })
 }
 
 /**

@@ -18,7 +18,7 @@ import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, findRole, isInForce, removeAssignments, roleToGive, writeAssignment } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
-import { inTenant } from '../rules/tenants.ts'
+import { inTenant, noTenant } from '../rules/tenants.ts'
 import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
 
 const ROOT = '/'
@@ -75,10 +75,6 @@ async function addPlatformMember(context: Add) {
     createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
   return created(dto, tagOf(given?.object))
-}
-
-function noTenant(tenantId: string): PlatformError {
-  return new PlatformError('tenant_not_found', `Tenant "${tenantId}" was not found.`, { tenantId })
 }
 
 /** @param role that the person does not have yet */

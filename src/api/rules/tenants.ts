@@ -1,3 +1,4 @@
+import { PlatformError } from '../../core/errors.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
 import { oneAtATime, tenantTurn } from './turns.ts'
@@ -15,4 +16,11 @@ export function inTenant<Result>(
     const found = await records.get(PlatformTenant, { name: tenantId }, { fresh: true })
     return found === undefined || found.metadata.deletionTimestamp !== undefined ? undefined : work()
   })
+}
+
+export function noTenant(
+  tenantId: string | undefined,
+  code: 'TENANT_NOT_FOUND' | 'tenant_not_found' = 'tenant_not_found',
+): PlatformError {
+  return new PlatformError(code, `Tenant "${tenantId}" was not found.`, { tenantId })
 }
