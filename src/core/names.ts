@@ -40,6 +40,11 @@ export function boundaryOfNamespace(namespace: string): string | undefined {
   return isUuid(id) ? id : undefined
 }
 
+/** The boundary of an object in a boundary namespace; empty for any other. */
+export function boundaryIdOf({ namespace = '' }: { readonly namespace?: string }): string {
+  return boundaryOfNamespace(namespace) ?? ''
+}
+
 /**
  * The namespace of a resource group's resources. The hash keeps equal group names of two boundaries apart and cannot be
  * chosen by a tenant; the readable part is cut so that the whole stays a label.

@@ -7,7 +7,7 @@ import {
   shownState,
 } from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryIdOf, groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
@@ -75,7 +75,7 @@ function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<type
   const status = seen?.status ?? (isSkipped ? 'Skipped' : 'Pending')
   const boundary = execution.metadata.namespace ?? ''
   const kind = BLUEPRINT_COLLECTIONS.get(name)?.kind
-  const group = groupNamespace(boundary.slice('boundary-'.length), execution.spec.resourceGroup)
+  const group = groupNamespace(boundaryIdOf(execution.metadata), execution.spec.resourceGroup)
   const namespace = kind?.placement === 'group' ? group : boundary
   return wholeRecord(ExecutionStepDto, {
     ...seen,

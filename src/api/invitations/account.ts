@@ -1,4 +1,5 @@
 import { PlatformError } from '../../core/errors.ts'
+import { boundaryIdOf } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { type Acceptor, refuseAccept } from '../../iam/invitations.ts'
@@ -26,8 +27,7 @@ export function invitationsOnAccountPage(services: () => Services | undefined) {
       if (whole === undefined) return []
       return openTo(whole, person).map(({ metadata, spec }) => ({
         id: metadata.name,
-        boundary: whole.records.peek(Boundary, { name: (metadata.namespace ?? '').slice('boundary-'.length) })?.spec
-          .displayName,
+        boundary: whole.records.peek(Boundary, { name: boundaryIdOf(metadata) })?.spec.displayName,
         roleName: spec.roleDefinitionName,
         invitedBy: spec.invitedByName,
       }))

@@ -1,5 +1,5 @@
 import { PlatformError } from '../../core/errors.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryIdOf, boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { meansPresent } from '../../crds/principals.ts'
@@ -77,13 +77,13 @@ export async function refuseWithoutGround(
   invitation: InvitationRecord,
   inviteeId: string,
 ): Promise<void> {
-  const { metadata, spec } = invitation
+  const { spec } = invitation
   const { records, accounts } = services
   const role = knownRole(records, spec.roleDefinitionName)
   if (role === undefined || !meansPresentRole(records.peekAll(RoleDefinition), invitation))
     throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
   if (!isScopeThere(services, invitation)) throw outdated(`What was at ${spec.scope} no longer exists`)
-  const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
+  const boundaryId = boundaryIdOf(invitation.metadata)
   const boundary = records.peek(Boundary, { name: boundaryId })
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   if (spec.tenantId !== undefined && spec.tenantId !== tenantId)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { goneAs, PlatformError } from '../../core/errors.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
-import { boundaryOfNamespace } from '../../core/names.ts'
+import { boundaryIdOf } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
@@ -132,7 +132,7 @@ function requireOwnGift(
   { metadata, spec }: InvitationRecord,
   invitee: string | undefined,
 ): void {
-  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '') ?? ''
+  const boundaryId = boundaryIdOf(metadata)
   requireGrantRights(services, caller, invitee, findRole(services, spec.roleDefinitionName), boundaryId, spec.scope)
 }
 

@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { alreadyGone, goneAs, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryIdOf, boundaryNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { parseScope } from '../../core/scope.ts'
@@ -274,10 +274,6 @@ async function joinTenant(
   })
   if (joined === undefined) throw outdated('The tenant of the boundary no longer exists')
   return joined
-}
-
-function boundaryIdOf({ namespace = '' }: InvitationRecord['metadata']): string {
-  return namespace.slice('boundary-'.length)
 }
 
 async function assign({ records }: Services, invitation: InvitationRecord, caller: Caller) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
+import { boundaryIdOf } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { isShown, SHOWN_NAME } from '../../core/shownText.ts'
 import { Explanation, PersonName } from '../../crds/fields.ts'
@@ -91,7 +92,7 @@ export function invitationDto(
   return wholeRecord(InvitationDto, {
     ...spec,
     id: metadata.name,
-    boundaryId: (metadata.namespace ?? '').slice('boundary-'.length),
+    boundaryId: boundaryIdOf(metadata),
     status: stateAt(spec, now),
     createdAt: createdAtOf(metadata),
     canResend: refuseResend(spec, now, accounts.resendLimits) === undefined,

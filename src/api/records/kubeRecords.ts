@@ -8,7 +8,14 @@ import {
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
 } from '../../core/labels.ts'
-import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
+import {
+  boundaryIdOf,
+  boundaryNamespace,
+  boundaryOfNamespace,
+  groupNamespace,
+  isResourceName,
+  isUuid,
+} from '../../core/names.ts'
 import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
 import { Reading } from '../../core/readers.ts'
@@ -227,7 +234,7 @@ class KubeRecords implements Records {
     if (boundaryId !== undefined) return { kind: Boundary, ref: { name: boundaryId } }
     const group = this.peekAll(ResourceGroup).find(({ metadata }) => {
       if (!namespace.startsWith(metadata.name)) return false
-      return groupNamespace(boundaryOfNamespace(metadata.namespace ?? '') ?? '', metadata.name) === namespace
+      return groupNamespace(boundaryIdOf(metadata), metadata.name) === namespace
     })
     return group === undefined ? undefined : { kind: ResourceGroup, ref: refOf(group) }
   }

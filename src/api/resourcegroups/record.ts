@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import { objectId } from '../../core/ids.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
+import { boundaryIdOf, groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
@@ -50,7 +50,7 @@ export type GroupView = {
 }
 
 export function groupView(context: Context, group: GroupRecord, boundary: string): GroupView {
-  const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '') ?? ''
+  const boundaryId = boundaryIdOf(group.metadata)
   const counted = once(() => countedInGroup(context.services, boundaryId, group.metadata.name))
   const readable = once(() =>
     counted()

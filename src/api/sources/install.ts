@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { goneAs, messageOf, PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
-import { boundaryNamespace, boundaryOfNamespace } from '../../core/names.ts'
+import { boundaryIdOf, boundaryNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { escapeHtml, page } from '../../core/page.ts'
 import { isSameText } from '../../core/sameText.ts'
@@ -196,7 +196,7 @@ const APP_NAME_MAX = 34
 
 function manifestOf(services: Services, source: SourceRecord): object {
   const { metadata, spec } = source
-  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '') ?? ''
+  const boundaryId = boundaryIdOf(metadata)
   const base = `${services.sources.baseUrl}/boundaries/${boundaryId}/sources/github`
   return {
     name: `${spec.displayName.slice(0, APP_NAME_MAX - 9)} ${metadata.name.slice(0, 8)}`,

@@ -13,7 +13,7 @@ import {
 import { summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { boundaryNamespace, boundaryOfNamespace, isUuid } from '../../core/names.ts'
+import { boundaryIdOf, boundaryNamespace, isUuid } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -120,10 +120,10 @@ export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: s
 export function usersOf(
   context: Pick<Context, 'services' | 'caller'>,
   source: SourceRecord,
-  holdersOf: HoldersOf = holdersIn(context, boundaryIdOf(source)),
+  holdersOf: HoldersOf = holdersIn(context, boundaryIdOf(source.metadata)),
 ): { count: number; shown: ResourceReference[] } {
   const { services, caller } = context
-  const boundaryId = boundaryIdOf(source)
+  const boundaryId = boundaryIdOf(source.metadata)
   const { resources, catalogues } = holdersOf(source)
   const mayReadCatalogues = services.access.isAllowed(caller.principalId, 'blueprints/read', boundaryScope(boundaryId))
   const named = catalogues.map(({ metadata: { name } }) => ({
@@ -137,8 +137,6 @@ export function usersOf(
   }
 }
 
-const boundaryIdOf = ({ metadata }: SourceRecord) => boundaryOfNamespace(metadata.namespace ?? '') ?? ''
-
 export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source: SourceRecord, holdersOf?: HoldersOf) {
   const { metadata, spec, status } = source
   return wholeRecord(DeploymentSourceDto, {
@@ -146,7 +144,7 @@ export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source:
     id: metadata.name,
     sourceName: sourceNameOf(spec.provider),
     displayName: spec.displayName,
-    boundaryId: boundaryIdOf(source),
+    boundaryId: boundaryIdOf(source.metadata),
     status: stateOf(source),
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
