@@ -8,7 +8,7 @@ import { newLinkToken } from '../../core/linkToken.ts'
 import { isUuid } from '../../core/names.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
-import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
+import { acceptedEmpty, created, NO_STORE, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
@@ -213,7 +213,7 @@ async function issueToken(context: Context<string, unknown, z.output<typeof Issu
       : { ...stored.spec, joinTokens: withToken(stored.spec.joinTokens, { hash, expiresAt, reusable }, now) },
   )
   const answer = { token, expiresAt, clusterId, ...gate, command: commandOf(gate, token) }
-  return created(answer, { headers: { 'cache-control': 'no-store' } })
+  return created(answer, { headers: NO_STORE })
 }
 
 function commandOf({ serverUrl, caFingerprint }: { serverUrl: string; caFingerprint: string }, token: string): string {

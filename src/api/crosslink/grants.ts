@@ -15,7 +15,7 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { secretData, secretTexts } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
-import { created, ok } from '../http/answer.ts'
+import { created, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
@@ -27,7 +27,7 @@ import { findEnabled, type Here } from './find.ts'
 import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 
 const admin = action('crosslink/admin')
-const HIDDEN = { headers: { 'cache-control': 'no-store' } }
+const HIDDEN = { headers: NO_STORE }
 /** How long the hub may take to issue a grant, in milliseconds. */
 const ISSUED_WITHIN = 10_000
 

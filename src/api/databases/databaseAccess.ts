@@ -24,9 +24,6 @@ export const ConnectionStringDto = namedRecord('ConnectionStringDto', {
 })
 export type ConnectionString = z.output<typeof ConnectionStringDto>
 
-/** Prevents caches on the way from storing secrets. */
-export const NO_STORE = { 'cache-control': 'no-store' }
-
 /** The fields of a database that determine its addresses. */
 type Reachable = {
   metadata: ObjectMeta

@@ -8,7 +8,7 @@ import { type FieldError, PlatformError, refusedFields } from '../../core/errors
 import { matching } from '../../crds/fields.ts'
 import { HTTP_METHODS } from '../../crds/functionFields.ts'
 import { httpPaths } from '../../crds/functions.ts'
-import { ok } from '../http/answer.ts'
+import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -87,7 +87,7 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
     if ('refused' in answer) throw refusal(answer.refused, await findFunction(context as Context))
     const { body, isTruncated, ...told } = answer
     const { text, encoding } = encoded(Buffer.from(body, 'base64'), isTruncated)
-    return ok({ ...told, body: text, encoding, isTruncated }, { headers: { 'cache-control': 'no-store' } })
+    return ok({ ...told, body: text, encoding, isTruncated }, { headers: NO_STORE })
   },
 })
 

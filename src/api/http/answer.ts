@@ -22,6 +22,9 @@ export type Answer<Body = unknown> = {
   readonly isOpenEnded?: boolean
 }
 
+/** Keeps caches on the way from storing secrets (RFC 9111 section 5.2.2.5). */
+export const NO_STORE = { 'cache-control': 'no-store' }
+
 type Extras = { etag?: string | undefined; headers?: Record<string, string> | undefined }
 
 function answer<Body>(status: number, body: Body, { etag, headers }: Extras): Answer<Body> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Answer } from './answer.ts'
+import { type Answer, NO_STORE } from './answer.ts'
 import type { Route } from './route.ts'
 
 /** Fields that give access to whoever reads them; names, ids and addresses do not. */
@@ -12,13 +12,13 @@ const KNOWN = new WeakMap<Route, boolean>()
 const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
 
 /**
- * Marks an answer that may contain a secret, so that no cache stores it (RFC 9111 section 5.2.2.5). The reply's schema
+ * Marks an answer that may contain a secret, so that no cache stores it. The reply's schema
  * or the path decides, so that no handler can forget it. Lists show no secrets.
  */
 export function unstored(route: Route, answer: Answer): Answer {
   if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300) return answer
   if (!mayHoldSecret(route) && !isOpenedByLink(route)) return answer
-  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+  return { ...answer, headers: { ...answer.headers, ...NO_STORE } }
 }
 
 export function mayHoldSecret(route: Route): boolean {

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import type { SecretReader } from '../records/secrets.ts'
@@ -51,8 +51,7 @@ export async function readCredentials(
   const clientSecret = secretText(found, CLIENT_SECRET_KEY) ?? ''
   if (clientSecret === '') throw notReady(object)
   const body = { clientId, clientSecret, ...signIn, expiresAt: null, secretVersion }
-  // Prevents caches on the way from storing secrets.
-  return ok({ grantType: 'client_credentials', ...body }, { headers: { 'cache-control': 'no-store' } })
+  return ok({ grantType: 'client_credentials', ...body }, { headers: NO_STORE })
 }
 
 function notReady(object: IdentityRecord): PlatformError {

@@ -9,6 +9,7 @@ import { refOf } from '../../core/object.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { requireBelow, resourceScope } from '../callers/visibility.ts'
+import { NO_STORE } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
@@ -85,8 +86,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   return {
     object,
     more: { ...pair, endpoint: publicEndpoint ?? endpoint, regionName },
-    // Prevents caches on the way from storing secrets.
-    headers: { 'cache-control': 'no-store' },
+    headers: NO_STORE,
   }
 }
 

@@ -8,7 +8,7 @@ import { PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { principalIncarnations } from '../../crds/principals.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
-import { created } from '../http/answer.ts'
+import { created, NO_STORE } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -131,7 +131,7 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
     bucket: bucket ?? null,
     prefix: prefix ?? null,
   }
-  return created(session, { headers: { 'cache-control': 'no-store' } })
+  return created(session, { headers: NO_STORE })
 }
 
 export const sessionRoutes: readonly RouteDraft[] = [

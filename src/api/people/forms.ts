@@ -4,6 +4,7 @@ import Negotiator from 'negotiator'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { escapeHtml, type Page, page } from '../../core/page.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
+import { NO_STORE } from '../http/answer.ts'
 import type { Services } from '../http/context.ts'
 import type { Route } from '../http/route.ts'
 
@@ -30,7 +31,7 @@ export type Browser = {
 }
 
 const REQUESTS_PER_MINUTE = 60
-const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
+const HEADERS = { ...NO_STORE, 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
 
 /**
  * Serves the pages to browsers: a GET that prefers HTML to JSON, and the POST of a form. A form is authorized only by

@@ -9,14 +9,8 @@ import {
 } from '../../contracts/relational.ts'
 import { secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
-import {
-  type ConnectionString,
-  loadBalancerAddress,
-  NO_STORE,
-  notYet,
-  publicHost,
-} from '../databases/databaseAccess.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type ConnectionString, loadBalancerAddress, notYet, publicHost } from '../databases/databaseAccess.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'

@@ -9,7 +9,7 @@ import { refOf } from '../../core/object.ts'
 import { escapeHtml, page } from '../../core/page.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import type { LinkPages } from '../people/forms.ts'
@@ -100,7 +100,7 @@ async function writeSpec(services: Services, source: SourceRecord, change: (stor
 
 const redirect = (location: string): Answer<never> => ({
   status: 302,
-  headers: { location, 'cache-control': 'no-store' },
+  headers: { location, ...NO_STORE },
 })
 
 function withResult(services: Services, returnUrl: string | undefined, result: Record<string, string>): string {

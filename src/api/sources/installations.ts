@@ -5,7 +5,7 @@ import { sendsWebhooks } from '../../contracts/sources/signatures.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
-import { ok } from '../http/answer.ts'
+import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -107,7 +107,7 @@ export async function issueToken(context: OfRepository) {
     throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', { status: 'Disabled' })
   const connection = await connectionOf(services, source)
   const token = await asked(services.sources.port.token(connection, parameters.repositoryId, signal), TOKEN_CODES)
-  return ok(token, { headers: { 'cache-control': 'no-store' } })
+  return ok(token, { headers: NO_STORE })
 }
 
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: queries the provider now. */

@@ -13,15 +13,9 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
-import {
-  type ConnectionString,
-  loadBalancerAddress,
-  NO_STORE,
-  notYet,
-  publicHost,
-} from '../databases/databaseAccess.ts'
+import { type ConnectionString, loadBalancerAddress, notYet, publicHost } from '../databases/databaseAccess.ts'
 import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
 import { type Check, check, healthReport } from '../resources/healthReport.ts'

@@ -6,7 +6,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
 import { notYet } from '../databases/databaseAccess.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, refuseStale } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
@@ -91,7 +91,7 @@ async function storeLicense(context: SetLicense): Promise<Answer<z.output<typeof
     setBy: caller.principalId,
     message: 'The engine restarts with the key.',
   }
-  return ok(dto, { etag: etagOf(object), headers: { 'cache-control': 'no-store' } })
+  return ok(dto, { etag: etagOf(object), headers: NO_STORE })
 }
 
 function refuseFree({ spec, metadata }: SqlObject, edition: string | undefined): void {

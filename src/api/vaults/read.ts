@@ -1,14 +1,11 @@
 import { currentVersion, versionsOf } from '../../contracts/vaults/history.ts'
 import { isAllowedNow } from '../callers/visibility.ts'
-import { ok } from '../http/answer.ts'
+import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { findEntry, findSecret, missingSecret, refuseUnreadable, type SecretContext, vaultByName } from './find.ts'
 import { readValue } from './keys.ts'
 import { type EntryRecord, secretDto, versionDto } from './record.ts'
-
-/** Prevents caches on the way from storing values. */
-const NO_STORE = { 'cache-control': 'no-store' }
 
 /** Returns the value after checking the attributes of the version. @throws PlatformError as refuseUnreadable */
 async function currentValue(context: Context, entry: EntryRecord, version: number): Promise<string> {

@@ -11,7 +11,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { isHostName } from '../databases/databaseAccess.ts'
-import { type Answer, ok } from '../http/answer.ts'
+import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
@@ -61,9 +61,6 @@ function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined 
     rotationState: isApplying ? 'Applying' : 'Applied',
   }
 }
-
-/** Prevents caches on the way from storing secrets. */
-const NO_STORE = { 'cache-control': 'no-store' }
 
 export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
   const { object } = await findResource(VectorCluster, context)

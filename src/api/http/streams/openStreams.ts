@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../../core/clock.ts'
 import { SharedPlaces } from '../../../core/sharedPlaces.ts'
-import type { Answer } from '../answer.ts'
+import { type Answer, NO_STORE } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
 import { type Followed, FollowedList } from './followedList.ts'
@@ -15,7 +15,7 @@ const REMEMBERED_MAX = 500_000
 
 const HEADERS = {
   'content-type': EVENT_STREAM,
-  'cache-control': 'no-store',
+  ...NO_STORE,
   // Otherwise Nginx holds events back until its buffer is full.
   'x-accel-buffering': 'no',
 }
