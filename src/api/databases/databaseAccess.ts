@@ -51,19 +51,39 @@ export function isHostName(address: string): boolean {
   return /[a-z]/i.test(address) && !address.includes(':')
 }
 
+/** The addresses of the load balancer, if there is to be one. */
+export function balancedAddresses({ spec, status }: Reachable): readonly string[] {
+  return spec.enableLoadBalancer ? (status?.externalAddresses ?? []) : []
+}
+
 /** Returns the address of the load balancer, with the only port of the engine. */
 export function loadBalancerAddress(object: Reachable, port: { name: string; port: number }): ExternalAddressDto {
-  const isEnabled = object.spec.enableLoadBalancer
+  return externalAddressOf(object, { isEnabled: object.spec.enableLoadBalancer, ports: [port] })
+}
+
+type Ways = {
+  readonly isEnabled: boolean
+  readonly isReady?: boolean
+  /** By default that of the load balancer. */
+  readonly hostname?: string | null | undefined
+  readonly ports: readonly { readonly name: string; readonly port: number }[]
+}
+
+/** Returns how clients outside the cluster reach a database. */
+export function externalAddressOf(
+  object: Reachable,
+  { isEnabled, isReady, hostname, ports }: Ways,
+): ExternalAddressDto {
+  const addresses = balancedAddresses(object)
   const summary = summaryOf(object)
-  const addresses = [...(object.status?.externalAddresses ?? [])]
   const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
-  const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
+  const state = !isEnabled ? 'Disabled' : (isReady ?? addresses.length > 0) ? 'Ready' : pending
   return {
     enabled: isEnabled,
     status: state,
-    hostname: isEnabled ? (addresses.find(isHostName) ?? null) : null,
-    ipAddresses: isEnabled ? addresses.filter((address) => !isHostName(address)) : [],
-    ports: isEnabled ? [{ ...port, protocol: 'TCP' }] : [],
+    hostname: hostname === undefined ? (addresses.find(isHostName) ?? null) : hostname,
+    ipAddresses: addresses.filter((address) => !isHostName(address)),
+    ports: isEnabled ? ports.map((port) => ({ ...port, protocol: 'TCP' })) : [],
     message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
   }
 }

@@ -6,11 +6,10 @@ import {
   vectorEndpoints,
   vectorNames,
 } from '../../contracts/vector.ts'
-import { summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { isHostName } from '../databases/databaseAccess.ts'
+import { balancedAddresses, externalAddressOf, notYet } from '../databases/databaseAccess.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -42,10 +41,6 @@ function refuseWithoutKeys(object: VectorObject): void {
   throw new PlatformError('API_KEY_DISABLED', `"${object.metadata.name}" accepts requests without a key.`)
 }
 
-function notYet(object: VectorObject): PlatformError {
-  return invalidState(object, `The keys of "${object.metadata.name}" have not been created yet.`)
-}
-
 function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined {
   // If the Secret was lost while peers ran, the pending key is the first that will work.
   const shown = keys.current ?? keys.pending
@@ -67,7 +62,7 @@ export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
   refuseWithoutKeys(object)
   const keys = await readKeys(context, object)
   const dto = keys === undefined ? undefined : keyDto(keys, object.spec.apiKeyVersion)
-  if (dto === undefined) throw notYet(object)
+  if (dto === undefined) throw notYet(object, 'The API key')
   return ok(dto, { headers: NO_STORE })
 }
 
@@ -79,7 +74,7 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
   const { object: found, ref } = await findResource(VectorCluster, context)
   refuseWithoutKeys(found)
   const before = await readKeys(context, found)
-  if (before === undefined) throw notYet(found)
+  if (before === undefined) throw notYet(found, 'The API key')
   const { object } = await context.services.records.update(VectorCluster, ref, {
     caller: context.caller,
     ifMatch: context.ifMatch,
@@ -100,7 +95,7 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
     return keys.pending?.version === apiKeyVersion || keys.current?.version === apiKeyVersion
   })
   const dto = keyDto(keys, apiKeyVersion)
-  if (dto === undefined) throw notYet(object)
+  if (dto === undefined) throw notYet(object, 'The API key')
   return ok(dto, { headers: NO_STORE, etag: etagOf(object) })
 }
 
@@ -108,7 +103,7 @@ export function connectionInfo({ object }: VectorView) {
   const { name, namespace = '' } = object.metadata
   const { host, rest, grpc } = vectorEndpoints(namespace, name)
   const { status, spec } = object
-  const [address] = spec.enableLoadBalancer ? (status?.externalAddresses ?? []) : []
+  const [address] = balancedAddresses(object)
   return {
     restEndpoint: rest,
     grpcEndpoint: grpc,
@@ -126,26 +121,13 @@ export function connectionInfo({ object }: VectorView) {
 
 /** Ingress or Gateway terminate TLS for the host; the load balancer leads to the engine directly. */
 export function externalAddress(view: VectorView): ExternalAddressDto {
-  const { spec, status } = view.object
-  const isEnabled = spec.enableIngress || spec.enableLoadBalancer
-  const summary = summaryOf(view.object)
-  const addresses = spec.enableLoadBalancer ? [...(status?.externalAddresses ?? [])] : []
-  const isReady = addresses.length > 0 || (status?.publicEndpoint ?? null) !== null
-  const state = !isEnabled ? 'Disabled' : isReady ? 'Ready' : summary.status === 'Failed' ? 'Failed' : 'Pending'
-  return {
-    enabled: isEnabled,
-    status: state,
-    hostname: (spec.enableIngress ? hostOf(view) : addresses.find(isHostName)) ?? null,
-    ipAddresses: isEnabled ? addresses.filter((address) => !isHostName(address)) : [],
-    ports: [
-      ...(spec.enableIngress ? [{ name: 'https', port: 443, protocol: 'TCP' }] : []),
-      ...(spec.enableLoadBalancer
-        ? [
-            { name: 'rest', port: VECTOR_PORTS.rest, protocol: 'TCP' },
-            { name: 'grpc', port: VECTOR_PORTS.grpc, protocol: 'TCP' },
-          ]
-        : []),
-    ],
-    message: state === 'Pending' || state === 'Failed' ? summary.statusMessage : null,
-  }
+  const { object } = view
+  const { enableIngress, enableLoadBalancer } = object.spec
+  const balanced = (['rest', 'grpc'] as const).map((name) => ({ name, port: VECTOR_PORTS[name] }))
+  return externalAddressOf(object, {
+    isEnabled: enableIngress || enableLoadBalancer,
+    isReady: balancedAddresses(object).length > 0 || (object.status?.publicEndpoint ?? null) !== null,
+    hostname: enableIngress ? (hostOf(view) ?? null) : undefined,
+    ports: [...(enableIngress ? [{ name: 'https', port: 443 }] : []), ...(enableLoadBalancer ? balanced : [])],
+  })
 }
