@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
@@ -7,11 +7,10 @@ import { isSameText } from '../core/sameText.ts'
 import { type AccountWords, accountPage, type OpenInvitation } from './accountPage.ts'
 import { isPast } from './accounts.ts'
 import type { Guesses } from './guesses.ts'
-import { isOutage } from './outage.ts'
 import { errorPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { ACCOUNT_CLIENT } from './publicClients.ts'
-import { refusalPage, sendPage } from './shownPages.ts'
+import { formToken, queryOf, refusalPage, sendFailure, sendPage } from './shownPages.ts'
 import { endOtherSignIns, endSignIn, signInsOf } from './signIns.ts'
 import { grantsOf, type StateStore, sessionIdOf } from './state.ts'
 import type { IdentityUser, UserStore } from './users.ts'
@@ -51,6 +50,8 @@ export type AccountOptions = {
 }
 
 type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined }
+/** What its forms are bound to: the session, whose cookie no other site can read. */
+const purposeOf = ({ uid }: Visit) => `account ${uid}`
 type Said = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
 
 /**
@@ -75,8 +76,7 @@ function guarded(options: AccountOptions, step: Step) {
       else await step(options, visit, request, response)
     } catch (error) {
       options.log.error({ error: messageOf(error) }, 'The account page failed on our side.')
-      const page = errorPage('The platform could not finish this. Try again in a moment.', 'server_error')
-      sendPage(response, isOutage(error) ? 503 : 500, page)
+      sendFailure(response, error)
     }
   }
 }
@@ -93,7 +93,7 @@ async function visitOf({ provider, users, passwords }: AccountOptions, request: 
 }
 
 function signIn({ issuer }: AccountOptions, request: Request, response: Response): void {
-  const returned = new URLSearchParams(request.url.split('?')[1] ?? '')
+  const returned = queryOf(request)
   const error = returned.get('error')
   // A browser that returns without a session does not accept cookies: another redirect would loop forever.
   if (returned.has('state')) {
@@ -124,7 +124,7 @@ async function present(options: AccountOptions, visit: Visit, response: Response
     userName: user.userName,
     action: `${issuer}/account`,
     signOut: `${issuer}/protocol/openid-connect/logout`,
-    token: formToken(options, visit),
+    token: formToken(options, purposeOf(visit)),
     invitations: (await invitations?.openTo(user)) ?? [],
     signIns: signInsOf(await state.listOf(user.id), uid),
     hasPassword: changePassword !== undefined && user.isExternal !== true,
@@ -136,7 +136,7 @@ async function present(options: AccountOptions, visit: Visit, response: Response
 const answerForm: Step = async (options, visit, request, response) => {
   const form = (request.body ?? {}) as Record<string, unknown>
   const field = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
-  if (!isSameText(field('csrf'), formToken(options, visit))) {
+  if (!isSameText(field('csrf'), formToken(options, purposeOf(visit)))) {
     sendPage(response, 400, errorPage('This form was not sent from your account page.', 'invalid_request'))
     return
   }
@@ -182,9 +182,4 @@ async function change(
   const refusal = await changePassword(user, next, keepSession)
   if (refusal === undefined) log.info({ userId: user.id }, 'A password was changed on the account page.')
   return refusal
-}
-
-/** Returns a CSRF token that only this page knows: no other site can read the session cookie or the page. */
-function formToken({ formKey }: AccountOptions, { uid }: Visit): string {
-  return createHmac('sha256', formKey()).update(`account ${uid}`).digest('base64url')
 }

@@ -1,5 +1,7 @@
-import type { Response } from 'express'
+import { createHmac } from 'node:crypto'
+import type { Request, Response } from 'express'
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
+import { isOutage } from './outage.ts'
 import {
   deviceCodePage,
   deviceConfirmPage,
@@ -136,3 +138,17 @@ export function sendPage(response: Response, status: number, { html, policy }: P
     .type('html')
     .send(html)
 }
+
+/** Shows that a request failed on our side; what failed is for the log. */
+export function sendFailure(response: Response, error: unknown): void {
+  const page = errorPage('The platform could not finish this. Try again in a moment.', 'server_error')
+  if (response.headersSent) response.end()
+  else sendPage(response, isOutage(error) ? 503 : 500, page)
+}
+
+/** Returns a token that only a page which was sent for this sign-in or session knows: no other site can read it. */
+export function formToken({ formKey }: { readonly formKey: () => string }, purpose: string): string {
+  return createHmac('sha256', formKey()).update(purpose).digest('base64url')
+}
+
+export const queryOf = ({ url }: Pick<Request, 'url'>) => new URLSearchParams(url.split('?')[1] ?? '')

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
@@ -7,10 +6,9 @@ import { isSameText } from '../core/sameText.ts'
 import { ArrivalRefused } from './arrivals.ts'
 import { type ExternalSignIn, returningSignIn } from './externalSignIn.ts'
 import type { Guesses } from './guesses.ts'
-import { isOutage } from './outage.ts'
 import { consentPage, errorPage, organizationPage, type Page, signInPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
-import { PAGE_HEADERS, sendPage, targetsOf } from './shownPages.ts'
+import { formToken, PAGE_HEADERS, queryOf, refusalPage, sendFailure, sendPage, targetsOf } from './shownPages.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 export type SignInOptions = {
@@ -59,19 +57,8 @@ function guarded(options: SignInOptions, step: Step) {
     } catch (error) {
       const isGone = error instanceof Error && error.name === 'SessionNotFound'
       if (!isGone) options.log.error({ error: messageOf(error) }, 'A sign-in failed on our side.')
-      if (response.headersSent) response.end()
-      else if (isGone)
-        sendPage(
-          response,
-          400,
-          errorPage('This sign-in has expired, or was started in another browser.', 'session_not_found'),
-        )
-      else
-        sendPage(
-          response,
-          isOutage(error) ? 503 : 500,
-          errorPage('The platform could not finish this. Try again in a moment.', 'server_error'),
-        )
+      if (isGone && !response.headersSent) sendPage(response, 400, refusalPage('session_not_found'))
+      else sendFailure(response, error)
     }
   }
 }
@@ -94,7 +81,7 @@ const showForm: Step = async (options, interaction, request, response) => {
 
 const answerForm: Step = async (options, interaction, request, response) => {
   const form = fieldsOf(request.body)
-  if (!isSameText(form.csrf, formToken(options, interaction))) {
+  if (!isSameText(form.csrf, formToken(options, purposeOf(interaction)))) {
     sendPage(response, 403, errorPage('This form does not belong to a page shown in this browser.', 'invalid_request'))
     return
   }
@@ -148,7 +135,7 @@ async function sendElsewhere(
 /** Handles the return from a tenant's identity provider. */
 const comeBack: Step = async (options, interaction, request, response) => {
   const { external, users, log } = options
-  const query = new URLSearchParams(request.url.split('?')[1] ?? '')
+  const query = queryOf(request)
   try {
     if (external === undefined || interaction.prompt.name !== 'login')
       throw new ArrivalRefused('No sign-in is in progress here.')
@@ -174,7 +161,7 @@ const comeBack: Step = async (options, interaction, request, response) => {
 export function returnRouter({ path }: { path: string }): Router {
   const router = express.Router()
   router.get('/:broker/endpoint', (request, response) => {
-    const query = new URLSearchParams(request.url.split('?')[1] ?? '')
+    const query = queryOf(request)
     const found = returningSignIn(query, request.params.broker.slice(0, 128))
     if (found === undefined) {
       sendPage(response, 400, errorPage('This answer does not belong to a sign-in here.', 'invalid_request'))
@@ -275,17 +262,15 @@ async function words(options: SignInOptions, interaction: Interaction) {
   const client = await options.provider().Client.find(String(clientId))
   return {
     action: `${options.path}/${interaction.uid}`,
-    token: formToken(options, interaction),
+    token: formToken(options, purposeOf(interaction)),
     clientName: client?.clientName ?? String(clientId),
     // The Content-Security-Policy must allow the origins that the form redirects to.
     targets: targetsOf(redirectUri),
   }
 }
 
-/** Returns a token that only this page knows. Its uid is in a cookie that no other site can set or read. */
-function formToken({ formKey }: SignInOptions, { uid, cid }: Interaction): string {
-  return createHmac('sha256', formKey()).update(`${uid} ${cid}`).digest('base64url')
-}
+/** What a form is bound to: its sign-in, whose uid is in a cookie that no other site can set or read. */
+const purposeOf = ({ uid, cid }: Interaction) => `${uid} ${cid}`
 
 function fieldsOf(body: unknown): { csrf: string; choice: string; login: string; password: string } {
   const form = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
