@@ -180,9 +180,12 @@ export async function requireActions(
 ): Promise<void> {
   const scope = groupScope(boundaryId, resourceGroup)
   const missing = await missingActions(services, caller.principalId, actions, scope)
-  if (missing.length === 0) return
+  if (missing.length > 0) throw actionsMissing(missing, scope)
+}
+
+function actionsMissing(missing: readonly string[], scope: string): PlatformError {
   const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
-  throw new PlatformError('FORBIDDEN', message, { missing, scope })
+  return new PlatformError('FORBIDDEN', message, { missing, scope })
 }
 
 /** Returns the scope at which writing a component is checked: the resource itself, or the parent of a part. */
@@ -204,9 +207,7 @@ export async function requireAtEach(deploying: Deploying, located: readonly Loca
     // An invalid name is refused later, with the spec.
     if (parseScope(scope) === undefined) continue
     const missing = await missingActions(services, caller.principalId, [one.entry.action], scope)
-    if (missing.length === 0) continue
-    const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
-    throw new PlatformError('FORBIDDEN', message, { missing, scope })
+    if (missing.length > 0) throw actionsMissing(missing, scope)
   }
 }
 

@@ -6,7 +6,6 @@ import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
-import { otherClusterOf } from '../resources/places.ts'
 import {
   MetricQuery,
   measured,
@@ -20,7 +19,7 @@ import {
 } from './asked.ts'
 import { countedHere } from './countedHere.ts'
 import { choosesPods, hasProcess, targetOf } from './targets.ts'
-import { findWatched, MONITORING, type Watched } from './watched.ts'
+import { findWatched, isMeasuredHere, MONITORING, type Watched } from './watched.ts'
 
 export const MonitoringSeriesDto = namedRecord('MonitoringSeriesDto', {
   resourceType: z.string().nullable().describe('Null for the platform itself'),
@@ -103,8 +102,7 @@ const OF_CONTAINERS: ReadonlySet<string> = new Set([
 async function measuredSeries({ services }: Asked, watched: Watched, asked: Words, span: Span): Promise<Found> {
   const source = sourceOf(services)
   const { object, place } = watched
-  // We do not know what measures other clusters.
-  if (otherClusterOf(services, (object.spec as { clusterId?: string }).clusterId) !== undefined) return []
+  if (!isMeasuredHere(services, watched)) return []
   const { metric, aggregation, container } = asked
   // Metrics of a whole pod or volume belong to its main process; sidecars only have those of their container.
   if (container !== undefined && !hasProcess(watched, container) && !OF_CONTAINERS.has(metric)) return []

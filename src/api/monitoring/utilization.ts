@@ -7,7 +7,6 @@ import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { SeriesDto } from '../resources/metrics.ts'
-import { otherClusterOf } from '../resources/places.ts'
 import { planOf } from '../resources/sizing.ts'
 import {
   MetricQuery,
@@ -22,7 +21,7 @@ import {
 } from './asked.ts'
 import { recommendation } from './recommendation.ts'
 import { targetOf } from './targets.ts'
-import { findWatched, MONITORING, type Watched } from './watched.ts'
+import { findWatched, isMeasuredHere, MONITORING, type Watched } from './watched.ts'
 
 /** The metric of each usage, and the amounts to compare it with. */
 const METERS = {
@@ -104,7 +103,7 @@ async function ask(
   span: Span,
 ): Promise<Points> {
   const { object, place } = watched
-  if (otherClusterOf(services, (object.spec as { clusterId?: string }).clusterId) !== undefined) return []
+  if (!isMeasuredHere(services, watched)) return []
   const target = targetOf(services, watched)
   const question = { collection: place.collection, metric, aggregation, target, isSummed: true }
   const part = sinceItsBeginning(span, object, services.clock.now())

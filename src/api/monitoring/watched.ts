@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 
 export const MONITORING = '{RG}/monitoring/{resourceType}/{resourceName}'
 
@@ -27,4 +27,9 @@ export async function findWatched(context: Context<string, unknown>): Promise<Wa
   if (kind === undefined) throw notFound(`Collection "${resourceType.slice(0, 64)}"`)
   const { object, place, ref } = await findResource(kind, context as Context, 'resourceName')
   return { kind, object, place: { ...place, collection: resourceType as MetricCollection }, namespace: ref.namespace }
+}
+
+/** Whether we know what measures its cluster: of other clusters we do not. */
+export function isMeasuredHere({ records }: Context['services'], { object }: Watched): boolean {
+  return otherClusterOf({ records }, (object.spec as { clusterId?: string }).clusterId) === undefined
 }
