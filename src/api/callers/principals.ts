@@ -2,6 +2,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
+import { displayNameOf } from '../people/accounts.ts'
 import type { Records } from '../records/records.ts'
 
 export type PrincipalType = 'User' | 'Group' | 'ServicePrincipal'
@@ -65,12 +66,11 @@ export function recordedPrincipals(records: Pick<Records, 'peek'>): Principals {
 function userOf(records: Pick<Records, 'peek'>, id: string): Principal | undefined {
   const user = records.peek(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: id })
   if (user === undefined) return undefined
-  const { displayName, firstName, lastName, userName, email, isEnabled, tenantIds } = user.spec
-  const whole = [firstName, lastName].filter((part) => part !== undefined).join(' ')
+  const { email, isEnabled, tenantIds } = user.spec
   return {
     id,
     principalType: 'User',
-    displayName: displayName ?? (whole === '' ? userName : whole),
+    displayName: displayNameOf(user.spec),
     email: email ?? null,
     isEnabled,
     lastSignInAt: user.status?.lastSignInAt ?? null,

@@ -51,7 +51,9 @@ export async function requireGoodPassword(
   throw new PlatformError('password_policy', `${violations.join('; ')}.`, { violations })
 }
 
-export function displayNameOf({ displayName, firstName, lastName, userName }: UserRecord): string {
+type Named = { userName: string } & { [Name in 'displayName' | 'firstName' | 'lastName']?: string | undefined }
+
+export function displayNameOf({ displayName, firstName, lastName, userName }: Named): string {
   if (displayName !== undefined) return displayName
   const name = [firstName, lastName].filter((part) => part !== undefined && part !== '').join(' ')
   return name === '' ? userName : name
