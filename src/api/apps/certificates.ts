@@ -35,8 +35,7 @@ export const certificateRoute: RouteDraft = route('GET', '{RG}/apps/{appName}/ce
   handler: async (context) => {
     const { object } = await findResource(PlatformApp, context, 'appName')
     const { spec, status } = object
-    const own =
-      status?.publicHost ?? clusterWords(context.services, context.parameters.boundaryId ?? '', spec.clusterId).domain
+    const own = status?.publicHost ?? clusterWords(context.services, spec.clusterId).domain
     const known = new Map((status?.certificates ?? []).map((one) => [one.host, one]))
     const hosts = (spec.isPublic ? spec.customDomains : []).map((host) => {
       const { status: state = 'NotRequested', issuer, notBefore, notAfter, renewsAt, lastError } = known.get(host) ?? {}

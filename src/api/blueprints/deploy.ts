@@ -142,7 +142,7 @@ async function rendering(
     'boundary.name': boundary.spec.displayName,
     resourceGroup,
     'cluster.id': clusterId,
-    'cluster.region': clusterWords(services, boundaryId, clusterId).region,
+    'cluster.region': clusterWords(services, clusterId).region,
   }
   const rendered = renderTemplate(template, read, { parameters, place, mark })
   const [first] = rendered.refusals

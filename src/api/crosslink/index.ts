@@ -35,9 +35,9 @@ declare module '../http/context.ts' {
 const admin = action('crosslink/admin')
 const read = action('boundaries/read')
 
-function shown({ services, parameters }: Here, found: CrosslinkRecord | undefined) {
+function shown({ services }: Here, found: CrosslinkRecord | undefined) {
   const { hubClusterId } = found?.spec ?? {}
-  const name = hubClusterId === undefined ? null : clusterWords(services, parameters.boundaryId, hubClusterId).name
+  const name = hubClusterId === undefined ? null : clusterWords(services, hubClusterId).name
   return ok(crosslinkDto(found, name), tagOf(found))
 }
 

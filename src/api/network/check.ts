@@ -39,7 +39,7 @@ function clusterOf(services: Services, boundaryId: string, wanted: string | unde
   const own = defaultCluster(services).id
   if (wanted === undefined) {
     const [first] = ends.flatMap((end) => ('end' in end ? [] : (end.resources ?? [])))
-    return clusterWords(services, boundaryId, (first?.object.spec as { clusterId?: string } | undefined)?.clusterId).id
+    return clusterWords(services, (first?.object.spec as { clusterId?: string } | undefined)?.clusterId).id
   }
   const isThere =
     wanted === own ||

@@ -56,7 +56,7 @@ export async function clustersOf({ services, parameters }: Context, groups: read
     [own, ...projected.filter((id) => id !== own)].map(async (id) => ({
       id,
       other: id === own ? undefined : id,
-      name: clusterWords(services, boundaryId, id).name,
+      name: clusterWords(services, id).name,
       seen: await lookAt(services, id, namespaces),
     })),
   )

@@ -98,7 +98,7 @@ const projections = collection(BoundaryProjection, {
   dto: BoundaryProjectionDto,
   toDto: (projection, { services, home: { boundaryId } }) => ({
     boundaryId,
-    clusterName: clusterWords(services, boundaryId, projection.spec.clusterId).name,
+    clusterName: clusterWords(services, projection.spec.clusterId).name,
     resolvedNamespaces: (projection.status?.resolvedNamespaces ?? []).map(
       ({ namespace, state, message, appliedAt }) => ({
         namespace,

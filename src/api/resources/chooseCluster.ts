@@ -17,7 +17,7 @@ export function chooseCluster<K extends AnyKind>(
 ): string | undefined {
   if (previous !== undefined) {
     const stored = (previous as { spec: { clusterId?: string | undefined } }).spec.clusterId
-    const shown = clusterWords(services, boundaryId, stored).id
+    const shown = clusterWords(services, stored).id
     return clusterId === undefined || clusterId === shown ? stored : clusterId
   }
   const wanted = clusterId ?? standardClusterOf(kind, services, boundaryId).id

@@ -58,9 +58,9 @@ type Hosting = {
  */
 export function refuseOwnDomain(
   { customDomains = [], clusterId }: Partial<Pick<Hosting, 'customDomains' | 'clusterId'>>,
-  { services, boundaryId }: Pick<WriteView, 'services' | 'boundaryId'>,
+  { services }: Pick<WriteView, 'services'>,
 ): string {
-  const { domain } = clusterWords(services, boundaryId, clusterId)
+  const { domain } = clusterWords(services, clusterId)
   const domains = services.records.peekAll(PlatformCluster, {}).map(({ spec }) => spec.domain)
   const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
   const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
@@ -79,7 +79,7 @@ export function refuseTakenHosts(
 ): void {
   const namespace = groupNamespace(boundaryId, resourceGroup)
   if (!isPublic) return
-  const domain = refuseOwnDomain({ customDomains, clusterId }, { services, boundaryId })
+  const domain = refuseOwnDomain({ customDomains, clusterId }, { services })
   for (const host of [ingressHost ?? defaultHost(segment, namespace, name, domain), ...customDomains])
     refuseHeldHost(context, host, { kind, namespace, name }, 'customDomains')
 }
@@ -127,7 +127,7 @@ export function chooseHost(
   if (host === undefined) return undefined
   const { context, services, boundaryId, resourceGroup, name, previous } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain } = clusterWords(services, boundaryId, clusterId)
+  const { domain } = clusterWords(services, clusterId)
   if (host === defaultHost(segment, namespace, name, domain)) return undefined
   if (host === previous?.spec.ingressHost) return host
   if (!isHostOf(boundaryId, host, domain)) {

@@ -120,11 +120,11 @@ export function defaultClusterOf(services: Services, boundaryId: string): Cluste
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .sort(byAge)
-  return oldest === undefined ? defaultCluster(services) : clusterWords(services, boundaryId, oldest.spec.clusterId)
+  return oldest === undefined ? defaultCluster(services) : clusterWords(services, oldest.spec.clusterId)
 }
 
 /** @param clusterId as in a spec: undefined for the platform's own */
-export function clusterWords(services: Services, _boundaryId: string, clusterId: string | undefined): ClusterWords {
+export function clusterWords(services: Services, clusterId: string | undefined): ClusterWords {
   if (clusterId === undefined) return defaultCluster(services)
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
@@ -168,7 +168,7 @@ export function viewMaker<K extends AnyKind>(
   const boundary = found?.spec.displayName ?? ''
   const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'contextVersion'>>()
   const contextOf = (clusterId: string | undefined) => {
-    const cluster = clusterWords(services, boundaryId, clusterId)
+    const cluster = clusterWords(services, clusterId)
     const contextVersion = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
     around.set(clusterId, { cluster, contextVersion })
     return { cluster, contextVersion }

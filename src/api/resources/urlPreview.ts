@@ -43,7 +43,7 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
       if (clusterId !== undefined && clusterId !== null) checkProjected(services, boundaryId, clusterId, kind)
       const namespace = groupNamespace(boundaryId, resourceGroup)
       const { domain, port } = clusterId
-        ? clusterWords(services, boundaryId, clusterId)
+        ? clusterWords(services, clusterId)
         : standardClusterOf(kind, services, boundaryId)
       const host = defaultHost(kind.segment, namespace, name, domain)
       const isTaken = holderOf(services, 'Host', host) !== undefined
