@@ -57,7 +57,7 @@ const SPECIAL_V4 = [
   '240.0.0.0/4',
 ]
 /** Only 2000::/3 of IPv6 is global. These ranges are not, or embed an IPv4 address that would be reached. */
-const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '5f00::/16']
+const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const special = new BlockList()
 for (const network of SPECIAL_V4) addNetwork(network, 'ipv4')
