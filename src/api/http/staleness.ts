@@ -24,7 +24,6 @@ export function tellAge(
   refuseTooOld({ age, bound })
   if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
   response.setHeader('age', String(Math.round(milliseconds / 1000)))
-  response.setHeader('warning', '110 - "Response is Stale"')
 }
 
 /** @throws PlatformError SERVICE_UNAVAILABLE */
