@@ -1,4 +1,5 @@
 import { unreadableFields } from './errors.ts'
+import { endOfText } from './jsonValues.ts'
 
 const DEPTH_MAX = 64
 /** Far more than any of our objects has; many different names take long to read and to copy. */
@@ -67,7 +68,7 @@ function checkStructure(text: string): void {
     const code = text.charCodeAt(index)
     const level = levels[levels.length - 1]
     if (code === QUOTE) {
-      const end = endOfString(text, index)
+      const end = endOfText(text, index)
       checkString(text, index, end, level)
       index = end
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -82,7 +83,6 @@ function checkStructure(text: string): void {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
@@ -107,12 +107,6 @@ function checkNumber(text: string, start: number): number {
     if (isLost || !Number.isFinite(value)) throw refuse('it contains a number that is too large or too close to zero')
   }
   return start + digits.length - 1
-}
-
-function endOfString(text: string, start: number): number {
-  let index = start + 1
-  while (text.charCodeAt(index) !== QUOTE) index += text.charCodeAt(index) === BACKSLASH ? 2 : 1
-  return index
 }
 
 function checkString(text: string, start: number, end: number, level: Level | undefined): void {

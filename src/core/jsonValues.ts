@@ -19,7 +19,7 @@ export function hasMoreValues(json: string, most: number): boolean {
 }
 
 /** Returns the index of the closing quote: a string is one value, whatever it contains. */
-function endOfText(json: string, begin: number): number {
+export function endOfText(json: string, begin: number): number {
   let at = begin + 1
   while (at < json.length && json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1
   return at

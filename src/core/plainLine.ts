@@ -7,6 +7,10 @@ export function plainLine(text: string, most: number): string {
     .slice(0, 4 * most)
     .replaceAll(UNSEEN, ' ')
     .trim()
-  // Do not cut a surrogate pair in half.
-  return line.length <= most ? line : line.slice(0, most).replace(/[\ud800-\udbff]$/, '')
+  return cutTo(line, most)
+}
+
+/** Returns the first `most` characters, without half of a surrogate pair at their end. */
+export function cutTo(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, '')
 }

@@ -1,3 +1,5 @@
+import { RESOURCE_NAME_PATTERN, UUID_PATTERN } from './names.ts'
+
 /**
  * Scopes of the authorization model (interface section 5): the platform root, a boundary, a resource group in it, a
  * resource in that. A scope contains another only if its segments are the first segments of the other; comparing the texts
@@ -21,8 +23,10 @@ export type Scope = RootScope | BoundaryScope | ResourceGroupScope | ResourceSco
 
 export const ROOT_SCOPE: RootScope = { level: 'root' }
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-const NAME = '[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?'
+/** Without the anchors of its ends, and without a group that would count. */
+const inner = (pattern: string) => pattern.slice(1, -1).replaceAll('(', '(?:')
+const UUID = inner(UUID_PATTERN)
+const NAME = inner(RESOURCE_NAME_PATTERN)
 const COLLECTION = '[a-z][a-z0-9]{0,62}'
 /** The same grammar for schemas, without the non-capturing groups. */
 export const SCOPE_PATTERN =

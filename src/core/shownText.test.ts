@@ -68,6 +68,7 @@ describe('names that somebody else gave', () => {
     ['stay as they are where they can', FAMILY, FAMILY],
     ['lose what is not seen', '\ufeff Ada\u200b\u202e Lovelace \u0000', 'Ada  Lovelace'],
     ['are cut between two characters', 'A😀', 'A'],
+    ['lose half of a character at their end', 'A\ud83d', 'A'],
     ['are none where nothing is left', '\u200b\u00a0', undefined],
   ] as const)
     it(sentence, () => expect(shownName(given, given.startsWith('A😀') ? 2 : 64)).to.equal(expected))

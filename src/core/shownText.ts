@@ -1,3 +1,5 @@
+import { cutTo } from './plainLine.ts'
+
 /**
  * Rules for texts that people are shown: invisible characters would make two names look alike, hide text, or change the
  * direction of what follows. Patterns are JavaScript with the flag u; `re2` converts them for the API server.
@@ -50,11 +52,6 @@ export const re2 = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
 /** A name from another system, as it can be shown; undefined if nothing of it can be shown. */
 export function shownName(text: string, most: number): string | undefined {
   const seen = text.replaceAll(new RegExp(`[${HIDDEN}]+`, 'gu'), (hidden) => (hidden === '\u200d' ? hidden : ' '))
-  // Do not cut a surrogate pair in half.
-  const name = seen
-    .trim()
-    .slice(0, most)
-    .replace(/[\ud800-\udbff]$/, '')
-    .trim()
+  const name = cutTo(seen.trim(), most).trim()
   return isShown(SHOWN_NAME, name) ? name : undefined
 }

@@ -3,6 +3,7 @@ import { Agent, request } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { readWithin } from '../../core/readWithin.ts'
 
 /** One version of the issuer's published keys (RFC 7517). */
 export type KeySet = {
@@ -133,16 +134,11 @@ export function keyFetcher(url: string, certificateAuthority: string | undefined
       headers: { accept: 'application/jwk-set+json, application/json' },
       signal: AbortSignal.timeout(FETCH_TIMEOUT),
     })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > MAX_ANSWER_BYTES) throw new Error(`${url} answered more than ${MAX_ANSWER_BYTES} bytes.`)
-      chunks.push(chunk)
-    }
+    const tooLong = () => new Error(`${url} answered more than ${MAX_ANSWER_BYTES} bytes.`)
+    const bytes = await readWithin(MAX_ANSWER_BYTES, body, tooLong)
     if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}.`)
     try {
-      return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+      return JSON.parse(bytes.toString('utf8'))
     } catch {
       throw new Error(`${url} answered something that is not JSON.`)
     }

@@ -10,14 +10,15 @@ export type ItemFields<K extends AnyKind> = Readonly<
   >
 >
 
-function withoutWrappers(schema: z.ZodType): { value: z.ZodType; mayBeAbsent: boolean; isNull: boolean } {
-  let [value, mayBeAbsent, isNull] = [schema, false, false]
+/** Unwraps the schema of a field. The wrappers say whether the field may be absent. */
+export function withoutWrappers(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
+  let [value, isOptional, hasDefault] = [schema, false, false]
   while (value instanceof z.ZodOptional || value instanceof z.ZodDefault || value instanceof z.ZodPrefault) {
-    mayBeAbsent = true
-    if (value instanceof z.ZodOptional) isNull = true
+    if (value instanceof z.ZodOptional) isOptional = true
+    else hasDefault = true
     value = value.unwrap() as z.ZodType
   }
-  return { value, mayBeAbsent, isNull }
+  return { value, isOptional, hasDefault }
 }
 
 const described = (schema: z.ZodType, from: z.ZodType) =>
@@ -45,12 +46,14 @@ function mapped(
 
 /** Returns the schema of a list or record in bodies: whatever has a default or may be absent may be null too. */
 export function writtenSchema(schema: z.ZodType): z.ZodType {
-  return mapped(schema, z.strictObject, (value, { mayBeAbsent }) => (mayBeAbsent ? value.nullish() : value))
+  return mapped(schema, z.strictObject, (value, { isOptional, hasDefault }) =>
+    isOptional || hasDefault ? value.nullish() : value,
+  )
 }
 
 /** Returns the schema of a list or record in answers: every field is present, but may be null. */
 export function shownSchema(schema: z.ZodType): z.ZodType {
-  return mapped(schema, z.object, (value, { isNull }) => (isNull ? value.nullable() : value))
+  return mapped(schema, z.object, (value, { isOptional }) => (isOptional ? value.nullable() : value))
 }
 
 /** Returns the value of such a list or record for an answer. */

@@ -23,8 +23,9 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { countedInBoundary, countedInGroup, type GroupResource } from './contents.ts'
+import { nowOf } from './nowOf.ts'
 import type { Place } from './places.ts'
-import { givingBack, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
+import { givingBack, type Taken, takeQuota } from './quotaLedger.ts'
 import { freshHolder, quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec requests, before it is written. @throws PlatformError QUOTA_EXCEEDED */

@@ -1,4 +1,3 @@
-import { timestamp } from '../../core/clock.ts'
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type Grant, type Grants, LEDGER_NAME } from '../../core/sizing/ledger.ts'
@@ -93,8 +92,4 @@ async function giveBack(where: Where, boundaryId: string, { key, grant, before }
   }
   const request = { caller: where.caller, change: ({ spec }: { spec: { grants: Grants } }) => change(spec) }
   await where.services.records.update(QuotaLedger, refOf(boundaryId), request).catch(() => {})
-}
-
-export function nowOf({ services }: Pick<Context, 'services'>): string {
-  return timestamp(services.clock.now())
 }

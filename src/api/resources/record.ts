@@ -8,7 +8,7 @@ import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { chooseCluster } from './chooseCluster.ts'
 import { headFields, ignoredFields } from './dto.ts'
-import { type ItemFields, shownSchema, shownValue, withItemFields, writtenSchema } from './items.ts'
+import { type ItemFields, shownSchema, shownValue, withItemFields, withoutWrappers, writtenSchema } from './items.ts'
 import { headOf } from './shape.ts'
 import {
   chooseImage,
@@ -125,14 +125,9 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   }
 }
 
-/** Unwraps the schema of a field. The wrappers say whether the field may be absent. */
+/** Unwraps the schema of a field, which keeps its description. */
 export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
-  let [value, isOptional, hasDefault] = [schema, false, false]
-  while (value instanceof z.ZodOptional || value instanceof z.ZodDefault || value instanceof z.ZodPrefault) {
-    if (value instanceof z.ZodOptional) isOptional = true
-    else hasDefault = true
-    value = value.unwrap() as z.ZodType
-  }
+  const { value, isOptional, hasDefault } = withoutWrappers(schema)
   return { value: described(value, schema), isOptional: isOptional && !hasDefault, hasDefault }
 }
 

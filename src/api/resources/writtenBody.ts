@@ -6,6 +6,7 @@ import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { NEVER_NULL } from '../http/openapiSchemas.ts'
+import { ignoredFields } from './dto.ts'
 
 /**
  * The schema of a write that accepts the answer of a read: `body`, and the record's other fields, which are ignored.
@@ -14,9 +15,7 @@ import { NEVER_NULL } from '../http/openapiSchemas.ts'
  */
 export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   const repeated = Object.keys(dto.shape).filter((name) => !Object.hasOwn(body.shape, name))
-  const ignored = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
-  const whole = body.extend(Object.fromEntries(repeated.map((name) => [name, ignored])))
-  return namedLike(body, whole, REPEATED)
+  return namedLike(body, body.extend(ignoredFields(repeated)), REPEATED)
 }
 
 /** Names the derived body once: two collections may share a body, and a document has one schema for each name. */

@@ -3,7 +3,6 @@ import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../../adapters/builds/port.ts'
 import type { BuiltDeployment } from '../../../contracts/builds/progress.ts'
 import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
-import { timestamp } from '../../../core/clock.ts'
 import { notFound } from '../../../core/errors.ts'
 import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
@@ -148,5 +147,3 @@ export async function findDeployment(
     throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
   return found
 }
-
-export const nowOf = ({ services }: Pick<Context, 'services'>) => timestamp(services.clock.now())

@@ -8,6 +8,7 @@ import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { listWithConfig } from '../collection/columns.ts'
+import { nowOf } from '../nowOf.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
 import { findResource, type Place } from '../places.ts'
 import { buildLogRoutes } from './buildLogs.ts'
@@ -18,7 +19,6 @@ import {
   DeploymentLogEntryDto,
   deploymentsOf,
   entryOf,
-  nowOf,
   type StoredDeployment,
 } from './record.ts'
 import {
