@@ -83,10 +83,15 @@ export class Caller {
     return this.#transport.allowance()
   }
 
+  /** Adds the called cluster, which errors name. */
+  withCluster(attempt: Attempt): Attempt {
+    return { ...attempt, cluster: this.#options.cluster }
+  }
+
   /** Returns the parsed body of a 2xx answer. */
   json<T>(asked: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     const { signal } = options
-    const attempt = { ...asked, cluster: this.#options.cluster }
+    const attempt = this.withCluster(asked)
     return this.#attempts(attempt, request, options, async (most) => {
       const end = performance.now() + most
       const release = await this.#place(end, signal)
@@ -124,7 +129,7 @@ export class Caller {
 
   /** Returns the answer unread. The deadline covers the headers, then again `text`; the signal also covers the body. */
   raw(
-    attempt: Attempt,
+    asked: Attempt,
     request: CallRequest,
     options: CallOptions,
   ): Promise<{
@@ -133,6 +138,7 @@ export class Caller {
     body: Dispatcher.ResponseData['body']
     text(): Promise<string>
   }> {
+    const attempt = this.withCluster(asked)
     return this.#attempts(attempt, request, options, async (left) => {
       const deadline = new AbortController()
       const isPatient = left === Number.POSITIVE_INFINITY
@@ -152,7 +158,7 @@ export class Caller {
     })
   }
 
-  /** Opens a stream without retries: the reader handles its end. */
+  /** Opens a stream without retries: the reader handles its end. `attempt` is one of `withCluster`. */
   async open(attempt: Attempt, request: WireRequest): Promise<StreamAnswer['body']> {
     let answer: StreamAnswer
     try {
@@ -171,12 +177,11 @@ export class Caller {
   }
 
   async #textOf(
-    asked: Attempt,
+    attempt: Attempt,
     body: Dispatcher.ResponseData['body'],
     { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT }: CallOptions,
   ): Promise<string> {
     const { left } = this.allowance()
-    const attempt = { ...asked, cluster: this.#options.cluster }
     const timer =
       timeout === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => body.destroy(timeoutError()), timeout)
     try {
@@ -280,7 +285,7 @@ export class Caller {
   #refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
     const header = headers['retry-after']
     const retryAfter = typeof header === 'string' ? header : undefined
-    return errorFromAnswer({ ...attempt, cluster: this.#options.cluster }, status, text, retryAfter)
+    return errorFromAnswer(attempt, status, text, retryAfter)
   }
 
   #before({ method }: WireRequest, { unfenced }: CallOptions): () => void {

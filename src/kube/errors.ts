@@ -184,6 +184,7 @@ export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeAppli
   const code = transportCode(thrown)
   return new KubeError('Unavailable', `Cannot ${describeAttempt(attempt)}: no answer from the API server (${code}).`, {
     status: 0,
+    cluster: attempt.cluster,
     resource: attempt.resource,
     namespace: attempt.ref?.namespace,
     name: attempt.ref?.name,

@@ -246,6 +246,26 @@ describe('what a cluster in the hands of somebody else may send', () => {
     })
 })
 
+describe('a cluster that cannot be reached', () => {
+  it('is named in the error of every kind of call', async () => {
+    const access = staticAccess({ server: 'http://127.0.0.1:1', token: 't' })
+    const options = { fieldManager: 'test', userAgent: 'test', cluster: 'c-1', timeout: 1 }
+    const client = createKubeClient(access, options)
+    const calls = [
+      () => client.get(configMap, ref),
+      () => client.request({ path: '/version' }),
+      async () => {
+        for await (const _ of client.watchStream(configMap, {}));
+      },
+    ]
+    for (const call of calls) {
+      const thrown: unknown = await call().catch((error: unknown) => error)
+      expect(isKubeError(thrown, 'Unavailable') && thrown.cluster).to.equal('c-1')
+    }
+    await client.close()
+  })
+})
+
 describe('an object of a cluster in the hands of somebody else', () => {
   for (const metadata of [{ name: 7 }, { name: undefined }, { namespace: 5 }, { uid: {} }, { resourceVersion: 9 }])
     it(`is none with metadata that nothing has: ${JSON.stringify(metadata)}`, () => {

@@ -43,7 +43,7 @@ export async function* watchEvents<T extends KubeObject>(
   resource: Resource,
   options: WatchStreamOptions,
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-  const attempt: Attempt = { verb: 'watch', resource, ref: { namespace: options.namespace } }
+  const attempt = caller.withCluster({ verb: 'watch', resource, ref: { namespace: options.namespace } })
   const path = resourcePath(resource, { namespace: options.namespace }) + watchQuery(options)
   const headers = acceptOf(resource, 'PartialObjectMetadata')
   const body = await caller.open(attempt, { method: 'GET', path, headers, signal: options.signal })
@@ -148,6 +148,7 @@ function hasMetadata(object: object): boolean {
 function unreadable(attempt: Attempt, why: string): KubeError {
   return new KubeError('Unexpected', `Cannot watch ${attempt.resource?.plural ?? ''}: ${why}.`, {
     status: 200,
+    cluster: attempt.cluster,
     resource: attempt.resource,
   })
 }

@@ -65,6 +65,13 @@ describe('what went wrong, in the words of the interface', () => {
     ['something that is not an error', 'text', 500, 'INTERNAL_ERROR'],
     ['a refusal of ours', new PlatformError('PLAN_NOT_FOUND', 'There is no plan.'), 422, 'PLAN_NOT_FOUND'],
   ]
+  it('is told which other cluster cannot be reached', () => {
+    const unreached = errorFromTransport({ ...attempt, cluster: 'c-1' }, new Error('connect ECONNREFUSED'), false)
+    expect(errorAnswer(toPlatformError(unreached), place).body).to.include({
+      error: 'The API server of cluster "c-1" is not available at the moment; try again.',
+    })
+  })
+
   for (const [sentence, thrown, wantedStatus, code] of cases) {
     it(`is told of ${sentence}, without words from inside`, () => {
       const answer = errorAnswer(toPlatformError(thrown), place)

@@ -149,7 +149,11 @@ export function fromKubeError(error: KubeError): PlatformError {
         : overQuota(error, error.quota)
     case 'Throttled':
     case 'Unavailable':
-      return unavailable('The API server is not available at the moment; try again.', cause, error.retryAfterSeconds)
+      return unavailable(
+        `${whoRefuses(error)} is not available at the moment; try again.`,
+        cause,
+        error.retryAfterSeconds,
+      )
     default:
       if (error.cluster !== undefined) return upstreamFailed(error, 'answered with what cannot be read')
       return new PlatformError('INTERNAL_ERROR', 'The request failed for a reason inside the platform.', {}, cause)
