@@ -90,7 +90,6 @@ export function keyDigest(secret: string, incarnation: string, trigger: string, 
 export const FUNCTION_RUNTIME_NAMES = ['nodejs', 'python', 'go', 'dotnet', 'java', 'php'] as const
 export type FunctionRuntime = (typeof FUNCTION_RUNTIME_NAMES)[number]
 
-type RuntimeVersion = { version: string; status: 'Supported' | 'Deprecated' | 'Ended' }
 /** How a handler is served: files added to the source, by the file of ours that they come from, and the command. */
 type HandlerServer = {
   files: Readonly<Record<string, string>>
@@ -98,38 +97,42 @@ type HandlerServer = {
   build?: string
   start: string
 }
-type Runtime = { versions: readonly RuntimeVersion[]; server: HandlerServer | undefined }
-
-const versions = (supported: string[], deprecated: string[], ended: string[]): RuntimeVersion[] => [
-  ...supported.map((version) => ({ version, status: 'Supported' as const })),
-  ...deprecated.map((version) => ({ version, status: 'Deprecated' as const })),
-  ...ended.map((version) => ({ version, status: 'Ended' as const })),
-]
+type Runtime = {
+  /** The versions that may be chosen, newest first. When each ends is in `RUNTIMES`, which builds them. */
+  offered: readonly [newest: string, ...older: string[]]
+  /** Versions without upstream support, which stay only where they are set. */
+  ended: readonly string[]
+  server: HandlerServer | undefined
+}
 
 /**
- * The runtimes of functions, newest version first. Sources are accepted for those with a server, whose files have names
- * that no source has by chance.
+ * The runtimes of functions. Sources are accepted for those with a server, whose files have names that no source has by
+ * chance.
  */
 export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
   nodejs: {
-    versions: versions(['24', '22'], [], ['20', '18']),
+    offered: ['24', '22'],
+    ended: ['20', '18'],
     server: { files: { 'freehold-server.mjs': 'node/server.mjs' }, start: 'exec node freehold-server.mjs' },
   },
   python: {
-    versions: versions(['3.14', '3.13', '3.12'], ['3.11'], ['3.10', '3.9', '3.8']),
+    offered: ['3.14', '3.13', '3.12', '3.11'],
+    ended: ['3.10', '3.9', '3.8'],
     server: { files: { 'freehold_server.py': 'python/server.py' }, start: 'exec python3 freehold_server.py' },
   },
   go: {
-    versions: versions(['1.26', '1.25'], [], ['1.24', '1.23']),
+    offered: ['1.26', '1.25'],
+    ended: ['1.24', '1.23'],
     server: {
       files: { 'freehold_server/main.go': 'go/main.go', 'freehold_server/generate/main.go': 'go/generate.go' },
       build: 'go run ./freehold_server/generate && go build -trimpath -o /out/server ./freehold_server',
       start: 'exec /app/server',
     },
   },
-  dotnet: { versions: versions(['10.0'], [], ['9.0', '8.0']), server: undefined },
+  dotnet: { offered: ['10.0'], ended: ['9.0', '8.0'], server: undefined },
   java: {
-    versions: versions(['25', '21'], ['17'], ['11']),
+    offered: ['25', '21', '17'],
+    ended: ['11'],
     server: {
       files: { 'src/main/java/FreeholdServer.java': 'java/FreeholdServer.java', 'freehold-build.sh': 'java/build.sh' },
       build: 'sh freehold-build.sh',
@@ -137,7 +140,8 @@ export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
     },
   },
   php: {
-    versions: versions(['8.5', '8.4', '8.3'], ['8.2'], ['8.1']),
+    offered: ['8.5', '8.4', '8.3', '8.2'],
+    ended: ['8.1'],
     server: {
       files: { 'freehold_server.php': 'php/server.php', 'freehold-server.sh': 'php/server.sh' },
       start: 'exec sh freehold-server.sh',
@@ -146,10 +150,5 @@ export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
 }
 
 export function newestVersion(runtime: FunctionRuntime): string {
-  return FUNCTION_RUNTIMES[runtime].versions[0]?.version ?? ''
-}
-
-export function versionsOf(runtime: FunctionRuntime, ...states: RuntimeVersion['status'][]): string[] {
-  const known: readonly RuntimeVersion[] = FUNCTION_RUNTIMES[runtime].versions
-  return known.filter(({ status }) => states.includes(status)).map(({ version }) => version)
+  return FUNCTION_RUNTIMES[runtime].offered[0]
 }

@@ -5,7 +5,6 @@ import {
   FUNCTION_RUNTIME_NAMES,
   FUNCTION_RUNTIMES,
   namespaceOfFunction,
-  versionsOf,
 } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
@@ -43,8 +42,8 @@ const codeAdmission: readonly AdmissionRule[] = [
   ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
 ]
 
-const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
-  `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
+const versionMap = (which: 'offered' | 'ended') =>
+  `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(FUNCTION_RUNTIMES[name][which])}`).join(', ')}}[object.spec.runtime]`
 
 /** What functions share: a runtime, a host, and a limit of concurrent requests. */
 export const FunctionNamespace = defineKind({
@@ -112,7 +111,7 @@ export const FunctionNamespace = defineKind({
     ...functionSecretsAdmission,
     {
       on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('Supported', 'Deprecated')}`,
+      cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('offered')}`,
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestVersion } from '../../contracts/functions.ts'
 import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -68,7 +68,7 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   const before = previous?.spec.runtimeVersion
   if (before === undefined && runtimeVersion === newestVersion(runtime)) return undefined
   if (runtimeVersion === before) return runtimeVersion
-  const [offered, ended] = [versionsOf(runtime, 'Supported', 'Deprecated'), versionsOf(runtime, 'Ended')]
+  const { offered, ended } = FUNCTION_RUNTIMES[runtime]
   if (offered.includes(runtimeVersion)) return runtimeVersion
   const words = `${runtime} ${runtimeVersion}`
   const choice = `choose one of ${offered.join(', ')}`

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { versionsOf } from '../../../src/contracts/functions.ts'
+import { FUNCTION_RUNTIMES } from '../../../src/contracts/functions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL } from '../../../src/core/labels.ts'
 import { groupNamespace, SYSTEM_NAMESPACE } from '../../../src/core/names.ts'
@@ -83,7 +83,7 @@ async function endedRollout(world: RefusalWorld): Promise<string> {
 const rolloutPath = (name: string, request: string) => `/lifecycle/rollouts/executions/${name}/${request}`
 const PAUSED = 'it takes a rollout that is paused there: src/api/lifecycle/rollouts'
 
-const ENDED = { runtime: 'nodejs', runtimeVersion: versionsOf('nodejs', 'Ended')[0] ?? '' }
+const ENDED = { runtime: 'nodejs', runtimeVersion: FUNCTION_RUNTIMES.nodejs.ended[0] ?? '' }
 
 /** Refusals by policies for one kind. */
 export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
