@@ -110,6 +110,19 @@ describe('event recorder', () => {
     expect(recorder.remembered, 'of the other ones').to.deep.equal({ series: 2, objects: 2 })
   })
 
+  it('forgets the objects that were silent for longest where there are too many, and nothing of the others', async () => {
+    const about = (index: number) => ({ ...regarding, metadata: { ...regarding.metadata, uid: `uid-${index}` } })
+    for (let index = 0; index < 5_100; index += 1) {
+      say('again', about(index))
+      if (index % 100 === 0) await until('all are sent', () => server.count('create') === index + 1)
+    }
+    expect(recorder.remembered).to.deep.equal({ series: 5_000, objects: 5_000 })
+    await until('all are sent', () => server.count('create') === 5_100)
+    for (const index of [100, 5_000]) say('again', about(index))
+    await settle()
+    expect(server.count('create')).to.equal(5_100)
+  })
+
   it('puts events of objects without a namespace into default, and cuts long notes', async () => {
     const cluster = { ...regarding, metadata: { name: 'c', uid: 'uid-c' } }
     say('x'.repeat(5_000), cluster)

@@ -51,6 +51,13 @@ function withNamesOnly({ regarding, ...event }: RecordedEvent): RecordedEvent {
   return { ...event, regarding: { apiVersion, kind, metadata: named } }
 }
 
+function forgetFirst(entries: Map<string, unknown>): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= MAX_OBJECTS) return
+    entries.delete(key)
+  }
+}
+
 /** Repetitions are written at most once per flush; after the end of a series, the same event begins a new one. */
 const FLUSH_MILLISECONDS = 60_000
 const SERIES_MILLISECONDS = 600_000
@@ -59,6 +66,7 @@ const BURST = 10
 const REFILL_MILLISECONDS = 30_000
 /** Maximum waiting events. Above it, the server is slow or down, and new ones are dropped. One caller may have half. */
 const MAX_WAITING = 500
+/** Maximum entries in memory; above it, those of objects that were silent for longest are forgotten. */
 const MAX_OBJECTS = 5_000
 
 /**
@@ -116,6 +124,7 @@ export class EventRecorder {
     const ref = { namespace: namespace ?? 'default', name: `${name.slice(0, 230)}.${randomBytes(8).toString('hex')}` }
     const series = { party, ref, count: 1, sentCount: 0, lastAt: now, stored: false, event: withNamesOnly(event) }
     this.#series.set(key, series)
+    forgetFirst(this.#series)
     this.#enqueue(series)
   }
 
@@ -126,11 +135,11 @@ export class EventRecorder {
   }
 
   #permits(object: string, now: number): boolean {
-    if (this.#buckets.size > MAX_OBJECTS) this.#buckets.clear()
     const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now }
     const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MILLISECONDS)
     this.#buckets.delete(object)
     this.#buckets.set(object, { tokens: Math.max(0, tokens - 1), at: now })
+    forgetFirst(this.#buckets)
     return tokens >= 1
   }
 
@@ -160,7 +169,6 @@ export class EventRecorder {
   #enqueue(series: Series): void {
     this.#waiting.add(series, this.#clock.monotonic())
     if (!this.#sending) void onBehalfOf(undefined, () => this.#drain())
-    if (this.#series.size > MAX_OBJECTS) this.#series.clear()
   }
 
   /** Sends one event after the other, so that events never compete with the work that they report. */
