@@ -1,3 +1,4 @@
+import { adoNetString } from '../core/adoNet.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { RESTORE_ANNOTATION } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
@@ -121,20 +122,11 @@ export function connectionForms({ host, port, database, username, password }: Co
   return {
     uri: `postgresql://${user}:${secret}@${name}:${port}/${base}?sslmode=${SSL_MODE}`,
     jdbc: `jdbc:postgresql://${name}:${port}/${base}?user=${user}&password=${secret}&sslmode=${SSL_MODE}`,
-    adoNet: [
-      `Host=${adoNetValue(host)}`,
-      `Port=${port}`,
-      `Database=${adoNetValue(database)}`,
-      `Username=${adoNetValue(username)}`,
-      `Password=${adoNetValue(password)}`,
-      'SSL Mode=Require',
-    ].join(';'),
+    adoNet: adoNetString({
+      ...{ Host: host, Port: port, Database: database },
+      ...{ Username: username, Password: password, 'SSL Mode': 'Require' },
+    }),
   }
-}
-
-/** Quotes a value of an ADO.NET connection string if it contains a separator of pairs. */
-function adoNetValue(value: string): string {
-  return /[;="' ]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 
 /** Returns where clients inside the cluster reach a Service of a database. */

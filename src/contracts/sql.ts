@@ -1,3 +1,4 @@
+import { adoNetString } from '../core/adoNet.ts'
 import type { FieldError } from '../core/errors.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { childName } from '../core/names.ts'
@@ -114,7 +115,7 @@ export function decodeProductKey(
   }
 }
 
-/** Returns one connection in the formats of drivers. Our passwords and names have nothing that ADO.NET would quote. */
+/** Returns one connection in the formats of drivers. */
 export function sqlConnectionForms(
   { engine, databaseName: database }: { engine: SqlEngineName; databaseName: string },
   { host, user, password }: { host: string; user: string; password: string },
@@ -129,9 +130,13 @@ export function sqlConnectionForms(
       engine === 'MsSql'
         ? `jdbc:${scheme}://${shown}:${port};databaseName=${database};user=${user};password={${password.replaceAll('}', '}}')}};encrypt=true;trustServerCertificate=true`
         : `jdbc:${scheme}://${shown}:${port}/${database}?user=${encodeURIComponent(user)}&password=${encodeURIComponent(password)}`,
-    adoNetString:
+    adoNetString: adoNetString(
       engine === 'MsSql'
-        ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
-        : `Server=${host};Port=${port};Database=${database};User ID=${user};Password=${password}`,
+        ? {
+            ...{ Server: `${host},${port}`, Database: database, 'User Id': user, Password: password },
+            ...{ Encrypt: 'True', TrustServerCertificate: 'True' },
+          }
+        : { Server: host, Port: port, Database: database, 'User ID': user, Password: password },
+    ),
   }
 }
