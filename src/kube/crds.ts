@@ -4,7 +4,7 @@ import { type KubeObject, type Resource, refOf } from '../core/object.ts'
 import { applyIfChanged } from './apply.ts'
 import { builtinResource, customResourceDefinition } from './builtin.ts'
 import type { KubeClient } from './client.ts'
-import { isKubeError } from './errors.ts'
+import { absent } from './errors.ts'
 
 type Definition = KubeObject & {
   spec?: {
@@ -63,10 +63,6 @@ export async function installManifests(
   await whenServed(client, definitions, options)
   for (const manifest of manifests) if (!isDefinition(manifest)) await install(manifest)
   return result
-}
-
-function absent(error: unknown): undefined {
-  if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
 }
 
 /**
