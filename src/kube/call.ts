@@ -9,11 +9,11 @@ import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { isDense } from './dense.ts'
 import {
   type Attempt,
-  describeAttempt,
   errorFromAnswer,
+  errorFromContent,
   errorFromTransport,
   isKubeError,
-  KubeError,
+  type KubeError,
   transportCode,
 } from './errors.ts'
 import { resourceId } from './object.ts'
@@ -106,7 +106,8 @@ export class Caller {
       const answer = parse<T>(attempt, status, text)
       // A delete may be answered with a Status, of which only the metadata is read.
       const form = attempt.verb === 'delete' ? undefined : attempt.resource
-      if (attempt.cluster !== undefined && !isReadable(answer, form)) throw unreadable(attempt, status)
+      if (attempt.cluster !== undefined && !isReadable(answer, form))
+        throw errorFromContent(attempt, 'the answer is not an object', { status })
       return answer
     })
   }
@@ -304,10 +305,8 @@ export class Caller {
 
 /** Not retried: the next answer would be as long. */
 function tooLong(attempt: Attempt): KubeError {
-  const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any expected from this cluster.`
-  const { cluster, resource, ref, verb } = attempt
-  const detail = { status: 200, cluster, resource, ...ref, maybeApplied: verb !== 'get' }
-  return new KubeError('Unexpected', message, detail)
+  const why = 'the answer is larger than any expected from this cluster'
+  return errorFromContent(attempt, why, { maybeApplied: attempt.verb !== 'get' })
 }
 
 /** Reads the body of an error answer; a partial one is enough. */
@@ -368,11 +367,6 @@ function parse<T>(attempt: Attempt, status: number, text: string): T {
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw unreadable(attempt, status, cause)
+    throw errorFromContent(attempt, 'the answer is not JSON', { status, cause })
   }
-}
-
-function unreadable({ verb, cluster, resource }: Attempt, status: number, cause?: unknown): KubeError {
-  const message = `Cannot read the answer of the API server to ${verb}: ${cause === undefined ? 'not an object' : 'not JSON'}.`
-  return new KubeError('Unexpected', message, { status, cluster, resource, cause })
 }

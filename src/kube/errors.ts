@@ -167,10 +167,7 @@ export function errorFromAnswer(
   const where = denial === undefined ? fieldsOf(causes) : ` (policy "${denial.policy}")`
   return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
     status,
-    cluster: attempt.cluster,
-    resource: attempt.resource,
-    namespace: attempt.ref?.namespace,
-    name: attempt.ref?.name,
+    ...subjectOf(attempt),
     causes,
     denial,
     quota: status === 403 ? quotaOf(body) : undefined,
@@ -184,13 +181,20 @@ export function errorFromTransport(attempt: Attempt, thrown: unknown, maybeAppli
   const code = transportCode(thrown)
   return new KubeError('Unavailable', `Cannot ${describeAttempt(attempt)}: no answer from the API server (${code}).`, {
     status: 0,
-    cluster: attempt.cluster,
-    resource: attempt.resource,
-    namespace: attempt.ref?.namespace,
-    name: attempt.ref?.name,
+    ...subjectOf(attempt),
     maybeApplied,
     cause: thrown,
   })
+}
+
+/** For an answer that arrived, but is not what was asked for. @param why a clause, such as `the answer is not JSON` */
+export function errorFromContent(attempt: Attempt, why: string, detail: Partial<KubeErrorDetail> = {}): KubeError {
+  const message = `Cannot ${describeAttempt(attempt)}: ${why}.`
+  return new KubeError('Unexpected', message, { status: 200, ...subjectOf(attempt), ...detail })
+}
+
+function subjectOf({ cluster, resource, ref }: Attempt) {
+  return { cluster, resource, namespace: ref?.namespace, name: ref?.name }
 }
 
 /** Returns the code of a failed connection, such as ECONNREFUSED; a message could contain an address or a header. */

@@ -1,7 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
+import { isRecord } from '../core/isRecord.ts'
 import type { Caller } from './call.ts'
 import { isDense } from './dense.ts'
-import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError } from './errors.ts'
+import { type Attempt, errorFromAnswer, errorFromContent, errorFromTransport, isKubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { acceptOf, queryString, resourcePath } from './path.ts'
 import { isReadable } from './readable.ts'
@@ -53,14 +54,14 @@ export async function* watchEvents<T extends KubeObject>(
     let listed = options.sendInitialEvents === true ? 0 : Number.NEGATIVE_INFINITY
     for await (const line of lines(body, attempt, Math.min(left, MAX_LINE), options.onActivity)) {
       if (left < Number.POSITIVE_INFINITY && isDense(line))
-        throw unreadable(attempt, 'a line has more values than any object')
+        throw errorFromContent(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
       const form = event.type === 'BOOKMARK' ? undefined : resource
       if (left < Number.POSITIVE_INFINITY && !isReadable(event.object, form))
-        throw unreadable(attempt, 'a line has no object of Kubernetes')
+        throw errorFromContent(attempt, 'a line has no object of Kubernetes')
       if (isListed(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length
-      if (listed > left) throw unreadable(attempt, 'it lists more objects than any cluster is expected to have')
+      if (listed > left) throw errorFromContent(attempt, 'it lists more objects than any cluster is expected to have')
       yield event
     }
   } catch (error) {
@@ -108,9 +109,9 @@ async function* lines(
       searched = start
     }
     rest = rest.slice(start)
-    if (rest.length > longest) throw unreadable(attempt, 'a line is longer than any object can be')
+    if (rest.length > longest) throw errorFromContent(attempt, 'a line is longer than any object can be')
   }
-  if (rest.trim() !== '') throw unreadable(attempt, 'the stream ended inside a line')
+  if (rest.trim() !== '') throw errorFromContent(attempt, 'the stream ended inside a line')
 }
 
 function readEvent<T extends KubeObject>(line: string, attempt: Attempt, resource: Resource): WatchEvent<T> {
@@ -119,15 +120,15 @@ function readEvent<T extends KubeObject>(line: string, attempt: Attempt, resourc
     event = JSON.parse(line) as { type?: unknown; object?: unknown }
   } catch {
     // Skipping the line could lose a change for ever. The stream is reopened from the last version that was read.
-    throw unreadable(attempt, 'a line is not JSON')
+    throw errorFromContent(attempt, 'a line is not JSON')
   }
   const object = event?.object
   if (event?.type === 'ERROR') {
     const code = (object as { code?: unknown } | null)?.code
     throw errorFromAnswer(attempt, typeof code === 'number' ? code : 500, JSON.stringify(object))
   }
-  if (!isEventType(event?.type) || typeof object !== 'object' || object === null || !hasMetadata(object)) {
-    throw unreadable(attempt, 'a line is not a watch event')
+  if (!isEventType(event?.type) || !isRecord(object) || !hasVersion(object)) {
+    throw errorFromContent(attempt, 'a line is not a watch event')
   }
   return {
     type: event.type,
@@ -139,16 +140,5 @@ function isEventType(type: unknown): type is WatchEvent['type'] {
   return type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK'
 }
 
-function hasMetadata(object: object): boolean {
-  const metadata = (object as { metadata?: unknown }).metadata
-  if (typeof metadata !== 'object' || metadata === null) return false
-  return typeof (metadata as { resourceVersion?: unknown }).resourceVersion === 'string'
-}
-
-function unreadable(attempt: Attempt, why: string): KubeError {
-  return new KubeError('Unexpected', `Cannot watch ${attempt.resource?.plural ?? ''}: ${why}.`, {
-    status: 200,
-    cluster: attempt.cluster,
-    resource: attempt.resource,
-  })
-}
+const hasVersion = ({ metadata }: Record<string, unknown>) =>
+  isRecord(metadata) && typeof metadata.resourceVersion === 'string'
