@@ -25,6 +25,11 @@ export const systemClock: Clock = {
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000
 
+/** RFC 3339 in UTC with microseconds, which the types MicroTime of Kubernetes require. */
+export function microTimestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('Z', '000Z')
+}
+
 /** RFC 3339 in UTC with whole seconds, the form that Kubernetes writes. */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`

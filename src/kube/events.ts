@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { type Clock, microTimestamp, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
 import { currentOrigin, onBehalfOf } from '../core/origin.ts'
@@ -195,7 +195,7 @@ export class EventRecorder {
       return
     }
     try {
-      const patch = { series: { count, lastObservedTime: this.#microTime() } }
+      const patch = { series: { count, lastObservedTime: microTimestamp(this.#clock.now()) } }
       await this.#options.client.mergePatch(eventResource, ref, patch, call)
     } catch (error) {
       // The server forgets events after an hour; the next repetition begins a new one.
@@ -207,11 +207,12 @@ export class EventRecorder {
   #body({ ref, count, event }: Series): KubeObject {
     const { regarding, type, reason, note, action } = event
     const { name, namespace, uid, resourceVersion } = regarding.metadata
+    const now = microTimestamp(this.#clock.now())
     return {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { ...ref },
-      eventTime: this.#microTime(),
+      eventTime: now,
       reportingController: this.#options.controller,
       reportingInstance: this.#options.instance.slice(0, 128),
       action: (action ?? 'Reconcile').slice(0, 128),
@@ -219,11 +220,7 @@ export class EventRecorder {
       type,
       note: note.length > 1000 ? `${note.slice(0, 999)}…` : note,
       regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
-      ...(count > 1 && { series: { count, lastObservedTime: this.#microTime() } }),
+      ...(count > 1 && { series: { count, lastObservedTime: now } }),
     }
-  }
-
-  #microTime(): string {
-    return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
   }
 }

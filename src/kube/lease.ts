@@ -1,4 +1,4 @@
-import { type Clock, systemClock, type Timer } from '../core/clock.ts'
+import { type Clock, microTimestamp, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject, ObjectRef } from '../core/object.ts'
 import { lease as leaseResource } from './builtin.ts'
@@ -156,7 +156,7 @@ export class LeaderLease {
 
   async #take(current: LeaseObject | undefined): Promise<number> {
     const transitions = current?.spec?.leaseTransitions ?? -1
-    const spec = { ...this.#renewedSpec(), acquireTime: this.#microTime(), leaseTransitions: transitions + 1 }
+    const spec = { ...this.#renewedSpec(), acquireTime: this.#now(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
     const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
     try {
@@ -255,7 +255,7 @@ export class LeaderLease {
     try {
       const held = await this.#read()
       if (held?.spec?.holderIdentity !== this.#options.identity) return
-      const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microTime() }
+      const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#now() }
       const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
       await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
     } catch (error) {
@@ -267,13 +267,13 @@ export class LeaderLease {
     return {
       holderIdentity: this.#options.identity,
       leaseDurationSeconds: Math.ceil(this.#timings.duration / 1000),
-      renewTime: this.#microTime(),
+      renewTime: this.#now(),
     }
   }
 
-  /** RFC 3339 with microseconds, as the type requires. For people only: no code compares it. */
-  #microTime(): string {
-    return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
+  /** For people only: no code compares it. */
+  #now(): string {
+    return microTimestamp(this.#clock.now())
   }
 
   #tell(call: () => void): void {
