@@ -2,8 +2,9 @@ import { type Clock, microTimestamp, systemClock, type Timer } from '../core/clo
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject, ObjectRef } from '../core/object.ts'
 import { lease as leaseResource } from './builtin.ts'
-import type { KubeClient } from './client.ts'
-import { isKubeError } from './errors.ts'
+import type { CallOptions } from './call.ts'
+import type { KubeClient, WriteOptions } from './client.ts'
+import { absent, alreadyThere, isKubeError } from './errors.ts'
 
 export type LeaseObject = KubeObject & {
   spec?: {
@@ -13,6 +14,26 @@ export type LeaseObject = KubeObject & {
     renewTime?: string
     leaseTransitions?: number
   }
+}
+
+/** Returns undefined if there is no such Lease. */
+export function readLease(
+  client: Pick<KubeClient, 'get'>,
+  ref: ObjectRef,
+  options?: CallOptions,
+): Promise<LeaseObject | undefined> {
+  return client.get<LeaseObject>(leaseResource, ref, options).catch(absent)
+}
+
+/** Returns undefined if there is such a Lease already. */
+export function createLease(
+  client: Pick<KubeClient, 'create'>,
+  ref: ObjectRef,
+  spec: LeaseObject['spec'],
+  options?: WriteOptions,
+): Promise<LeaseObject | undefined> {
+  const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec } as LeaseObject
+  return client.create<LeaseObject>(leaseResource, lease, options).catch(alreadyThere)
 }
 
 export type LeaderLeaseOptions = {
@@ -73,6 +94,7 @@ export class LeaderLease {
   readonly #random: () => number
   readonly #timings: LeaseTimings
   readonly #ref: ObjectRef
+  readonly #call: WriteOptions
   #state: 'idle' | 'candidate' | 'leader' | 'lost' | 'stopped' = 'idle'
   #validUntil = Number.NEGATIVE_INFINITY
   #held: LeaseObject | undefined
@@ -88,6 +110,7 @@ export class LeaderLease {
     this.#log = (options.log ?? silentLog).child({ lease: options.name, identity: options.identity })
     this.#random = options.random ?? Math.random
     this.#timings = { ...TIMINGS, ...options.timings }
+    this.#call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
     this.#ref = { namespace: options.namespace, name: options.name }
   }
 
@@ -158,16 +181,13 @@ export class LeaderLease {
     const transitions = current?.spec?.leaseTransitions ?? -1
     const spec = { ...this.#renewedSpec(), acquireTime: this.#now(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
-    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
     try {
-      this.#held =
-        current === undefined
-          ? await this.#create(spec)
-          : await this.#options.client.update<LeaseObject>(leaseResource, { ...current, spec }, call)
+      this.#held = current === undefined ? await this.#create(spec) : await this.#update({ ...current, spec })
     } catch (error) {
-      if (isKubeError(error, 'Conflict', 'AlreadyExists')) return this.#timings.retryEvery
-      throw error
+      if (!isKubeError(error, 'Conflict')) throw error
+      this.#held = undefined
     }
+    if (this.#held === undefined) return this.#timings.retryEvery
     if (this.#state !== 'candidate') return 0
     this.#state = 'leader'
     this.#renewed(started)
@@ -176,21 +196,22 @@ export class LeaderLease {
     return this.#timings.renewEvery
   }
 
-  #create(spec: LeaseObject['spec']): Promise<LeaseObject> {
-    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: this.#ref, spec } as LeaseObject
-    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
-    return this.#options.client.create<LeaseObject>(leaseResource, lease, call)
+  #create(spec: LeaseObject['spec']): Promise<LeaseObject | undefined> {
+    return createLease(this.#options.client, this.#ref, spec, this.#call)
+  }
+
+  #update(lease: LeaseObject): Promise<LeaseObject> {
+    return this.#options.client.update<LeaseObject>(leaseResource, lease, this.#call)
   }
 
   /** @returns milliseconds until the next renewal */
   async #renew(): Promise<number> {
     const started = this.#clock.monotonic()
-    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
     const held = this.#held
     if (held === undefined) return 0
     try {
       const spec = { ...held.spec, ...this.#renewedSpec() }
-      this.#held = await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
+      this.#held = await this.#update({ ...held, spec })
     } catch (error) {
       if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
       return this.#contested()
@@ -201,7 +222,7 @@ export class LeaderLease {
 
   /** Called if somebody wrote or deleted the lease, or our own renewal succeeded but its answer was lost. */
   async #contested(): Promise<number> {
-    const current = (await this.#read()) ?? (await this.#madeAgain())
+    const current = (await this.#read()) ?? (await this.#create({ ...this.#held?.spec, ...this.#renewedSpec() }))
     if (current?.spec?.holderIdentity !== this.#options.identity) {
       this.#lose('another process took the lease')
       return 0
@@ -210,22 +231,8 @@ export class LeaderLease {
     return 0
   }
 
-  /** Recreates a deleted lease. Returns undefined if another process was first. */
-  #madeAgain(): Promise<LeaseObject | undefined> {
-    return this.#create({ ...this.#held?.spec, ...this.#renewedSpec() }).catch((error) => {
-      if (isKubeError(error, 'AlreadyExists')) return undefined
-      throw error
-    })
-  }
-
-  async #read(): Promise<LeaseObject | undefined> {
-    try {
-      const call = { timeout: this.#timings.retryEvery * 2 }
-      return await this.#options.client.get<LeaseObject>(leaseResource, this.#ref, call)
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return undefined
-      throw error
-    }
+  #read(): Promise<LeaseObject | undefined> {
+    return readLease(this.#options.client, this.#ref, this.#call)
   }
 
   #renewed(started: number): void {
@@ -256,8 +263,7 @@ export class LeaderLease {
       const held = await this.#read()
       if (held?.spec?.holderIdentity !== this.#options.identity) return
       const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#now() }
-      const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
-      await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
+      await this.#update({ ...held, spec })
     } catch (error) {
       this.#log.warn({ err: error }, 'The lease could not be released; it expires by itself.')
     }

@@ -5,7 +5,7 @@ import { checkFence } from '../core/fencedWork.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { lease } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
-import { LeaseTurns, TIMINGS } from './leaseTurns.ts'
+import { LeaseTurns, TURN_TIMINGS } from './leaseTurns.ts'
 
 const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
 
@@ -43,7 +43,7 @@ describe('turns over processes', () => {
   })
 
   it('waits at its usual patience for longer than it takes to take over what was left behind', () => {
-    expect(TIMINGS.patience).to.be.greaterThan(TIMINGS.duration + 8_000)
+    expect(TURN_TIMINGS.patience).to.be.greaterThan(TURN_TIMINGS.duration + 8_000)
   })
 
   it('counts the time behind others of its process', async () => {

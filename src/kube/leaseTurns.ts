@@ -8,7 +8,7 @@ import { Turns } from '../core/turns.ts'
 import { lease } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
-import type { LeaseObject } from './lease.ts'
+import { createLease, type LeaseObject, readLease } from './lease.ts'
 
 /** All in milliseconds. */
 export type TurnTimings = {
@@ -30,7 +30,7 @@ type Ref = { readonly namespace: string; readonly name: string }
 /** `giveUp`: when the caller stops waiting, on the monotonic clock of this process. */
 type Asked = { readonly giveUp: number; readonly duration: number }
 
-export const TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
+export const TURN_TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
 /** Retry-After for a caller that has waited in vain. */
 const RETRY_SECONDS = 5
@@ -48,7 +48,7 @@ export class LeaseTurns {
   /** Leases of others by name, and since when this process has seen them: no process relies on another's clock. */
   readonly #seen = recentlyUsed<string, { uid: string; since: number }>(SEEN_MAX)
 
-  constructor(client: Pick<KubeClient, 'get' | 'create' | 'remove'>, timings: TurnTimings = TIMINGS) {
+  constructor(client: Pick<KubeClient, 'get' | 'create' | 'remove'>, timings: TurnTimings = TURN_TIMINGS) {
     this.#client = client
     this.#timings = timings
   }
@@ -85,35 +85,15 @@ export class LeaseTurns {
   /** @returns the uid of the Lease, and a moment before any other process can have seen it */
   async #acquire(ref: Ref, { giveUp, duration }: Asked): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
+    const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil(duration / 1000) }
     const { pause } = this.#timings
     for (;;) {
       const since = performance.now()
-      const held = (await this.#create(ref, holder, duration)) ?? (await this.#read(ref))
+      const held = (await createLease(this.#client, ref, spec)) ?? (await readLease(this.#client, ref))
       if (held?.spec?.holderIdentity === holder) return { uid: held.metadata.uid ?? '', since }
       if (held !== undefined) await this.#endIfLeft(ref, held)
       if (performance.now() > giveUp) throw busy()
       await sleep(pause.least + (pause.most - pause.least) * Math.random())
-    }
-  }
-
-  /** Returns undefined if the Lease exists already. */
-  async #create(ref: Ref, holderIdentity: string, duration: number): Promise<LeaseObject | undefined> {
-    const spec = { holderIdentity, leaseDurationSeconds: Math.ceil(duration / 1000) }
-    const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec }
-    try {
-      return await this.#client.create<LeaseObject>(lease, object)
-    } catch (error) {
-      if (isKubeError(error, 'AlreadyExists')) return undefined
-      throw error
-    }
-  }
-
-  async #read(ref: Ref): Promise<LeaseObject | undefined> {
-    try {
-      return await this.#client.get<LeaseObject>(lease, ref)
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return undefined
-      throw error
     }
   }
 

@@ -3,7 +3,7 @@ import { PlatformTenant } from '../../crds/rbac.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import type { WatchEvent } from '../../kube/client.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { TIMINGS } from '../../kube/leaseTurns.ts'
+import { TURN_TIMINGS } from '../../kube/leaseTurns.ts'
 import { createRecords } from '../records/kubeRecords.ts'
 import type { Records } from '../records/records.ts'
 import { oneAtATime, oneAtATimeHere } from './turns.ts'
@@ -70,6 +70,6 @@ describe('changes that must not cross', () => {
     await new Promise((resolve) => setImmediate(resolve))
     first.resolve()
     await Promise.all([ahead, behind])
-    expect(patiences[0]).to.be.lessThan(TIMINGS.patience)
+    expect(patiences[0]).to.be.lessThan(TURN_TIMINGS.patience)
   })
 })

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { TIMINGS } from '../../kube/leaseTurns.ts'
+import { TURN_TIMINGS } from '../../kube/leaseTurns.ts'
 import { compareVersions } from '../../kube/version.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -47,7 +47,7 @@ export function oneAtATime<Result>(
   { key, sees }: Turn,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  const giveUp = performance.now() + TIMINGS.patience
+  const giveUp = performance.now() + TURN_TIMINGS.patience
   const inTurn = async () => {
     await untilCaughtUp(records, sees)
     return change()
