@@ -1,3 +1,4 @@
+import { gt } from 'semver'
 import { z } from 'zod'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { PLAN_FAMILIES } from '../../core/sizing/plans.ts'
@@ -116,35 +117,9 @@ export const Template = z.strictObject({
 })
 export type Template = z.output<typeof Template>
 
-/** Whether a version comes after another one, by the precedence of semantic versions (semver.org, section 11). */
+/** Whether a version comes after another one. Loose, since `VERSION_PATTERN` accepts leading zeros in a prerelease. */
 export function isLater(version: string, other: string): boolean {
-  const [core, rest = ''] = split(version)
-  const [otherCore, otherRest = ''] = split(other)
-  const numbers = core.split('.').map(Number)
-  const others = otherCore.split('.').map(Number)
-  const at = numbers.findIndex((number, index) => number !== others[index])
-  if (at !== -1) return (numbers[at] ?? 0) > (others[at] ?? 0)
-  if (rest === '' || otherRest === '') return rest === '' && otherRest !== ''
-  return isLaterPrerelease(rest.split('.'), otherRest.split('.'))
-}
-
-/** Splits off the prerelease. The build metadata after a plus has no part in the order and is dropped. */
-function split(whole: string): [string, string | undefined] {
-  const [version = ''] = whole.split('+')
-  const dash = version.indexOf('-')
-  return dash === -1 ? [version, undefined] : [version.slice(0, dash), version.slice(dash + 1)]
-}
-
-function isLaterPrerelease(parts: readonly string[], others: readonly string[]): boolean {
-  for (const [index, part] of parts.entries()) {
-    const other = others[index]
-    if (other === undefined) return true
-    if (part === other) continue
-    const [isNumber, isOtherNumber] = [/^[0-9]+$/.test(part), /^[0-9]+$/.test(other)]
-    if (isNumber && isOtherNumber) return Number(part) > Number(other)
-    return isNumber === isOtherNumber ? part > other : isOtherNumber
-  }
-  return false
+  return gt(version, other, { loose: true })
 }
 
 export const PROBLEM_CODES = [
