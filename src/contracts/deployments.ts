@@ -53,9 +53,6 @@ export const DEPLOYMENTS_KEPT = 50
 /** Maximum bytes of the log of one deployment. */
 export const BUILD_LOG_BYTES = 8 * 1024 ** 2
 
-/** Bytes kept from the end of the log of a build by the platform. */
-export const KEPT_LOG_BYTES = 1024 ** 2
-
 /** Maximum bytes of all logs of one owner, which are stored as objects; the oldest are dropped first. */
 export const OWNER_LOG_BYTES = 32 * 1024 ** 2
 

@@ -16,8 +16,6 @@ export function furthest(before: JobState | undefined, now: JobState): JobState 
 
 /** The one container of a job's pod. */
 export const JOB_CONTAINER = 'job'
-/** Bytes kept from the end of a log after the pod is gone. */
-export const KEPT_LOG_BYTES = 1024 * 1024
 /** Seconds for which the result and the log are kept after the pod is gone. */
 export const RESULT_SECONDS = 7 * 86_400
 

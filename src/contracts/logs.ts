@@ -1,3 +1,6 @@
+/** Bytes kept from the end of the log of a job, or of a build by the platform, after the pod is gone. */
+export const KEPT_LOG_BYTES = 1024 ** 2
+
 /** One line of a container's log. `timestamp` is RFC 3339 in UTC with nine digits, so that text order is time order. */
 export type LogLine = { readonly timestamp: string | null; readonly text: string }
 

@@ -7,10 +7,10 @@ import {
   JOB_CONTAINER,
   type JobState,
   jobNames,
-  KEPT_LOG_BYTES,
   RESULT_SECONDS,
   vaultReference,
 } from '../contracts/jobs.ts'
+import { KEPT_LOG_BYTES } from '../contracts/logs.ts'
 import { isOwnedBy, ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
 import { keyOf, refOf } from '../core/object.ts'

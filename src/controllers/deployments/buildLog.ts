@@ -1,13 +1,7 @@
 import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import {
-  BUILD_LOG_LINES,
-  isEnd,
-  KEPT_LOG_BYTES,
-  lastLogLines,
-  newestFirst,
-  OWNER_LOG_BYTES,
-} from '../../contracts/deployments.ts'
+import { BUILD_LOG_LINES, isEnd, lastLogLines, newestFirst, OWNER_LOG_BYTES } from '../../contracts/deployments.ts'
+import { KEPT_LOG_BYTES } from '../../contracts/logs.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { loggedOf } from '../../crds/deployments.ts'
