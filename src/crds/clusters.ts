@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, READ, statusWith } from './define.ts'
-import { DateTime, DisplayName, mapOf, matching, Off, PlainText, ResourceName, whole } from './fields.ts'
+import {
+  DateTime,
+  DisplayName,
+  DnsLabel,
+  mapOf,
+  matching,
+  ObjectName,
+  Off,
+  PlainText,
+  ResourceName,
+  whole,
+} from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
-
-const label = matching(
-  63,
-  /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-  'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
-)
-const subdomain = matching(
-  253,
-  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-)
 
 /** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
 const Gateway = z.strictObject({
-  namespace: label.describe('Namespace of the Gateway, whose pods may reach the resources behind it'),
-  name: subdomain.describe('Name of the Gateway'),
-  sectionName: subdomain.optional().describe('Listener of the routes; every listener that accepts them when absent'),
+  namespace: DnsLabel.describe('Namespace of the Gateway, whose pods may reach the resources behind it'),
+  name: ObjectName.describe('Name of the Gateway'),
+  sectionName: ObjectName.optional().describe('Listener of the routes; every listener that accepts them when absent'),
 })
 export type Gateway = z.output<typeof Gateway>
 
@@ -100,9 +100,9 @@ export const PlatformCluster = defineKind({
     publicPort: whole(1, 65_535)
       .optional()
       .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
-    certificateIssuer: subdomain
-      .optional()
-      .describe('ClusterIssuer of cert-manager for custom domains; without one no certificates are requested'),
+    certificateIssuer: ObjectName.optional().describe(
+      'ClusterIssuer of cert-manager for custom domains; without one no certificates are requested',
+    ),
     defaultStorageClass: StorageClassName.optional().describe(
       "StorageClass that people are offered first; the cluster's default when absent",
     ),

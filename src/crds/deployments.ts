@@ -11,7 +11,7 @@ import {
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith } from './define.ts'
-import { DateTime, matching, PlainText, Uuid } from './fields.ts'
+import { DateTime, matching, ObjectName, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 import { NamespaceSecrets } from './namespaceSecrets.ts'
 
@@ -21,9 +21,7 @@ const spec = z.strictObject({
   ownerCollection: z
     .enum(DEPLOYED_COLLECTIONS)
     .describe('Collection of what is deployed, as URLs of REST name it; immutable'),
-  ownerName: matching(253, /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a resource').describe(
-    'Name of the resource in the same namespace; immutable',
-  ),
+  ownerName: ObjectName.describe('Name of the resource in the same namespace; immutable'),
   strategy: z
     .enum(DEPLOYMENT_STRATEGIES)
     .describe('Image: an existing image; Build: built by the platform; Reported: built elsewhere; immutable'),

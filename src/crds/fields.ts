@@ -35,6 +35,22 @@ export const ResourceName = matching(
   `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
 )
 
+/** A DNS label (RFC 1123), as namespaces are named. */
+export const dnsLabel = (most: number) =>
+  matching(
+    most,
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+  )
+export const DnsLabel = dnsLabel(63)
+
+/** Name of an object in Kubernetes, as most types allow it. */
+export const ObjectName = matching(
+  253,
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+)
+
 /** A quantity between two bounds, which are quantities themselves; without a lower one, more than zero. */
 function quantity(least: string | undefined, most: string, message: string): z.ZodString {
   return ruled(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {

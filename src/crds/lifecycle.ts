@@ -11,7 +11,20 @@ import {
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { DateTime, DisplayName, Line, listBy, mapOf, matching, Off, PlainText, ResourceName, setOf } from './fields.ts'
+import {
+  DateTime,
+  DisplayName,
+  dnsLabel,
+  Line,
+  listBy,
+  mapOf,
+  matching,
+  ObjectName,
+  Off,
+  PlainText,
+  ResourceName,
+  setOf,
+} from './fields.ts'
 import { HttpsUrl } from './sso.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
@@ -20,18 +33,8 @@ export const Version = matching(64, new RegExp(VERSION_PATTERN), 'must be a vers
 
 const Constraint = PlainText.min(1).max(128)
 
-/** A DNS label, as namespaces and Helm releases are named. */
-const Label = matching(
-  53,
-  /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-  'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
-)
-
-const ObjectName = matching(
-  253,
-  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-)
+/** Releases of Helm have names of at most 53 characters. */
+const Label = dnsLabel(53)
 
 /** Path of a value in those of a chart. It becomes part of a key in a Secret, which limits its characters. */
 const ValueKey = matching(

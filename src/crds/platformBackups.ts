@@ -2,19 +2,9 @@ import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, partColumns, READ, statusWith, WRITE } from './define.ts'
-import { CertificatesPem, DateTime, matching, Off, On, PlainText, whole } from './fields.ts'
+import { CertificatesPem, DateTime, DnsLabel, matching, Off, On, PlainText, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
-
-/** Name of a namespace, or of an object whose name must fit into a label. */
-const label = z
-  .string()
-  .min(1)
-  .max(63)
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
-  )
 
 /** Names that S3 has ever allowed for buckets. */
 const bucket = matching(
@@ -60,8 +50,8 @@ const schedule = z.strictObject({
 export type BackupSchedule = z.output<typeof schedule>
 
 const suspendedArchive = z.strictObject({
-  namespace: label.describe('Namespace of the Cluster of CloudNativePG'),
-  name: label.describe('Name of the Cluster of CloudNativePG'),
+  namespace: DnsLabel.describe('Namespace of the Cluster of CloudNativePG'),
+  name: DnsLabel.describe('Name of the Cluster of CloudNativePG'),
   suspendedAt: DateTime.optional().describe('When the suspension was requested'),
   suspendedBy: PlainText.max(128).optional().describe('Id of the principal who requested it'),
 })

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
 import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { matching, setOf, Uuid } from './fields.ts'
+import { DnsLabel, setOf, Uuid } from './fields.ts'
 import { HELD_SHOWN } from './held.ts'
-
-const NamespaceName = matching(63, /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
 
 /** Lets resources of a boundary run on another cluster, where its groups get namespaces. */
 export const BoundaryProjection = defineKind({
@@ -22,7 +20,7 @@ export const BoundaryProjection = defineKind({
   description: 'The boundary on another cluster. Its name is the clusterId, so that there is one per cluster.',
   spec: z.strictObject({
     clusterId: Uuid.describe('Id of the PlatformCluster, which is also the name of this object; immutable'),
-    namespaces: setOf(NamespaceName, 200)
+    namespaces: setOf(DnsLabel, 200)
       .optional()
       .describe('Namespaces of groups of this boundary to create there; all of them when absent'),
   }),

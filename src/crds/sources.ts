@@ -4,7 +4,7 @@ import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, partColumns, type Rule, statusWith } from './define.ts'
-import { DateTime, DisplayName, matching, On, PlainText, whole } from './fields.ts'
+import { DateTime, DisplayName, matching, ObjectName, On, PlainText, whole } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 import { secretAdmission } from './referenceAdmission.ts'
@@ -30,7 +30,6 @@ const UserName = z
   .min(1)
   .max(256)
   .regex(/^[!-9;-~]+$/, 'must be ASCII characters without spaces and colons')
-const SecretObjectName = matching(253, /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a Secret')
 
 export const VISIBILITIES = ['Private', 'Boundary'] as const
 
@@ -62,7 +61,7 @@ const spec = z.strictObject({
   username: UserName.optional().describe('User name for the password or token, if one is needed; immutable'),
   credentials: z
     .strictObject({
-      secretName: SecretObjectName.describe(
+      secretName: ObjectName.describe(
         'A Secret of this namespace: token, password or private-key, with webhook-secret for deliveries and known-hosts for ssh',
       ),
     })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
 import { defineKind, type ObjectOf, partColumns, READ, type Rule, resourceColumns, statusWith } from './define.ts'
-import { DateTime, mapOf, matching, Off, On, PlainText, ResourceName, Tags, whole } from './fields.ts'
+import { DateTime, mapOf, matching, ObjectName, Off, On, PlainText, ResourceName, Tags, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
@@ -86,11 +86,6 @@ const attributes = {
   expiresOn: DateTime.optional().describe('When the value expires; never when absent'),
 }
 
-const SecretObjectName = matching(
-  253,
-  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-)
 const SecretKey = matching(253, /^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
 
 const history = z
@@ -152,14 +147,14 @@ const entrySpec = z.strictObject({
     .describe('Active can be read; Deleted can be recovered to Active; Purged removes the values for good'),
   valueFrom: z
     .strictObject({
-      secretName: SecretObjectName.describe('Name of the Secret, an Opaque one without another owner'),
+      secretName: ObjectName.describe('Name of the Secret, an Opaque one without another owner'),
       key: SecretKey.describe('Its entry with the value, at most 64 KiB'),
     })
     .optional()
     .describe('A Secret of this namespace. Its entry becomes a version, and a further one whenever it changes'),
   mountAs: z
     .strictObject({
-      secretName: SecretObjectName.describe('Name of the Secret to create'),
+      secretName: ObjectName.describe('Name of the Secret to create'),
       key: SecretKey.default('value').describe('Its entry for the value'),
     })
     .optional()
