@@ -221,7 +221,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
     {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent for a repository without a source"},
-    {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
+    {"name":"timestamp","type":"date-time","about":"When it was requested, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}": [
     {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
@@ -314,7 +314,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
     {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent for a repository without a source"},
-    {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
+    {"name":"timestamp","type":"date-time","about":"When it was requested, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}": [
     {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
@@ -377,7 +377,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
     {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent for a repository without a source"},
-    {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
+    {"name":"timestamp","type":"date-time","about":"When it was requested, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}": [
     {"name":"handler","type":"string, 1 to 255 characters","isRequired":true,"about":"Handler: a file of the source, and an export after a dot; the default export if absent"},

@@ -10,8 +10,8 @@ const needed = (key: string, title: string, description: string) => ({ key, titl
 /** Values that every part of Freehold needs from its environment. */
 const PLACE = [
   needed('configuration.issuer', 'Issuer', 'The iss claim of accepted tokens, such as the realm of a Keycloak'),
-  needed('configuration.publicUrl', 'Public URL', 'Where callers reach the REST interface'),
-  needed('configuration.clusterDomain', 'Domain', 'Domain below which the public hosts of resources lie'),
+  needed('configuration.publicUrl', 'Public URL', 'URL at which callers reach the REST interface'),
+  needed('configuration.clusterDomain', 'Domain', 'Suffix of the default host names of resources'),
 ]
 
 /**

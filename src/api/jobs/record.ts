@@ -21,7 +21,7 @@ export const jobRecord = recordOf(PlatformJob, {
   hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags', 'cancelled'],
   computed: {
     status: [z.enum(JOB_STATUSES), statusOf],
-    completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
+    completedAt: [DateTime.nullable(), completedAt],
   },
   filled: { computePlan: planInView },
   refine: (draft, view) => {

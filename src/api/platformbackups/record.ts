@@ -26,8 +26,10 @@ const MESSAGE_MAX = 1024
 
 export const PlatformBackupDto = namedRecord('PlatformBackupDto', {
   name: z.string(),
-  trigger: z.enum(TRIGGERS).describe('Manual: somebody asked for it; Scheduled: by the clock; Rollout: before one'),
-  phase: z.string().describe('In the words of Velero, such as Queued, InProgress or Completed'),
+  trigger: z
+    .enum(TRIGGERS)
+    .describe('Manual: requested by a person; Scheduled: by the schedule; Rollout: before a rollout'),
+  phase: z.string().describe('Phase, as Velero reports it, such as Queued, InProgress or Completed'),
   queuePosition: z.int().nullable(),
   startedAt: DateTime.nullable(),
   completedAt: DateTime.nullable(),
@@ -37,7 +39,7 @@ export const PlatformBackupDto = namedRecord('PlatformBackupDto', {
   warnings: z.int().nullable(),
   errors: z.int().nullable(),
   failureReason: z.string().nullable(),
-  startedBy: z.string().nullable().describe('Id of the principal who asked for it'),
+  startedBy: z.string().nullable().describe('Id of the principal who requested it'),
   databases: z
     .array(z.object({ namespace: z.string(), name: z.string(), phase: z.string() }))
     .describe('Databases of the platform that were backed up with it'),

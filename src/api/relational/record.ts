@@ -24,18 +24,15 @@ export const relationalRecord = recordOf(RelationalCluster, {
   hidden: ['running', 'restartedAt', 'onDelete', 'archivingSuspended', 'restoreFrom', 'takesOver', 'connectTo'],
   computed: {
     restoredFrom: [
-      RestoreOriginDto.nullable().describe('What it was made from; null for one that began empty'),
+      RestoreOriginDto.nullable().describe('What it was restored from; null for a database that was created empty'),
       ({ object }) => originOf(object.spec),
     ],
     currentPrimary: z.string().nullable(),
-    publicEndpoint: z.string().nullable().describe('Where it is reached from outside, once it is'),
+    publicEndpoint: z.string().nullable(),
     readyReplicas: z.int().nullable(),
-    archiving: [
-      z.enum(ARCHIVING_STATES).describe('Whether the log goes to the backup target'),
-      ({ object }) => object.status?.archiving ?? 'Disabled',
-    ],
+    archiving: [z.enum(ARCHIVING_STATES), ({ object }) => object.status?.archiving ?? 'Disabled'],
     lastBackupAt: DateTime.nullable(),
-    firstRecoverableAt: DateTime.nullable().describe('The earliest moment that can be restored'),
+    firstRecoverableAt: DateTime.nullable(),
   },
   filled: { backupEnabled: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget) },
   kept: ['engineVersion'],

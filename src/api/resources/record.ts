@@ -87,7 +87,10 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
       isFilled: Object.hasOwn(filled, name) || name === 'clusterId',
     }))
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
-  const shown = [...head, ...Object.entries(computed).map(([name, each]) => [name, schemaOf(each)] as const)]
+  const shown = [
+    ...head,
+    ...Object.entries(computed).map(([name, each]) => [name, meant(name, schemaOf(each), kind)] as const),
+  ]
   const planId = !hasSizes(kind)
     ? []
     : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
@@ -183,6 +186,12 @@ function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<
       return mayBeSparse ? [[name, sparseValue(whole, part)]] : []
     }),
   )
+}
+
+/** A computed field has the description of the field of the status that it shows, unless it has its own. */
+function meant(name: string, schema: z.ZodType, { status }: AnyKind): z.ZodType {
+  const description = schema.description ?? status.shape[name]?.description?.replaceAll(/\babsent\b/g, 'null')
+  return description === undefined ? schema : schema.meta({ ...schema.meta(), description })
 }
 
 function described<Schema extends z.ZodType>(schema: Schema, { description }: z.ZodType): Schema {

@@ -28,7 +28,7 @@ function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObj
 }
 
 /** Returns a body whose fields take the descriptions of the kind's fields unless they have their own. */
-export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind): Body {
+export function withMeanings<Body extends z.ZodType>(body: Body, kind: Pick<AnyKind, 'spec'>): Body {
   if (!(body instanceof z.ZodObject)) return body
   const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
     const description = kind.spec.shape[name]?.description?.replace(/; immutable$/, '')

@@ -7,13 +7,14 @@ import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { CertificatesPem, DisplayName, DisplayNameOf, PlainText, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
-import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
+import { ClaimName, SSO_PROTOCOLS, type SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, DnsRecordDto, Uuid, wholeRecord } from '../resources/dto.ts'
+import { withMeanings } from '../resources/writtenBody.ts'
 import type { SsoSecrets } from './secrets.ts'
 
 export type SsoServices = {
@@ -83,22 +84,27 @@ const writable = {
   jwksUrl: Address.nullish(),
   clientId: PlainText.min(1).max(256).nullish(),
   clientSecret: z.string().min(1).max(4096).nullish().describe('Shown by no answer'),
-  signingCertificate: CertificatesPem.max(16384).nullish().describe('PEM'),
-  emailClaim: ClaimName.nullish().describe('email where absent'),
-  trustEmail: z.boolean().nullish().describe('False if absent'),
-  enabled: z.boolean().nullish().describe('True if absent'),
-  defaultRoleDefinitionName: DisplayNameOf.nullish().describe('Kept and shown; what people get follows from bindings'),
+  signingCertificate: CertificatesPem.max(16384).nullish(),
+  emailClaim: ClaimName.nullish(),
+  trustEmail: z.boolean().nullish(),
+  enabled: z.boolean().nullish(),
+  defaultRoleDefinitionName: DisplayNameOf.nullish(),
 }
 
-export const CreateSsoIdentityProviderRequest = strictRecord('CreateSsoIdentityProviderRequest', {
-  alias: ResourceName,
-  protocol: Protocol.default('Oidc'),
-  ...writable,
-})
+export const CreateSsoIdentityProviderRequest = withMeanings(
+  strictRecord('CreateSsoIdentityProviderRequest', {
+    alias: ResourceName,
+    protocol: Protocol.default('Oidc'),
+    ...writable,
+  }),
+  { spec: SsoIdentityProvider },
+)
 export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentityProviderRequest>
 
 /** The result of a merge patch on a stored provider. */
-export const PatchedProvider = z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable })
+export const PatchedProvider = withMeanings(z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable }), {
+  spec: SsoIdentityProvider,
+})
 const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
 export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(SsoIdentityProviderDto.shape).filter((name) => !PROVIDER_FIELDS.has(name)),

@@ -49,7 +49,7 @@ export const DeploymentLogEntryDto = namedRecord('DeploymentLogEntryDto', {
   branch: z.string().nullable(),
   commitSha: z.string().nullable(),
   containerImage: z.string().nullable().describe('Null until it is built'),
-  phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that has ended never changes'),
+  phase: z.enum(DEPLOYMENT_PHASES).describe('Phase; it only moves forward, and never changes after the end'),
   lastMessage: z.string(),
   provider: z.string().nullable(),
   repositoryName: z.string().nullable(),
@@ -57,9 +57,9 @@ export const DeploymentLogEntryDto = namedRecord('DeploymentLogEntryDto', {
     .string()
     .nullable()
     .describe(
-      'Name of the deployment source, or upload, image, `functions/<name>`; null of a repository without a source',
+      'Name of the deployment source, or upload, image or `functions/<name>`; null for a repository without one',
     ),
-  timestamp: DateTime.describe('When it was asked for'),
+  timestamp: DateTime.describe('When it was requested'),
   canServe: z.boolean().describe('Whether it has an image that can be served'),
   isServing: z.boolean().describe('Whether it is served now'),
 })
@@ -95,7 +95,7 @@ const WrittenEntry = strictRecord('DeploymentLogEntry', {
   provider: provider.unwrap().nullish(),
   repositoryName: repositoryName.unwrap().nullish(),
   source: source.unwrap().nullish(),
-  timestamp: DateTime.nullish().meta({ description: 'When it was asked for, as read; ignored', readOnly: true }),
+  timestamp: DateTime.nullish().meta({ description: 'When it was requested, as read; ignored', readOnly: true }),
   ...ignoredFields(['canServe', 'isServing']),
 })
 export const DeploymentBody = withMeanings(WrittenEntry, DeploymentRecord)
