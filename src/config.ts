@@ -20,72 +20,72 @@ export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as c
  */
 export const Configuration = z.strictObject({
   role: z.enum(ROLES).default('all').describe('Which parts this process runs'),
-  logLevel: z.enum(LOG_LEVELS).default('info').describe('What is logged: this level and the graver ones'),
+  logLevel: z.enum(LOG_LEVELS).default('info').describe('Lowest level that is logged'),
 
   kubeconfig: OptionalText.describe('Path of a kubeconfig; in-cluster credentials when absent'),
   facadeContext: OptionalText.describe('Context of that file for the facade; the current one when absent'),
   controllersContext: OptionalText.describe('Context of that file for the controllers'),
 
   facadeHost: z.string().default('0.0.0.0').describe('Address on which the facade listens for callers'),
-  facadePort: Port.default(8080).describe('Port on which it does; 0 takes any that is free'),
-  publicUrl: Url.optional().describe('How callers reach the facade; used in links'),
+  facadePort: Port.default(8080).describe('Port on which it listens; 0 chooses a free one'),
+  publicUrl: Url.optional().describe('URL at which callers reach the facade; used in links'),
   managementHost: z
     .string()
     .default('0.0.0.0')
-    .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
-  managementPort: Port.default(9090).describe('Port of that'),
+    .describe('Address on which /livez, /readyz and /metrics are served, separate from the public port'),
+  managementPort: Port.default(9090).describe('Port on which they are served'),
   requestsPerMinute: Positive.default(REQUEST_LIMITS.requestsPerMinute).describe(
-    'Per principal, a sixth of them at once; over it: 429',
+    'Maximum requests of a principal per minute, with bursts of a sixth of that; beyond it, 429',
   ),
   answerBytesPerSecond: Positive.default(REQUEST_LIMITS.answerBytesPerSecond).describe(
-    'Per principal or address, on average, of answers over 64 KiB; over it: 429',
+    'Maximum average rate of answers over 64 KiB, per principal or address; beyond it, 429',
   ),
   uploadBytesPerSecond: Whole.min(1_048_576)
     .default(REQUEST_LIMITS.uploadBytesPerSecond)
     .describe(
-      "Per principal or address, on average, of uploads, eight seconds' worth at once; what comes faster is read more slowly",
+      'Maximum average rate of uploads, per principal or address, with bursts of eight seconds; faster uploads are slowed down',
     ),
   anonymousRequestsPerMinute: Positive.default(REQUEST_LIMITS.anonymousRequestsPerMinute).describe(
-    'Per address, on routes without a token and for refused tokens; deliveries of Git hosts count until their signature is verified',
+    'Maximum requests of an address per minute without a valid token; deliveries of Git hosts count until their signature is verified',
   ),
   staleReadSeconds: Whole.min(0)
     .default(60)
     .describe(
-      'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
+      'How long reads are answered from the cache, with their age, while the API server is unreachable; then they get 503 and /readyz fails',
     ),
   apiServerTimeoutSeconds: between(1, 120)
     .default(8)
-    .describe('How long the facade waits for an answer of the API server before it says 503'),
+    .describe('How long the facade waits for the API server before it answers 503'),
   drainSeconds: between(0, 60)
     .default(0)
     .describe(
-      'How long a facade that was told to stop goes on answering, so that load balancers learn of it first; its answers close their connections, and /readyz fails',
+      'How long a stopping facade continues to answer, so that load balancers notice; meanwhile its answers close connections, and /readyz fails',
     ),
-  trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For is believed'),
+  trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For header is trusted'),
 
   identityProvider: z
     .enum(['local', 'keycloak', 'external'])
     .default('external')
     .describe(
-      'local serves tokens from PlatformClient and PlatformUser objects; keycloak administers people, tenants and their identity providers in a realm; external only believes the issuer',
+      'local issues tokens for PlatformClient and PlatformUser objects; keycloak manages people, tenants and their identity providers in a realm; external only trusts the issuer',
     ),
   issuer: Url.or(z.literal(''))
     .default('')
-    .describe('Exactly the iss claim of accepted tokens; all roles but agent need it'),
+    .describe('Exact iss claim of accepted tokens; required for all roles but agent'),
   realm: z
     .string()
     .min(1)
     .max(63)
     .default('freehold')
-    .describe('Realm that the platform administers at the identity provider; part of the paths of the local one'),
+    .describe('Realm that the platform manages at the identity provider; part of the paths of the local one'),
   audience: z
     .string()
     .min(1)
     .default('platform-kubernetes-client')
-    .describe('What the aud claim of accepted tokens must hold'),
-  jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
+    .describe('Audience that the aud claim of accepted tokens must contain'),
+  jwksUrl: Url.optional().describe("URL of the issuer's keys; found by discovery when absent"),
   issuerCertificateAuthority: OptionalText.describe(
-    'Path of a PEM bundle that the issuer, and the administration of Keycloak, are verified with',
+    'Path of a PEM bundle of authorities for the certificates of the issuer and of Keycloak',
   ),
   browserClientId: z
     .string()
@@ -93,10 +93,10 @@ export const Configuration = z.strictObject({
     .max(255)
     .optional()
     .describe(
-      'Public client at an identity provider that is not local, with PKCE and the redirect address `<publicUrl>/invitations/accept/signed-in`; with it people accept invitations in a browser',
+      'Public client at a non-local identity provider, with PKCE and the redirect URI `<publicUrl>/invitations/accept/signed-in`; lets people accept invitations in a browser',
     ),
   keycloakUrl: Url.optional().describe(
-    'Where Keycloak is administered, without the path of a realm; from the issuer when absent',
+    'URL of the Keycloak server, without a realm; derived from the issuer when absent',
   ),
   keycloakClientId: z
     .string()
@@ -106,24 +106,21 @@ export const Configuration = z.strictObject({
     .describe(
       'Service account with the roles manage-users, manage-identity-providers, manage-realm and view-realm of realm-management',
     ),
-  keycloakClientSecretFile: OptionalText.describe('Path of a file that holds its secret'),
+  keycloakClientSecretFile: OptionalText.describe('Path of a file with the secret of keycloakClientId'),
   keycloakAdminRealm: z
     .string()
     .min(1)
     .max(63)
     .optional()
-    .describe('Realm that the service account belongs to; the realm itself when absent'),
-  identityHost: z
-    .string()
-    .default('127.0.0.1')
-    .describe('The local provider binds loopback only unless told otherwise'),
-  identityHttpsPort: Port.default(8443).describe('Port of the local provider for people and their tokens'),
+    .describe('Realm of the service account; the managed realm when absent'),
+  identityHost: z.string().default('127.0.0.1').describe('Address on which the local provider listens'),
+  identityHttpsPort: Port.default(8443).describe('HTTPS port of the local provider'),
   identityHttpPort: Port.default(8081).describe(
-    'Port of its token endpoint without TLS, for services on the same host',
+    "Port of the local provider's token endpoint without TLS, for services on the same host",
   ),
-  identityCertificate: OptionalText.describe('Path of a PEM certificate for the https side of the local provider'),
-  identityKey: OptionalText.describe('Path of its PEM key'),
-  accessTokenSeconds: Positive.default(900).describe('For how long a token of the local provider is good'),
+  identityCertificate: OptionalText.describe('Path of the PEM certificate of the local provider'),
+  identityKey: OptionalText.describe('Path of the PEM key of that certificate'),
+  accessTokenSeconds: Positive.default(900).describe('Lifetime of access tokens of the local provider'),
 
   smtpUrl: z
     .url({ protocol: /^smtps?$/ })
@@ -132,84 +129,84 @@ export const Configuration = z.strictObject({
       'Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465, or smtp:// with STARTTLS',
     ),
   mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
-  mailFolder: OptionalText.describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
-  invitationResends: Whole.min(0).default(3).describe('How often an invitation is sent again freely'),
-  invitationResendHours: Positive.default(24).describe(
-    'After those, once more whenever so many hours have passed since the last',
-  ),
+  mailFolder: OptionalText.describe('Folder to write mails to as files, for testing; ignored with smtpUrl'),
+  invitationResends: Whole.min(0).default(3).describe('How often an invitation can be resent without waiting'),
+  invitationResendHours: Positive.default(24).describe('Hours between further resends of an invitation'),
   outgoingHosts: List.default([]).describe(
-    'Hosts, with their port if it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
+    'Hosts with private addresses that may be called, such as identity providers of tenants inside your network; with the port if it is not 443. All others must have public addresses',
   ),
   outgoingCertificateAuthority: OptionalText.describe(
-    'Path of a PEM bundle that hosts of tenants are verified with (deployment sources, identity providers, registries of charts), beside what Node trusts',
+    'Path of a PEM bundle of authorities for hosts of tenants (deployment sources, identity providers, registries of charts), in addition to those that Node trusts',
   ),
   circuitUrl: z
     .url({ protocol: /^https$/ })
     .optional()
     .describe(
-      'The Gitea that the platform runs for deployment sources of type circuit; they wait with EngineMissing when absent',
+      "URL of the platform's Gitea, for deployment sources of type circuit; they wait with EngineMissing when absent",
     ),
   circuitTokenFile: OptionalText.describe(
     'Path of a file with a token of its administrator, scopes write:admin and write:user; read at each use',
   ),
-  webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
-  webhookPort: Port.default(9443).describe('Port of that'),
-  webhookCertificate: OptionalText.describe('Path of a PEM certificate for the webhooks; nothing listens when absent'),
-  webhookKey: OptionalText.describe('Path of its PEM key'),
+  webhookHost: z.string().default('0.0.0.0').describe('Address on which the webhooks listen, by HTTPS only'),
+  webhookPort: Port.default(9443).describe('Port on which the webhooks listen'),
+  webhookCertificate: OptionalText.describe('Path of the PEM certificate of the webhooks; they are off when absent'),
+  webhookKey: OptionalText.describe('Path of the PEM key of that certificate'),
   webhookClientAuthority: OptionalText.describe(
-    "Path of the PEM bundle that the API server's client certificate is verified with",
+    "Path of a PEM bundle of authorities for the API server's client certificate",
   ),
 
-  agentPort: Port.optional().describe('Port on which agents of other clusters call; without it none can join'),
-  agentHost: z.string().default('0.0.0.0').describe('Address on which they do'),
-  agentUrl: Url.optional().describe('How agents reach that port, as join tokens tell them; https'),
+  agentPort: Port.optional().describe('Port for agents of other clusters; none can join when absent'),
+  agentHost: z.string().default('0.0.0.0').describe('Address on which the port for agents listens'),
+  agentUrl: Url.optional().describe('HTTPS URL at which agents reach agentPort; join tokens contain it'),
   agentPeerHost: z
     .string()
     .default('127.0.0.1')
-    .describe('Address at which other processes of the platform reach that port of this one; of a pod its own'),
-  agentHub: Url.optional().describe('Of the role agent: the agentUrl of the platform to join'),
+    .describe(
+      "Address at which other processes of the platform reach agentPort of this process; in a pod, the pod's address",
+    ),
+  agentHub: Url.optional().describe('For the role agent: agentUrl of the platform to join'),
   agentFingerprint: z
     .string()
     .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'expected the SHA-256 of a certificate, as hexadecimal pairs')
     .optional()
-    .describe("Of the role agent: fingerprint of the platform's authority, as the join token came with"),
-  agentToken: z.string().min(1).max(256).optional().describe('Of the role agent: the join token, needed once'),
+    .describe("For the role agent: fingerprint of the platform's authority, shown with the join token"),
+  agentToken: z.string().min(1).max(256).optional().describe('For the role agent: the join token, needed once'),
 
   auditWebhook: Flag.default(false).describe(
-    'Whether the API server sends its audit log to the webhooks, so that activity tells who used kubectl; else the watch tells what it can',
+    'Whether the API server sends its audit log to the webhooks, so that activity shows who used kubectl; otherwise it shows what watches reveal',
   ),
   webhookOwnAuthority: Flag.default(false).describe(
-    'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
+    'Without webhookCertificate: whether to create an authority in a Secret and write it into the webhook configuration freehold-iam',
   ),
 
   ...activatorSettings,
   leaderElection: Flag.default(true).describe(
-    'Whether replicas agree on one that runs the controllers; false where there is only one',
+    'Whether replicas elect one that runs the controllers; false for a single replica',
   ),
   projectRbac: Flag.default(true).describe(
-    'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
+    'Whether assignments are written as RoleBindings, for API servers that do not use the webhook authorizer',
   ),
   closedNetworks: List.default([]).describe(
-    "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses (see apiServerNetworks); those of clouds' credentials are always closed",
+    "CIDRs that pods of tenants cannot reach, such as the API server's addresses (see apiServerNetworks); the metadata services of clouds are always closed",
   ),
   apiServerNetworks: Networks.default([]).describe(
-    'Where the API server is, by Service and by itself, if closedNetworks closes it: instances of relational databases ask it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
+    'Addresses of the API server and its Service if closedNetworks includes them, since instances of relational databases need it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
   ),
   objectsPerBoundary: Positive.default(5_000).describe(
-    'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
+    "Maximum objects of Freehold's kinds in the namespace of a boundary, and in all its groups together; larger objects count once per 16 KiB. Beyond it, 422 QUOTA_EXCEEDED",
   ),
   ...podSettings,
   workersPerController: between(2, 64)
     .default(8)
     .describe(
-      'Objects of a kind that are worked on at once; of one boundary half of them at most, and one less than all in other clusters, which may be slow',
+      'Objects of a kind that are reconciled concurrently; at most half of them of one boundary, and all but one in other clusters, which may be slow',
     ),
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
     .describe('simulated: pods are simulated and no engine answers, as in the embedded control plane'),
   playedEngines: OptionalText.describe(
-    'While engines are simulated: path of a JSON file of SQL engines that really run, by host; for tests',
+    'Path of a JSON file with real SQL engines by host, while engines are simulated; for tests',
   ),
   engineAccess: z
     .enum(['service', 'proxy'])
@@ -222,18 +219,18 @@ export const Configuration = z.strictObject({
   clusterDomain: z
     .string()
     .default('freehold.localhost')
-    .describe('Suffix of default host names, for the PlatformCluster made at install'),
-  region: z.string().default('').describe('Where the cluster is, for the PlatformCluster made at install'),
+    .describe('Suffix of default host names, for the PlatformCluster created at installation'),
+  region: z.string().default('').describe('Region of the cluster, for the PlatformCluster created at installation'),
   vaultKeysFile: OptionalText.describe(
-    'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
+    'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of 256-bit symmetric keys, oldest first; the last one wraps. Reloaded when it changes',
   ),
-  allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
+  allowOwnImages: Flag.default(false).describe('Whether resources may specify their own image'),
   filesImage: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Image of the pods through which files of volumes are read and written: one that holds this program. The image of the facade itself when absent; needed where the facade does not run in a pod',
+      "Image of the pods that read and write files of volumes, which must contain this program; the facade's own image when absent. Required if the facade does not run in a pod",
     ),
   backupBucket: z
     .string()
@@ -241,23 +238,30 @@ export const Configuration = z.strictObject({
     .max(63)
     .optional()
     .describe('Bucket for backups of databases; none are taken when absent'),
-  backupEndpoint: Url.optional().describe("Where the bucket is, speaking S3; the provider's own place when absent"),
+  backupEndpoint: Url.optional().describe("S3 endpoint of the bucket; the provider's default when absent"),
   backupPrefix: z.string().max(256).default('').describe('Folder in the bucket'),
-  backupRegion: z.string().max(63).optional().describe('Region of the bucket, where its store has regions'),
+  backupRegion: z.string().max(63).optional().describe('Region of the bucket, if its store has regions'),
   backupNamespace: z
     .string()
     .max(63)
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
     .default('velero')
-    .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
+    .describe(
+      'Namespace of Velero, which backs up volumes of container instances to its default BackupStorageLocation',
+    ),
   prometheusUrl: Url.optional().describe(
-    'Prometheus that measures pods, volumes, engines and the Traefik of the Gateway, such as http://prometheus.monitoring:9090. Without it web metrics of apps stay empty, and routes of monitoring answer ENGINE_MISSING',
+    "Prometheus with metrics of pods, volumes, engines and the Gateway's Traefik, such as http://prometheus.monitoring:9090. Without it, web metrics of apps are empty, and monitoring routes answer ENGINE_MISSING",
   ),
   otlpEndpoint: Url.optional().describe(
-    'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
+    'OpenTelemetry collector for traces, by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
   ),
-  traceRatio: z.coerce.number().min(0).max(1).default(1).describe('Part of the traces begun here that is sent there'),
-  simulated: List.default([]).describe('What /version lists as played'),
+  traceRatio: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Fraction of the traces started here that is sent to otlpEndpoint'),
+  simulated: List.default([]).describe('Parts that /version lists as simulated'),
 
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),

@@ -3,16 +3,21 @@ import { OptionalText, Port, Url } from './fields.ts'
 
 export const activatorSettings = {
   activatorContext: OptionalText.describe('Context of the kubeconfig for the activator of functions'),
-  activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
-  activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
+  activatorHost: z
+    .string()
+    .default('0.0.0.0')
+    .describe('Address on which the activator listens for calls of functions'),
+  activatorPort: Port.default(8082).describe('Port on which it listens; 0 chooses a free one'),
   figuresPort: Port.default(9091).describe(
-    'Port on which an activator without a facade in its process tells facades what it counted of calls, and makes test calls for them, at the address of the management port. Only facades may reach it',
+    'Port, at managementHost, on which an activator without a facade in its process gives facades its counts of calls, and makes test calls for them. Only facades may reach it',
   ),
   figuresUrl: Url.default('http://freehold-activator.freehold-system.svc:9091').describe(
-    'Where a facade without an activator in its process asks for that',
+    'URL of figuresPort, for facades without an activator in their process',
   ),
   tunnelUrl: Url.default('https://freehold-webhook.freehold-system.svc:8444').describe(
-    'Where such an activator has connections opened to copies of functions in other clusters: the port of agents',
+    'URL of agentPort, through which such an activator reaches copies of functions in other clusters',
   ),
-  facadeUrl: Url.optional().describe('Where the activator asks whether a caller may call; this process when absent'),
+  facadeUrl: Url.optional().describe(
+    'URL of the facade that authorizes calls for the activator; this process when absent',
+  ),
 }

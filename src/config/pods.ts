@@ -16,11 +16,11 @@ export const podSettings = {
   podDiskLimit: Bytes('64Mi')
     .default(DISK_SHARE.limit)
     .describe(
-      'What each container of a tenant may write to the disk of its node: logs, emptyDir volumes and beside volumes. A pod that writes more is evicted. Pods have the setting of when they were made',
+      'Maximum that each container of a tenant may write to the disk of its node: logs, emptyDir volumes and files outside volumes. A pod that writes more is evicted. Applies to new pods',
     ),
   podDiskRequest: Bytes('0')
     .default(DISK_SHARE.request)
     .describe(
-      'What of that is reserved: on a node whose disk fills up, pods that wrote more are evicted first. 0 where nodes do not tell their disk (localStorageCapacityIsolation of the kubelet is off), which take no pod otherwise',
+      'Part of podDiskLimit that is reserved: if the disk of a node fills up, pods that wrote more are evicted first. Must be 0 if kubelets do not measure their disk (localStorageCapacityIsolation is off); otherwise pods cannot be scheduled',
     ),
 }

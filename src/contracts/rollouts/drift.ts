@@ -6,25 +6,25 @@ import { DRIFT_VALUE_MAX, text } from './states.ts'
 /** A field of a component's object that somebody else wrote. */
 export const DriftItem = z.object({
   component: text('Component that the object belongs to'),
-  step: text('Batch of a rollout that it was seen before; empty in a scan'),
+  step: text('Batch of a rollout before which it was detected; empty in a scan'),
   kind: text('Kind of the object'),
   namespace: text('Namespace of the object; empty if it has none'),
   name: text('Name of the object'),
   /** Names with a dot are in brackets, as are the keys of list items. */
-  field: text('Path of the field, in dots'),
-  manager: text('Who wrote it, as the API server names field managers'),
-  message: text('The same as a sentence'),
-  expected: text('What the component has there, as JSON; absent if that is not known').optional(),
-  live: text('What is there, as JSON; of a Secret the digest').optional(),
+  field: text('Path of the field, with dots'),
+  manager: text('Field manager that wrote it'),
+  message: text('The same, as a sentence'),
+  expected: text('Value that the component sets, as JSON; absent if unknown').optional(),
+  live: text('Current value, as JSON; a digest for a Secret').optional(),
   adoption: z
     .object({
-      configKey: text('Entry of the Secret install-configuration that would take it'),
-      liveValue: text('Value that would be taken; of a Secret its digest'),
-      isSecret: z.boolean().describe('Whether no answer holds the value'),
+      configKey: text('Entry of the Secret install-configuration in which it would be stored'),
+      liveValue: text('Value that would be adopted; a digest for a Secret'),
+      isSecret: z.boolean().describe('Whether the value is hidden in answers'),
     })
     .optional()
-    .describe('How it becomes part of the configuration; absent if it cannot'),
-  firstSeenAt: text('When a scan first saw it').optional(),
+    .describe('How it can be adopted into the configuration; absent if it cannot'),
+  firstSeenAt: text('When a scan first detected it').optional(),
 })
 export type DriftItem = z.output<typeof DriftItem>
 

@@ -32,12 +32,12 @@ export const ITEMS_MAX = 100
 export const text = (words: string, most = 1024) => z.string().max(most).describe(words)
 
 export const PlanItem = z.object({
-  component: text('Component that rolls'),
+  component: text('Component that is upgraded'),
   kind: z.enum(COMPONENT_KINDS).describe('Kind of the component'),
   fromVersion: text('Version that was installed; absent if none').optional(),
-  toVersion: text('Version that it gets'),
-  addedBy: z.enum(ADDED_BY).describe('Caller, a Pin of another item, or the CrdBundle that it comes with'),
-  isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
+  toVersion: text('Version to install'),
+  addedBy: z.enum(ADDED_BY).describe('Caller, a Pin of another item, or the CrdBundle that requires it'),
+  isReversible: z.boolean().describe('Whether a rollback restores the former version'),
   note: text('Why it is in the plan, as a sentence').optional(),
 })
 export type PlanItem = z.output<typeof PlanItem>
@@ -52,9 +52,9 @@ export type PlanBatch = z.output<typeof PlanBatch>
 
 export const PlanProblem = z.object({
   code: z.enum(PROBLEM_CODES).describe('Why the plan may not be executed, as a constant'),
-  component: text('Component that it is about; empty if it is about the whole'),
-  message: text('The same as a sentence'),
-  details: z.record(z.string(), z.string()).describe('Versions that it is about, by their meaning'),
+  component: text('Component that it concerns; empty if it concerns the whole plan'),
+  message: text('The same, as a sentence'),
+  details: z.record(z.string(), z.string()).describe('Versions that it concerns, by their meaning'),
 })
 export type PlanProblem = z.output<typeof PlanProblem>
 

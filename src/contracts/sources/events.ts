@@ -8,11 +8,11 @@ export const Head = z.object({
   kind: z
     .enum(['Push', 'Tag', 'PullRequest'])
     .describe('Push of a branch, Tag, or PullRequest from the repository itself'),
-  repositoryId: z.string().describe("The provider's id of the repository"),
-  repositoryName: z.string().describe('Its full name'),
-  ref: z.string().describe('Such as refs/heads/main; for a pull request its branch'),
-  commit: z.string().describe('The commit that the ref points to'),
-  before: z.string().optional().describe('The commit that the ref pointed to before the push, if the provider says so'),
+  repositoryId: z.string().describe('Id of the repository at the provider'),
+  repositoryName: z.string().describe('Full name of the repository'),
+  ref: z.string().describe('Ref, such as refs/heads/main; for a pull request, its branch'),
+  commit: z.string().describe('Commit that the ref points to'),
+  before: z.string().optional().describe('Commit that the ref pointed to before the push, if the provider reports it'),
 })
 export type Head = z.output<typeof Head>
 
