@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import { RelationalCluster } from '../../crds/relational.ts'
 import { instanceRecord } from '../containerinstances/record.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { jobRecord } from '../jobs/record.ts'
@@ -28,6 +29,12 @@ describe('the body of a record', () => {
 })
 
 describe('the answers about a resource', () => {
+  it('describe a computed field as the status does that it shows, where null stands for absent', () => {
+    const told = (name: string) => (relationalRecord.dto.shape as Record<string, z.ZodType>)[name]?.description
+    expect(told('lastBackupAt')).to.equal(RelationalCluster.status.shape.lastBackupAt.description)
+    expect(told('publicEndpoint')).to.equal('Address and port of the load balancer; null without one')
+  })
+
   const dtos = new Map<string, z.ZodObject>()
   for (const { method, reply } of SERVED_ROUTES) {
     if (method !== 'GET' || !(reply instanceof z.ZodObject)) continue
