@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.ts'
+import { PROSE, PROSE_MESSAGE } from '../core/prose.ts'
 import { compareQuantities, isQuantity, parseQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
 import { SCOPE_MAX_LENGTH, SCOPE_PATTERN } from '../core/scope.ts'
 import { re2, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText } from '../core/shownText.ts'
@@ -118,11 +119,7 @@ export const PersonName = shownAs(SHOWN_NAME, Named).max(64)
 export const Line = shownAs(SHOWN_LINE, PlainText)
 
 /** Text of several lines. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-const NO_CONTROLS_BUT_LINES = /^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
-export const Prose = z
-  .string()
-  .regex(NO_CONTROLS_BUT_LINES, 'must have no control characters other than tabs and line breaks')
+export const Prose = z.string().regex(PROSE, PROSE_MESSAGE)
 
 /** Text of several lines that people are shown. */
 export const Explanation = shownAs(SHOWN_PROSE, Prose)

@@ -41,6 +41,7 @@ const MEANT: Readonly<Record<string, string>> = {
   'JitRequest.roleDefinitionName': 'the same',
   'MemberInvitation.email': 'spaces around it are taken away, and an empty one is refused with a code of its own',
   'MemberInvitation.scope': 'refused with a code of its own, after the e-mail address and the role',
+  'BlueprintTemplate.content': 'what is no template is told as its problems, with a code of its own',
   'BlueprintSource.repositoryUrl': 'an address that is not allowed is refused with a code of its own',
   'DeploymentSource.baseUrl': 'the same',
   'PlatformCluster.name': 'a record that was read can be sent back; another name is refused',

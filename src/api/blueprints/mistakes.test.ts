@@ -34,8 +34,24 @@ describe('whoever writes or deploys a blueprint', () => {
     expect(refused.body).to.include({ code: 'TEMPLATE_INVALID' })
     expect(refused.body.problems).to.deep.equal(body.problems)
     expect((await post(template(), 'templates/validate')).body).to.deep.include({ isValid: true, problems: [] })
-    expect((await post('a: [', 'templates/validate')).body.problems[0].code).to.equal('Syntax')
   })
+
+  for (const [why, text] of [
+    ['is no YAML', 'a: ['],
+    ['is empty', ''],
+    ['holds a control character', 'a: 1 # \u0007'],
+    ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
+  ] as const)
+    it(`is told as a problem that a template ${why}`, async () => {
+      const { status, body } = await post(text, 'templates/validate')
+      expect(status).to.equal(200)
+      expect(body).to.include({ isValid: false, slug: null, blueprint: null })
+      expect(body.problems[0].code).to.equal('Syntax')
+      const refused = await post(text)
+      expect(refused.status).to.equal(400)
+      expect(refused.body).to.include({ code: 'TEMPLATE_INVALID' })
+      expect(refused.body.problems).to.deep.equal(body.problems)
+    })
 
   it('is told which blueprint an id is of', async () => {
     await post(template())

@@ -17,7 +17,7 @@ import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = strictRecord('TemplateContent', {
-  content: BlueprintTemplate.spec.shape.content.describe('A template as YAML or JSON, at most 256 KiB'),
+  content: z.string().describe('A template as YAML or JSON, at most 256 KiB'),
 })
 type Given = Context<string, unknown, z.output<typeof TemplateContent>>
 

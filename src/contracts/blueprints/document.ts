@@ -1,5 +1,6 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import { partsOf } from '../../core/jsonPointer.ts'
+import { PROSE, PROSE_MESSAGE } from '../../core/prose.ts'
 import { atOnce, type Sliced } from '../../core/slices.ts'
 
 export const CONTENT_MAX_BYTES = 262_144
@@ -49,6 +50,7 @@ export const readDocument = (content: string): TemplateDocument => atOnce(readin
 export function* readingDocument(content: string): Sliced<TemplateDocument> {
   if (Buffer.byteLength(content, 'utf8') > CONTENT_MAX_BYTES)
     throw new DocumentError(`has more than ${CONTENT_MAX_BYTES / 1024} KiB`)
+  if (!PROSE.test(content)) throw new DocumentError(PROSE_MESSAGE)
   const events = readable(() => eventsOf(content))
   yield
   const documents = readable(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))

@@ -39,6 +39,8 @@ describe('the document of a template', () => {
     ['has very many values', `[${'a,'.repeat(5_000)}]`],
     ['has a very long name', `${'x'.repeat(1_025)}: 1`],
     ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
+    ['holds a control character', 'a: 1 # \u0007'],
+    ['turns the direction of its text', 'a: 1 # \u202e'],
   ]
   for (const [why, content] of refused)
     it(`is refused if it ${why}`, () => expect(() => readDocument(content)).to.throw(DocumentError))
@@ -47,6 +49,7 @@ describe('the document of a template', () => {
     ['nests very deeply', '['.repeat(500), 'is nested deeper than 40 levels'],
     ['nests a level too deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
     ['has a list as a name', '? [a]\n: 1', 'has a list or a map as a key'],
+    ['holds a control character', 'a: "\u007f"', 'must have no control characters other than tabs and line breaks'],
   ] as const)
     it(`says what is wrong if it ${why}`, () =>
       expect(() => readDocument(content))

@@ -76,6 +76,14 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).invalidTemplates).to.have.nested.property('[0].errors[0].code', 'UnknownField')
   })
 
+  it('a file that the API server would refuse keeps no other one out', async () => {
+    files.commit(ADDRESS, 'main', 'a1', { 'bad.yaml': `${template('bad')}# \u0007\n`, 'good.yaml': template('good') })
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    expect(await slugs()).to.deep.equal(['good'])
+    expect((await status()).invalidTemplates).to.have.nested.property('[0].path', 'bad.yaml')
+  })
+
   it('keeps a template whose file is broken until it is mended or deleted, and says so', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one'), 'two.yaml': template('two') })
     seed({ repositoryUrl: ADDRESS })
