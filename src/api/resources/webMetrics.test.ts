@@ -61,9 +61,9 @@ describe('what an app answered to the web', () => {
         ['Errors5xx count', 1],
       ],
       ...[
-        ['LatencyP50 milliseconds', 75],
-        ['LatencyP95 milliseconds', 865],
-        ['LatencyP99 milliseconds', 973],
+        ['LatencyP50 ms', 75],
+        ['LatencyP95 ms', 865],
+        ['LatencyP99 ms', 973],
       ],
     ])
   })

@@ -128,7 +128,7 @@ export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete
       ...PERCENTILES.map(([name, part]) =>
         series(
           name,
-          'milliseconds',
+          'ms',
           points(({ durations }) => percentile(durations, part)),
         ),
       ),
