@@ -78,7 +78,7 @@ function configOf<K extends AnyKind>(
     collection: segment,
     context,
     enumerations: { ...enumerations, ...choices?.(context.services) },
-    plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
+    plans: planChoices(context.services, kind),
     limits: scale === undefined ? {} : { minScale: scale.min, maxScale: scale.max },
     nameMin: kind.nameMin,
     actionPrefix,

@@ -19,4 +19,28 @@ describe('the plans that a config offers', () => {
       await server.stop()
     }
   })
+
+  it('have as default the one that a resource without a plan gets', async () => {
+    const server = await startShop()
+    try {
+      const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi' }
+      const plan = (name: string, isDefault: boolean) =>
+        server.put(ComputePlan, name, { family: 'ContainerInstance', displayName: name, isDefault, ...sizes })
+      plan('container-nano', false)
+      plan('container-small', true)
+      const resources = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources`
+      const made: readonly [string, object, string][] = [
+        ['staticwebapps', { image: 'nginx:1' }, 'resourcePlanId'],
+        ['containerinstances', { components: [{ name: 'web', image: 'nginx:1' }] }, 'computePlan'],
+      ]
+      for (const [segment, body, field] of made) {
+        const { body: config } = await server.ask('get', `${resources}/${segment}/config`)
+        const { body: record } = await server.ask('post', `${resources}/${segment}/web`).send(body)
+        const defaults = config.plans.filter(({ isDefault }: { isDefault: boolean }) => isDefault)
+        expect(defaults.map(({ id }: { id: string }) => id)).to.deep.equal([record[field]], segment)
+      }
+    } finally {
+      await server.stop()
+    }
+  })
 })

@@ -1,8 +1,9 @@
 import { ACTIONS } from '../../core/actions.ts'
 import { RESOURCE_NAME_MAX_LENGTH, resourceNamePattern } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
-import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
+import { planFor } from '../../core/sizing/plans.ts'
 import { order, orderSorted, sortedText } from '../../core/textOrder.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ListConfigDto } from './dto.ts'
@@ -90,10 +91,11 @@ function heldActions({ context, actionPrefix }: ListConfigParts): string[] {
   return names.filter((name) => services.access.isAllowed(caller.principalId, name, scope))
 }
 
-/** The plans that a new resource of a family can take, in the order of the plan lists. */
-export function planChoices(services: Services, family: PlanFamily): ListConfigDto['plans'] {
+/** The plans that a new resource of a kind can take, in the order of the plan lists. */
+export function planChoices(services: Services, { sized: family, spec }: AnyKind): ListConfigDto['plans'] {
+  if (family === undefined) return []
   const plans = services.records.peekAll(ComputePlan)
-  const first = defaultPlan(family, plans)
+  const first = planFor(family, { computePlan: spec.shape.computePlan?.parse(undefined) as string | undefined }, plans)
   return plans
     .filter(({ spec }) => spec.family === family && !spec.deprecated)
     .sort(
