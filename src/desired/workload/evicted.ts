@@ -1,7 +1,7 @@
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import { timestamp } from '../../core/clock.ts'
 import { degraded, type Outcome } from '../../core/outcome.ts'
-import { isReady, type LivePod } from './trouble.ts'
+import { bornAt, isReady, type LivePod, newestOf, templateOf } from './trouble.ts'
 
 /**
  * Evicted pods. An evicted pod never restarts: its controller replaces it at once, even if the replacement fills its
@@ -10,8 +10,6 @@ import { isReady, type LivePod } from './trouble.ts'
 
 /** Milliseconds for which an eviction is reported. */
 const EVICTION_SHOWN = 3_600_000
-
-const TEMPLATE_LABEL = 'pod-template-hash'
 
 /** An ended pod is no replica, and no longer uses the Secrets it read. */
 export const hasEnded = ({ status }: LivePod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
@@ -53,14 +51,11 @@ export function evictionTrouble(
 ): Outcome | undefined {
   const last = lastOf(ended.filter(isEvicted))
   if (last === undefined) return undefined
-  const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
-  const newest = pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1) ?? last
+  const newest = newestOf(pods) ?? last
   const isBack = pods.some((each) => isReady(each) && bornAt(each) >= endOf(last))
   if (isBack || templateOf(newest) !== templateOf(last)) return undefined
   return degraded(reasonOf(last), evictionWords(`A copy of ${what}`, last))
 }
-
-const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
 
 function endOf({ status, metadata }: LivePod): number {
   const changed = status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime

@@ -55,6 +55,34 @@ describe('an image that cannot be pulled', () => {
   })
 })
 
+describe('a component whose image was changed', () => {
+  const born = (second: number, template: string, { status }: LivePod): LivePod => ({
+    ...pod(status),
+    metadata: {
+      name: `web-${template}`,
+      creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+      labels: { 'pod-template-hash': template },
+    },
+  })
+  const before = born(1, 'one', waiting('ImagePullBackOff', { image: 'site:0' }))
+
+  it('has no trouble of the pod of before, which stays until the new one is ready', () => {
+    const now = born(2, 'two', container({ state: { running: {} }, ready: false, image: 'site:1' }))
+    expect(troubleOf(ASKED, [before, now], undefined)).to.equal(undefined)
+    expect(troubleOf(ASKED, [now, before], undefined)).to.equal(undefined)
+  })
+
+  it('has that of the new pod, if it has one', () => {
+    const now = born(2, 'two', waiting('CrashLoopBackOff', { lastState: { terminated: { exitCode: 3 } } }))
+    expect(troubleOf(ASKED, [before, now], undefined)).to.include({ reason: 'CrashLooping' })
+  })
+
+  it('names the image of the pod of before while there is no other', () =>
+    expect(troubleOf(ASKED, [before], undefined))
+      .to.have.property('message')
+      .that.matches(/^The image site:0 of/))
+})
+
 describe('why a component does not run', () => {
   type Case = [sentence: string, pods: LivePod[], status: LiveDeployment['status'], expected: string]
   const crash = 'CrashLooping: A container of component "web"'

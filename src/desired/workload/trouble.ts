@@ -106,7 +106,7 @@ const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCann
  * @param asked the thing's name for sentences, and its requests
  */
 export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Rollout | undefined): Outcome | undefined {
-  const going = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const going = ofNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
   const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
     ...containers.map((container) => containerTrouble(asked, container)),
@@ -116,15 +116,32 @@ export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Roll
   return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, containers, workload)
 }
 
+const TEMPLATE_LABEL = 'pod-template-hash'
+
+/** The template that a pod of a Deployment was made from. */
+export const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
+
+/** The pod that was made last. */
+export const newestOf = (pods: readonly LivePod[]): LivePod | undefined =>
+  pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1)
+
+export const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+
+/** Pods of the newest template: those of the one before stay until these are ready, in whatever trouble they are. */
+function ofNewest(pods: readonly LivePod[]): readonly LivePod[] {
+  const newest = newestOf(pods)
+  return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
+}
+
 function containerTrouble(
   { what, image, memoryLimit, takesCredential }: Asked,
-  { state = {}, lastState, ready }: ContainerStatus,
+  { image: own, state = {}, lastState, ready }: ContainerStatus,
 ) {
   const { waiting, terminated } = state
   const word = waiting?.reason ?? ''
   if (IMAGE_TROUBLE.has(word)) {
     const credential = takesCredential === true ? ', and registryCredential if it is not public' : ''
-    const message = `The image ${image} of ${what} cannot be pulled (${word}): check its name and tag${credential}.`
+    const message = `The image ${own || image} of ${what} cannot be pulled (${word}): check its name and tag${credential}.`
     return degraded('ImagePullFailed', message)
   }
   if (CREATE_TROUBLE.has(word)) {
