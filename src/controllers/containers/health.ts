@@ -165,11 +165,7 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   const ready = pods.filter(isReady).length
   const words = pending
     .map(({ name, readinessProbe }) =>
-      unreadyWords(
-        `component "${name}"`,
-        ofComponent(pods, name).flatMap(({ status }) => status?.containerStatuses ?? []),
-        readinessProbe?.initialDelaySeconds,
-      ),
+      unreadyWords(`component "${name}"`, ofComponent(pods, name), readinessProbe?.initialDelaySeconds),
     )
     .find((found) => found !== undefined)
   const held = state.heldBack && `Component "${state.heldBack.component}" waits for "${state.heldBack.by}".`

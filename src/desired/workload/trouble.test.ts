@@ -77,6 +77,13 @@ describe('a component whose image was changed', () => {
     expect(troubleOf(ASKED, [before, now], undefined)).to.include({ reason: 'CrashLooping' })
   })
 
+  it('does not wait for a probe of the pod of before', () => {
+    const silent = born(1, 'one', container({ state: { running: {} }, ready: false }))
+    const now = born(2, 'two', waiting('ContainerCreating'))
+    expect(unreadyWords('it', [silent])).to.include('readiness probe')
+    expect(unreadyWords('it', [silent, now])).to.equal(undefined)
+  })
+
   it('names the image of the pod of before while there is no other', () =>
     expect(troubleOf(ASKED, [before], undefined))
       .to.have.property('message')
@@ -178,9 +185,9 @@ describe('why a component does not run', () => {
 
   it('says which probe it waits for', () => {
     const running = { state: { running: {} }, ready: false }
-    expect(unreadyWords('it', [{ ...running, started: false }])).to.include('startup probe')
-    expect(unreadyWords('it', [{ ...running, started: true }])).to.include('readiness probe')
-    expect(unreadyWords('it', [{ state: { running: {} }, ready: true }])).to.equal(undefined)
+    expect(unreadyWords('it', [container({ ...running, started: false })])).to.include('startup probe')
+    expect(unreadyWords('it', [container({ ...running, started: true })])).to.include('readiness probe')
+    expect(unreadyWords('it', [container({ state: { running: {} }, ready: true })])).to.equal(undefined)
   })
 })
 

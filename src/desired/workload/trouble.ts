@@ -113,7 +113,7 @@ export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Roll
     ...going.map((pod) => placementTrouble(asked, pod)),
     creationTrouble(asked, workload),
   ]
-  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, containers, workload)
+  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, going, workload)
 }
 
 const TEMPLATE_LABEL = 'pod-template-hash'
@@ -214,11 +214,11 @@ function creationTrouble({ what }: Asked, workload: Rollout | undefined): Outcom
 
 function deadlineTrouble(
   { what }: Asked,
-  containers: readonly ContainerStatus[],
+  pods: readonly LivePod[],
   workload: Rollout | undefined,
 ): Outcome | undefined {
   if (!isGivenUp(workload)) return undefined
-  const why = unreadyWords(what, containers) ?? `The rollout of ${what} makes no progress.`
+  const why = unreadyWords(what, pods) ?? `The rollout of ${what} makes no progress.`
   return degraded('PartiallyAvailable', `${why} The previous version keeps serving.`)
 }
 
@@ -227,7 +227,8 @@ function deadlineTrouble(
  *
  * @param delay seconds after its start before readiness is probed
  */
-export function unreadyWords(what: string, containers: readonly ContainerStatus[], delay = 0): string | undefined {
+export function unreadyWords(what: string, pods: readonly LivePod[], delay = 0): string | undefined {
+  const containers = ofNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
   if (running === undefined) return undefined
   if (running.started === false) return `A container of ${what} runs, but its startup probe has not succeeded.`
