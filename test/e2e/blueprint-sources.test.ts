@@ -126,6 +126,7 @@ describe('sources of blueprints', () => {
       'search.yaml': template('search', 'Found'),
       'bad.yaml': 'format: 1\nslug: [',
       'new.json': '{"format":1}',
+      'odd.yaml': `${template('odd', 'Odd')}# \u0007\n`,
     }
     const revision = await repository.push('main', files)
     expect(await sync()).to.equal(202)
@@ -134,6 +135,7 @@ describe('sources of blueprints', () => {
     expect(invalidTemplates.map(({ path, errors }) => `${path} ${errors[0]?.code}`)).to.deep.equal([
       'bad.yaml Syntax',
       'new.json MissingField',
+      'odd.yaml Syntax',
     ])
     await until('the list follows', async () => (await ofSources()).join() === 'search Found')
     const { body } = await expectCall<{ isSyncing: boolean; invalidCount: number; sources: Source[] }>(
@@ -141,7 +143,7 @@ describe('sources of blueprints', () => {
       'GET',
       `${catalogue}/catalog/status`,
     )
-    expect(body).to.deep.include({ isSyncing: false, invalidCount: 2 })
+    expect(body).to.deep.include({ isSyncing: false, invalidCount: 3 })
     await expectCall(202, 'POST', `${catalogue}/catalog/refresh`)
   })
 
