@@ -3,14 +3,24 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
-import { between, Flag, List, Networks, OptionalText, Port, Positive, Url, Whole } from './config/fields.ts'
+import {
+  Flag,
+  IntegerSetting,
+  integerSettingInRange,
+  List,
+  Networks,
+  OptionalText,
+  Port,
+  PositiveIntegerSetting,
+  Url,
+} from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
 import { objectStoreSettings } from './config/objectStore.ts'
 import { podSettings } from './config/pods.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
-import { reasonOf } from './core/reasonOf.ts'
 import { REQUEST_LIMITS } from './core/requestLimits.ts'
+import { describeIssue } from './core/schemaIssues.ts'
 
 export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
 
@@ -34,29 +44,29 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Address on which /livez, /readyz and /metrics are served, separate from the public port'),
   managementPort: Port.default(9090).describe('Port on which they are served'),
-  requestsPerMinute: Positive.default(REQUEST_LIMITS.requestsPerMinute).describe(
+  requestsPerMinute: PositiveIntegerSetting.default(REQUEST_LIMITS.requestsPerMinute).describe(
     'Maximum requests of a principal per minute, with bursts of a sixth of that; beyond it, 429',
   ),
-  answerBytesPerSecond: Positive.default(REQUEST_LIMITS.answerBytesPerSecond).describe(
+  answerBytesPerSecond: PositiveIntegerSetting.default(REQUEST_LIMITS.answerBytesPerSecond).describe(
     'Maximum average rate of answers over 64 KiB, per principal or address; beyond it, 429',
   ),
-  uploadBytesPerSecond: Whole.min(1_048_576)
+  uploadBytesPerSecond: IntegerSetting.min(1_048_576)
     .default(REQUEST_LIMITS.uploadBytesPerSecond)
     .describe(
       'Maximum average rate of uploads, per principal or address, with bursts of eight seconds; faster uploads are slowed down',
     ),
-  anonymousRequestsPerMinute: Positive.default(REQUEST_LIMITS.anonymousRequestsPerMinute).describe(
+  anonymousRequestsPerMinute: PositiveIntegerSetting.default(REQUEST_LIMITS.anonymousRequestsPerMinute).describe(
     'Maximum requests of an address per minute without a valid token; deliveries of Git hosts count until their signature is verified',
   ),
-  staleReadSeconds: Whole.min(0)
+  staleReadSeconds: IntegerSetting.min(0)
     .default(60)
     .describe(
       'How long reads are answered from the cache, with their age, while the API server is unreachable; then they get 503 and /readyz fails',
     ),
-  apiServerTimeoutSeconds: between(1, 120)
+  apiServerTimeoutSeconds: integerSettingInRange(1, 120)
     .default(8)
     .describe('How long the facade waits for the API server before it answers 503'),
-  drainSeconds: between(0, 60)
+  drainSeconds: integerSettingInRange(0, 60)
     .default(0)
     .describe(
       'How long a stopping facade continues to answer, so that load balancers notice; meanwhile its answers close connections, and /readyz fails',
@@ -120,7 +130,7 @@ export const Configuration = z.strictObject({
   ),
   identityCertificate: OptionalText.describe('Path of the PEM certificate of the local provider'),
   identityKey: OptionalText.describe('Path of the PEM key of that certificate'),
-  accessTokenSeconds: Positive.default(900).describe('Lifetime of access tokens of the local provider'),
+  accessTokenSeconds: PositiveIntegerSetting.default(900).describe('Lifetime of access tokens of the local provider'),
 
   smtpUrl: z
     .url({ protocol: /^smtps?$/ })
@@ -130,8 +140,8 @@ export const Configuration = z.strictObject({
     ),
   mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
   mailFolder: OptionalText.describe('Folder to write mails to as files, for testing; ignored with smtpUrl'),
-  invitationResends: Whole.min(0).default(3).describe('How often an invitation can be resent without waiting'),
-  invitationResendHours: Positive.default(24).describe('Hours between further resends of an invitation'),
+  invitationResends: IntegerSetting.min(0).default(3).describe('How often an invitation can be resent without waiting'),
+  invitationResendHours: PositiveIntegerSetting.default(24).describe('Hours between further resends of an invitation'),
   outgoingHosts: List.default([]).describe(
     'Hosts with private addresses that may be called, such as identity providers of tenants inside your network; with the port if it is not 443. All others must have public addresses',
   ),
@@ -192,11 +202,11 @@ export const Configuration = z.strictObject({
   apiServerNetworks: Networks.default([]).describe(
     'Addresses of the API server and its Service if closedNetworks includes them, since instances of relational databases need it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
   ),
-  objectsPerBoundary: Positive.default(5_000).describe(
+  objectsPerBoundary: PositiveIntegerSetting.default(5_000).describe(
     "Maximum objects of Freehold's kinds in the namespace of a boundary, and in all its groups together; larger objects count once per 16 KiB. Beyond it, 422 QUOTA_EXCEEDED",
   ),
   ...podSettings,
-  workersPerController: between(2, 64)
+  workersPerController: integerSettingInRange(2, 64)
     .default(8)
     .describe(
       'Objects of a kind that are reconciled concurrently; at most half of them of one boundary, and all but one in other clusters, which may be slow',
@@ -307,7 +317,7 @@ export function readConfiguration(
   const others = parsed.error?.issues.filter(({ path }) => !empty.includes(path.join('.'))) ?? []
   const problems = others.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => `${placeOf(name)} is not a setting.`)
-    return [`${placeOf(issue.path.join('.'))} ${reasonOf(issue)}.`]
+    return [`${placeOf(issue.path.join('.'))} ${describeIssue(issue)}.`]
   })
   problems.push(...empty.map((name) => `${placeOf(name)} must be a number.`))
   throw new ConfigurationError(

@@ -6,7 +6,7 @@ import { runAgent } from './composition/agents/agent.ts'
 import { AgentHub } from './composition/agents/hub.ts'
 import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
-import type { Part, Surroundings } from './composition/part.ts'
+import type { Part, PartDependencies } from './composition/part.ts'
 import { followSettings, turnAmongReplicas } from './composition/settings.ts'
 import { type Configuration, ConfigurationError, ROLES, readConfiguration, withoutSecrets } from './config.ts'
 import { messageOf } from './core/errors.ts'
@@ -56,7 +56,7 @@ async function run({ configuration, flags }: Configured): Promise<void> {
     )
     return stopping
   }
-  const surroundings: Surroundings = {
+  const surroundings: PartDependencies = {
     log,
     registry,
     fail: (why) => {
@@ -97,7 +97,7 @@ type FacadeConnection = ReturnType<typeof openFacadeConnection>
  */
 async function startParts(
   configuration: Configuration,
-  surroundings: Surroundings,
+  surroundings: PartDependencies,
   parts: Part[],
 ): Promise<FacadeConnection | undefined> {
   const { role, managementHost: host, managementPort: port } = configuration

@@ -1,4 +1,4 @@
-import { isTold, isToldWithoutContent } from '../../src/api/records/activity/subjects.ts'
+import { isActivityRecorded, isRecordedWithoutContent } from '../../src/api/records/activity/subjects.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 
@@ -156,7 +156,7 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
  * the ciphertext of vaults.
  */
 export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
-  const told = kinds.filter(isTold)
+  const told = kinds.filter(isActivityRecorded)
   const rule = (level: string, among: readonly AnyKind[]) => ({
     level,
     verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
@@ -171,10 +171,10 @@ export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
     omitStages: ['RequestReceived', 'ResponseStarted'],
     omitManagedFields: true,
     rules: [
-      rule('Metadata', told.filter(isToldWithoutContent)),
+      rule('Metadata', told.filter(isRecordedWithoutContent)),
       rule(
         'RequestResponse',
-        told.filter((kind) => !isToldWithoutContent(kind)),
+        told.filter((kind) => !isRecordedWithoutContent(kind)),
       ),
       { level: 'None' },
     ],

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { AUDIT_LOG_BYTES_MAX } from '../../src/contracts/auditLog.ts'
+import { MAX_AUDIT_LOG_BYTES } from '../../src/contracts/auditLog.ts'
 import { authenticationConfiguration, authorizationConfiguration } from './access.ts'
 import { apiServerFlags, controllerManagerFlags, etcdFlags, type FlagOptions } from './flags.ts'
 
@@ -42,7 +42,7 @@ describe('flags', () => {
   it('send no more of the audit log at once than is taken, and refusals that repeat what was refused', () => {
     const given = apiServerFlags({ ...options, audit: true })
     for (const what of ['batch', 'event'])
-      expect(given).to.include(`--audit-webhook-truncate-max-${what}-size=${AUDIT_LOG_BYTES_MAX}`)
+      expect(given).to.include(`--audit-webhook-truncate-max-${what}-size=${MAX_AUDIT_LOG_BYTES}`)
   })
 
   it('are each given once', () => {

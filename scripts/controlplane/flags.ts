@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { AUDIT_LOG_BYTES_MAX } from '../../src/contracts/auditLog.ts'
+import { MAX_AUDIT_LOG_BYTES } from '../../src/contracts/auditLog.ts'
 import type { Ports } from './ports.ts'
 
 /** Types of simulated operators. */
@@ -139,8 +139,8 @@ export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOption
           'audit-webhook-initial-backoff': '30s',
           // At most as much as our webhook accepts at once. Longer events are truncated to who did what, or dropped.
           'audit-webhook-truncate-enabled': true,
-          'audit-webhook-truncate-max-batch-size': AUDIT_LOG_BYTES_MAX,
-          'audit-webhook-truncate-max-event-size': AUDIT_LOG_BYTES_MAX,
+          'audit-webhook-truncate-max-batch-size': MAX_AUDIT_LOG_BYTES,
+          'audit-webhook-truncate-max-event-size': MAX_AUDIT_LOG_BYTES,
         }
       : {}),
   })

@@ -1,4 +1,4 @@
-import { isTold, isToldWithoutContent } from '../../src/api/records/activity/subjects.ts'
+import { isActivityRecorded, isRecordedWithoutContent } from '../../src/api/records/activity/subjects.ts'
 import { DRY_RUN_KEY, DRY_RUN_POLICY, UNCHANGED_KEY, UNCHANGED_POLICY } from '../../src/contracts/activity.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -17,7 +17,7 @@ function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const same = (field: string) => `object.metadata.?${field}.orValue({}) == oldObject.metadata.?${field}.orValue({})`
   return policyWithBinding({
     name: UNCHANGED_POLICY,
-    rules: [ruleFor(kinds.filter(isToldWithoutContent), ['UPDATE'])],
+    rules: [ruleFor(kinds.filter(isRecordedWithoutContent), ['UPDATE'])],
     auditAnnotations: [
       {
         key: UNCHANGED_KEY,
@@ -32,7 +32,7 @@ function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
  * one.
  */
 function dryRunPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const told = kinds.filter(isTold)
+  const told = kinds.filter(isActivityRecorded)
   const rule = ruleFor(told, ['CREATE', 'UPDATE', 'DELETE'])
   const scales = told.filter(({ scale }) => scale !== undefined).map(({ resource }) => `${resource.plural}/scale`)
   return policyWithBinding({
@@ -49,7 +49,7 @@ function dryRunPolicy(kinds: readonly AnyKind[]): KubeObject[] {
 function oneByOnePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-deletion-one-by-one',
-    rules: [ruleFor(kinds.filter(isTold), ['DELETE'])],
+    rules: [ruleFor(kinds.filter(isActivityRecorded), ['DELETE'])],
     variables: CALLER_VARIABLES,
     validations: [
       {

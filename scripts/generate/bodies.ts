@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
 import type { ResourceKind } from '../../src/cli/collection.ts'
-import { collectionsOf } from '../../src/cli/collections.ts'
+import { deriveCollections } from '../../src/cli/collections.ts'
 import type { BodyField } from '../../src/client/bodyField.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'
@@ -151,7 +151,7 @@ export function bodiesModule(
   kinds: readonly AnyKind[],
   resourceKinds: readonly ResourceKind[],
 ): string {
-  const creations = collectionsOf(
+  const creations = deriveCollections(
     routes.map(({ method, path }) => ({ method, path })),
     resourceKinds,
   ).flatMap((collection) => {

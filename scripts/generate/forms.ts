@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { BUILTIN } from '../../src/kube/builtin.ts'
+import { BUILTIN_RESOURCES } from '../../src/kube/builtin.ts'
 import type { Resource } from '../../src/kube/object.ts'
 
 /** Kubernetes' types in the client's package, read as text, because importing them takes a second. */
@@ -19,11 +19,11 @@ const UNREAD = new Set(['CustomResourceDefinition'])
 
 type Forms = Record<string, Record<string, string>>
 
-/** `src/kube/forms.json`: of each type that an object of Kubernetes holds, what its fields are (see `src/kube/form.ts`). */
+/** `src/kube/forms.json`: of each type that an object of Kubernetes holds, what its fields are (see `src/kube/typeSchema.ts`). */
 export function formsModule(): string {
   const forms: Forms = {}
   const kinds: Record<string, string> = {}
-  for (const resource of BUILTIN) {
+  for (const resource of BUILTIN_RESOURCES) {
     if (UNREAD.has(resource.kind)) continue
     const name = modelOf(resource)
     addModel(forms, name)

@@ -1,10 +1,10 @@
-import { readDocument } from '../../src/contracts/blueprints/document.ts'
+import { parseTemplateDocument } from '../../src/contracts/blueprints/document.ts'
 import {
-  coversNothing,
+  type ActionPlane,
   knownPatterns,
-  NATURE_OF_LIST,
-  type Nature,
   OPEN_PATTERN,
+  PLANE_OF_LIST,
+  unmatchedPatternMessage,
 } from '../../src/core/actionPatterns.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -99,11 +99,11 @@ export function grantPolicy(): KubeObject[] {
  */
 export function patternPolicy(): KubeObject[] {
   const kinds = [RoleDefinition, DenyAssignment]
-  const lists = Object.entries(NATURE_OF_LIST)
+  const lists = Object.entries(PLANE_OF_LIST)
   const wrong = (list: string) => `wrong_${list}`
-  const covers = (nature: Nature) =>
+  const covers = (nature: ActionPlane) =>
     `p in variables.${nature}${nature === 'control' ? ` || p.matches(${inCel(OPEN_PATTERN)})` : ''}`
-  const inList = (nature: Nature) => `[${knownPatterns(nature).map(inCel).join(', ')}]`
+  const inList = (nature: ActionPlane) => `[${knownPatterns(nature).map(inCel).join(', ')}]`
   return policyWithBinding({
     name: 'freehold-action-patterns',
     rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
@@ -117,7 +117,7 @@ export function patternPolicy(): KubeObject[] {
     ],
     validations: lists.map(([list, nature]) => ({
       expression: `size(variables.${wrong(list)}) == 0`,
-      messageExpression: `'${list} "' + variables.${wrong(list)}[0] + '" ${coversNothing(nature)}'`,
+      messageExpression: `'${list} "' + variables.${wrong(list)}[0] + '" ${unmatchedPatternMessage(nature)}'`,
       reason: 'Invalid',
     })),
   })
@@ -155,7 +155,7 @@ export const SEEDED = 'is as this release of the platform defines it: make one o
  */
 export function seededPolicy(): KubeObject[] {
   const named = (names: readonly string[]) => `(request.name in [${names.map(inCel).join(', ')}])`
-  const slugs = DEFAULT_BLUEPRINTS.map((content) => (readDocument(content).value as { slug: string }).slug)
+  const slugs = DEFAULT_BLUEPRINTS.map((content) => (parseTemplateDocument(content).value as { slug: string }).slug)
   const isRole = `request.resource.resource == '${RoleDefinition.plural}' && ${named(BUILT_IN_ROLES.map(({ name }) => name))}`
   const isTemplate = `request.resource.resource == '${BlueprintTemplate.plural}' && request.namespace == '${SYSTEM_NAMESPACE}' && ${named(slugs)}`
   return policyWithBinding({

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { KubeObject } from '../../src/core/object.ts'
-import { type AdmissionRule, type AnyKind, atOwner } from '../../src/crds/define.ts'
-import { END_RULE, ENDING_KINDS } from '../../src/crds/ends.ts'
+import { type AdmissionRule, type AnyKind, requireOwnerVerb } from '../../src/crds/define.ts'
+import { EXPIRING_KINDS, EXPIRY_RULE } from '../../src/crds/expiry.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { CALLER_VARIABLES, NOT_OURS, policyWithBinding, ruleFor } from './policy.ts'
 
@@ -48,7 +48,7 @@ function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): Admiss
   const owner = kinds.find(({ segment }) => segment === collection)
   if (owner === undefined) throw new Error(`${kind} is a part of "${collection}", which no kind is.`)
   const message = `a ${kind} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
-  return [atOwner(owner.resource, field, verb, message)]
+  return [requireOwnerVerb(owner.resource, field, verb, message)]
 }
 
 /** As a rule of the schema, it would prevent every change of objects whose name is already shorter. */
@@ -64,7 +64,7 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     ...(kind.admission ?? []),
     ...partRules(kind, kinds),
     ...nameRules(kind),
-    ...(ENDING_KINDS.includes(kind) ? [END_RULE] : []),
+    ...(EXPIRING_KINDS.includes(kind) ? [EXPIRY_RULE] : []),
   ]
   const policy = (
     name: string,

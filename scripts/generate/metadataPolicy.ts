@@ -1,4 +1,4 @@
-import { FILLING_MANAGER } from '../../src/controllers/engine/filling.ts'
+import { FILL_FIELD_MANAGER } from '../../src/controllers/engine/filledFields.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -19,7 +19,7 @@ export const METADATA_ENTRIES_MAX = 64
  */
 export const FIELD_MANAGERS_MAX = 32
 /** The platform's field managers: only the platform may remove the fields that they own. */
-const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILLING_MANAGER]
+const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILL_FIELD_MANAGER]
 
 export const METADATA_REFUSALS = {
   // For administrators too: kubectl removes annotations that a manifest lacks, and losing this one loses rights and

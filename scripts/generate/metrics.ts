@@ -3,7 +3,7 @@ import { createHttpMetrics } from '../../src/api/http/metrics.ts'
 import { requestMetrics } from '../../src/composition/connection.ts'
 import { countClusters } from '../../src/controllers/clusters.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
-import { countFullRooms } from '../../src/controllers/room/index.ts'
+import { countFullBoundaries } from '../../src/controllers/fullBoundaries/index.ts'
 import { countDataKeys } from '../../src/controllers/vaults/index.ts'
 import { systemClock } from '../../src/core/clock.ts'
 
@@ -15,7 +15,7 @@ const GROUPS: readonly Group[] = [
   { title: 'Requests to the facade', declare: createHttpMetrics },
   { title: 'Queues and passes of the controllers', declare: (registry) => new EngineMetrics(registry) },
   { title: 'Secret vaults', declare: (registry) => countDataKeys(registry, NOTHING) },
-  { title: 'Boundaries', declare: (registry) => countFullRooms(registry, { size: 0 }) },
+  { title: 'Boundaries', declare: (registry) => countFullBoundaries(registry, { size: 0 }) },
   { title: 'Clusters', declare: (registry) => countClusters(registry, NOTHING, systemClock) },
   { title: 'Calls to the API server', declare: requestMetrics },
 ]

@@ -1,10 +1,10 @@
-import { BACKUP_STEMS } from '../../src/contracts/backups.ts'
+import { BACKUP_NAME_PREFIXES } from '../../src/contracts/backups.ts'
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
-import { ACTIVATOR_FIELDS, DIGEST_SECRET, FUNCTION_ROUTES } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_FIELDS, FUNCTION_ROUTE_PREFIX, KEY_DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { operatorRights } from '../../src/controllers/index.ts'
 import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { GROUP_NAMESPACE_PATTERN, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { RESTRICTED } from '../../src/core/namespaces.ts'
+import { RESTRICTED_POD_SECURITY } from '../../src/core/namespaces.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { KINDS } from '../../src/crds/index.ts'
@@ -24,7 +24,9 @@ import {
 
 /** Policies that limit the platform's own accounts to their purpose. */
 
-const LEVELS = Object.entries(RESTRICTED).filter(([key]) => key.startsWith('pod-security.kubernetes.io/enforce'))
+const LEVELS = Object.entries(RESTRICTED_POD_SECURITY).filter(([key]) =>
+  key.startsWith('pod-security.kubernetes.io/enforce'),
+)
 
 const levelOf = (object: string) =>
   `[${LEVELS.map(([key]) => `${object}.metadata.?labels[?'${key}'].orValue('')`).join(', ')}]`
@@ -146,7 +148,7 @@ const OF_ARCHIVES =
 /** Routes that lead hosts of functions to the activator are in the activator's namespace. */
 const ROUTES = ['ingresses', 'httproutes', 'certificates']
 /** Resource policies for volumes are in Velero's namespace, whatever its name. */
-const OF_BACKUPS = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_STEMS)
+const OF_BACKUPS = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_NAME_PREFIXES)
   .map((stem) => `'${stem}-'`)
   .join(', ')}].exists(stem, request.name.startsWith(stem))`
 
@@ -228,7 +230,7 @@ function ownBackupsPolicy(): KubeObject[] {
 }
 
 /** cert-manager annotates each Secret that it maintains with the name of its certificate. */
-const OF_CERTIFICATES = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTES}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
+const OF_CERTIFICATES = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTE_PREFIX}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
 
 /**
  * The platform's own namespace contains the signing keys and the secrets of service accounts. The controllers may
@@ -253,8 +255,8 @@ export function ownSecretsPolicy(): KubeObject[] {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
     validations: [
       {
-        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}') || (${OF_CERTIFICATES})`,
-        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, make ${DIGEST_SECRET}, and delete certificates of function namespaces`,
+        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${KEY_DIGEST_SECRET}') || (${OF_CERTIFICATES})`,
+        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, make ${KEY_DIGEST_SECRET}, and delete certificates of function namespaces`,
         reason: 'Forbidden',
       },
     ],

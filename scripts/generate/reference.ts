@@ -1,7 +1,7 @@
 import { Configuration, variableName } from '../../src/config.ts'
 import { ACTIONS } from '../../src/core/actions.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
-import { GATES, type Gate } from '../../src/core/refusals.ts'
+import { ENFORCEMENT_POINTS, type EnforcementPoint } from '../../src/core/refusals.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
@@ -78,7 +78,7 @@ export function kindPage(kind: AnyKind): string {
   ].join('\n')
 }
 
-function gateWords(gate: Gate): string {
+function gateWords(gate: EnforcementPoint): string {
   switch (gate.by) {
     case 'server':
       return `the API server: ${gate.status}`
@@ -114,7 +114,7 @@ export function refusalsPage(kinds: readonly AnyKind[]): string {
     '| Code of REST | Status | What refuses it to everybody else |',
     '| --- | --- | --- |',
     ...Object.entries(ERROR_STATUS).map(([code, status]) => {
-      const gates = [...GATES[code as ErrorCode].map(gateWords), ...rulesWith(code as ErrorCode)]
+      const gates = [...ENFORCEMENT_POINTS[code as ErrorCode].map(gateWords), ...rulesWith(code as ErrorCode)]
       return `| \`${code}\` | ${status} | ${cell(gates.filter((words) => words !== '').join('; '))} |`
     }),
     '',

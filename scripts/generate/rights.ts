@@ -1,6 +1,6 @@
 import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
-import { ACTIVATOR_TUNNEL_SECRET } from '../../src/contracts/farCopies.ts'
-import { ACTIVATOR_LEASE, DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_LEASE, KEY_DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_TUNNEL_SECRET } from '../../src/contracts/remoteCopies.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
@@ -128,7 +128,7 @@ function activatorRoles(): KubeObject[] {
       // Its own lease: with the controllers' it could lead in their place.
       { resource: leases, verbs: ['get', 'update'], resourceNames: [ACTIVATOR_LEASE] },
       { resource: leases, verbs: ['create'] },
-      { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
+      { resource: secrets, verbs: ['get'], resourceNames: [KEY_DIGEST_SECRET] },
       // For copies on other clusters: signs in at the agents' port, which opens the copies' ports.
       { resource: secrets, verbs: ['get'], resourceNames: [ACTIVATOR_TUNNEL_SECRET] },
     ]),

@@ -1,9 +1,14 @@
-import { bytesOfMost, FULL_POLICY, heldOfMost, SIZE_POLICY } from '../../src/contracts/room.ts'
+import {
+  OBJECT_COUNT_POLICY,
+  OBJECT_SIZE_POLICY,
+  objectCountMessage,
+  objectSizeMessage,
+} from '../../src/contracts/objectLimits.ts'
 import { FULL_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { COUNTED_BYTES, markNumbers } from '../../src/core/room.ts'
-import { type AnyKind, BYTES_MAX } from '../../src/crds/define.ts'
-import { LIMITED_KINDS } from '../../src/crds/index.ts'
+import { BYTES_PER_COUNTED_OBJECT, markNumbers } from '../../src/core/room.ts'
+import { type AnyKind, MAX_OBJECT_BYTES } from '../../src/crds/define.ts'
+import { COUNT_LIMITED_KINDS } from '../../src/crds/index.ts'
 import {
   accountName,
   CALLER_VARIABLES,
@@ -31,11 +36,12 @@ const quoted = (words: string) => `'${words}'`
 
 /** No creations in a full boundary; existing objects can be changed, and grow a little. */
 function fullPolicy(): KubeObject[] {
-  const counts = (object: string) => `((${bytesOf(object)} + ${COUNTED_BYTES - 1}) / ${COUNTED_BYTES})`
-  const [has, held, ofMost, most] = heldOfMost('variables.mark[0]', 'variables.mark[1]')
+  const counts = (object: string) =>
+    `((${bytesOf(object)} + ${BYTES_PER_COUNTED_OBJECT - 1}) / ${BYTES_PER_COUNTED_OBJECT})`
+  const [has, held, ofMost, most] = objectCountMessage('variables.mark[0]', 'variables.mark[1]')
   return policyWithBinding({
-    name: FULL_POLICY,
-    rules: [ruleFor(LIMITED_KINDS, ['CREATE', 'UPDATE'])],
+    name: OBJECT_COUNT_POLICY,
+    rules: [ruleFor(COUNT_LIMITED_KINDS, ['CREATE', 'UPDATE'])],
     matchConditions: BOUND,
     namespaceSelector: { matchExpressions: [{ key: FULL_LABEL, operator: 'Exists' }] },
     variables: [
@@ -57,7 +63,7 @@ function fullPolicy(): KubeObject[] {
           "' '",
           'variables.where',
           quoted(
-            `; one of more than ${COUNTED_BYTES / 1024} KiB counts for each ${COUNTED_BYTES / 1024} KiB. Delete what is not needed, or ask an administrator of the platform for more`,
+            `; one of more than ${BYTES_PER_COUNTED_OBJECT / 1024} KiB counts for each ${BYTES_PER_COUNTED_OBJECT / 1024} KiB. Delete what is not needed, or ask an administrator of the platform for more`,
           ),
         ]),
         reason: 'Forbidden',
@@ -77,9 +83,9 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   )
   const spec = (object: string) => `${object}.?spec.orValue({})`
   const bytes = (object: string) => bytesOf(`${object}.metadata`, spec(object))
-  const [has, size, ofMost, most] = bytesOfMost('string(variables.bytes)', 'string(variables.most)')
+  const [has, size, ofMost, most] = objectSizeMessage('string(variables.bytes)', 'string(variables.most)')
   return policyWithBinding({
-    name: SIZE_POLICY,
+    name: OBJECT_SIZE_POLICY,
     rules: [ruleFor(bound, ['CREATE', 'UPDATE'])],
     matchConditions: BOUND,
     variables: [
@@ -87,7 +93,7 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
       { name: 'bytes', expression: bytes('object') },
       {
         name: 'most',
-        expression: `{${own.join(', ')}}[?request.resource.resource + '.' + request.resource.group].orValue(${BYTES_MAX})`,
+        expression: `{${own.join(', ')}}[?request.resource.resource + '.' + request.resource.group].orValue(${MAX_OBJECT_BYTES})`,
       },
     ],
     validations: [

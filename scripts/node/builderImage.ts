@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, write
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { AUTHORITY_BUNDLE } from '../../src/contracts/builds/pod.ts'
+import { CA_BUNDLE_PATH } from '../../src/contracts/builds/pod.ts'
 import { cachedAt } from '../controlplane/cache.ts'
 import { builtTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY } from './addresses.ts'
@@ -86,7 +86,7 @@ async function accountLayer(base: string): Promise<string> {
   for (const [path, text] of Object.entries(FILES)) await writeFile(join(place, path), text, { mode: 0o644 })
   const authorities = (await readdir(join(base, AUTHORITIES))).sort()
   const texts = await Promise.all(authorities.map((name) => readFile(join(base, AUTHORITIES, name), 'utf8')))
-  await writeFile(join(place, AUTHORITY_BUNDLE), texts.join(''), { mode: 0o644 })
+  await writeFile(join(place, CA_BUNDLE_PATH), texts.join(''), { mode: 0o644 })
   for (const [name, capability] of Object.entries(MAPPERS)) {
     const target = join(place, 'usr/bin', name)
     await copyFile(join(base, 'usr/bin', name), target)

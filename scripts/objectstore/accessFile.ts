@@ -1,5 +1,5 @@
 import { appendFile, rename, stat } from 'node:fs/promises'
-import { olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
+import { rotatedLogPath } from '../../src/adapters/objectstorage/accessLog.ts'
 
 type Waiting = { line: string; done: () => void; fail: (error: unknown) => void }
 
@@ -46,7 +46,8 @@ export class AccessFile {
 
   async #write(lines: string): Promise<void> {
     const { size } = await stat(this.#path).catch(() => ({ size: 0 }))
-    if (size > 0 && size + Buffer.byteLength(lines) > this.#fileBytes) await rename(this.#path, olderLog(this.#path))
+    if (size > 0 && size + Buffer.byteLength(lines) > this.#fileBytes)
+      await rename(this.#path, rotatedLogPath(this.#path))
     await appendFile(this.#path, this.#isWhole ? lines : `\n${lines}`, { mode: 0o600 })
     this.#isWhole = true
   }

@@ -1,7 +1,7 @@
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
-import { logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
+import { bucketLogPath, rotatedLogPath } from '../../src/adapters/objectstorage/accessLog.ts'
 import { isFolderName } from '../../src/adapters/objectstorage/folders.ts'
 import { DAY_MS } from '../../src/core/clock.ts'
 import { AccessFile } from './accessFile.ts'
@@ -43,13 +43,14 @@ export class AccessFiles {
       await rm(path)
     }
     const former = `${folder}.jsonl`
-    for (const path of [former, olderLog(former)]) if ((await isThere(path)) && (await isOld(path))) await rm(path)
+    for (const path of [former, rotatedLogPath(former)])
+      if ((await isThere(path)) && (await isOld(path))) await rm(path)
   }
 
   async #fileFor(entry: AccessEntry): Promise<AccessFile | undefined> {
     const { folder, objects, fileBytes } = this.#options
     if (!isFolderName(entry.Bucket)) return undefined
-    const path = logOf(folder, entry.Bucket, isOfKey(entry) ? 'done' : 'refused')
+    const path = bucketLogPath(folder, entry.Bucket, isOfKey(entry) ? 'done' : 'refused')
     // Requests to a bucket just before its deletion may be reported shortly after it.
     const isBucket = this.#files.has(path) || (await isThere(path)) || (await isThere(join(objects, entry.Bucket)))
     if (!isBucket) return undefined

@@ -5,8 +5,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { accessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
-import { fileAudit, logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
+import { parseAccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { accessLogReader, bucketLogPath, rotatedLogPath } from '../../src/adapters/objectstorage/accessLog.ts'
 import { toldEntry } from '../../test/make/accessLog.ts'
 import { until } from '../../test/make/until.ts'
 import { BODY_BYTES, createReceiver } from './accessReceiver.ts'
@@ -24,7 +24,7 @@ describe('the receiver of what the store tells', () => {
     home = await mkdtemp(join(tmpdir(), 'receiver-'))
     folder = join(home, 'access')
     objects = join(home, 'objects')
-    path = logOf(folder, 'one', 'done')
+    path = bucketLogPath(folder, 'one', 'done')
     for (const each of [folder, ...['one', 'two', 'constructor'].map((bucket) => join(objects, bucket))])
       await mkdir(each, { recursive: true })
     lost = []
@@ -61,7 +61,7 @@ describe('the receiver of what the store tells', () => {
   }
   const tell = (change: Parameters<typeof toldEntry>[0]) => send(JSON.stringify(toldEntry(change)))
   const lines = async (file = path) => (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
-  const ids = async (file?: string) => (await lines(file)).map((line) => accessEntry(line)?.RequestID)
+  const ids = async (file?: string) => (await lines(file)).map((line) => parseAccessEntry(line)?.RequestID)
 
   it('writes a line for each request, in the order of arrival, into a private file', async () => {
     for (let at = 0; at < 20; at += 1) expect(await tell({ RequestID: `R${at}` })).to.equal(204)
@@ -95,7 +95,7 @@ describe('the receiver of what the store tells', () => {
     for (const HttpStatus of [200, 404, 500]) expect(await tell({ Requester: 'platform', HttpStatus })).to.equal(204)
     await tell({ Requester: 'platform', HttpStatus: 403, RequestID: 'R1' })
     expect(await readdir(folder)).to.deep.equal(['one_refused.jsonl'])
-    expect(await ids(logOf(folder, 'one', 'refused'))).to.deep.equal(['R1'])
+    expect(await ids(bucketLogPath(folder, 'one', 'refused'))).to.deep.equal(['R1'])
     expect(lost).to.deep.equal([])
   })
 
@@ -151,9 +151,9 @@ describe('the receiver of what the store tells', () => {
   ] as const)
     it(`writes one line of a request whose key holds ${what}`, async () => {
       expect(await tell({ Key, Bucket: 'constructor' })).to.equal(204)
-      const [line = '', ...others] = await lines(logOf(folder, 'constructor', 'done'))
+      const [line = '', ...others] = await lines(bucketLogPath(folder, 'constructor', 'done'))
       expect(others).to.deep.equal([])
-      expect(accessEntry(line)).to.deep.include({ Key, Bucket: 'constructor' })
+      expect(parseAccessEntry(line)).to.deep.include({ Key, Bucket: 'constructor' })
     })
 
   it('writes what is no Unicode as what stands for it, and no field that a request has no place for', async () => {
@@ -170,11 +170,11 @@ describe('the receiver of what the store tells', () => {
     await stop()
     await start(2_000)
     for (let at = 0; at < 40; at += 1) await tell({ RequestID: `R${at}` })
-    const [older, newer] = [await ids(olderLog(path)), await ids()]
+    const [older, newer] = [await ids(rotatedLogPath(path)), await ids()]
     expect([...older, ...newer]).to.deep.equal(
       Array.from({ length: older.length + newer.length }, (_, at) => `R${40 - older.length - newer.length + at}`),
     )
-    for (const file of [path, olderLog(path)]) {
+    for (const file of [path, rotatedLogPath(path)]) {
       expect((await stat(file)).size).to.be.lessThan(2_001)
       expect((await stat(file)).mode & 0o777).to.equal(0o600)
     }
@@ -196,7 +196,7 @@ describe('the receiver of what the store tells', () => {
       await tell({ ...flood, Bucket: 'two', Requester: 'AKIA2', HttpStatus: 200 })
       await tell({ ...flood, Requester: 'AKIA1', HttpStatus: 400 })
     }
-    const found = await fileAudit(folder, 'platform')(new Set(['one']), 10_000)
+    const found = await accessLogReader(folder, 'platform')(new Set(['one']), 10_000)
     expect(found.map(({ requestId }) => requestId)).to.include('R1')
   })
 
@@ -215,7 +215,7 @@ describe('the receiver of what the store tells', () => {
     expect(await ids()).to.deep.equal(['R1', 'R2'])
     const longAgo = new Date(Date.now() - 91 * 86_400_000)
     await utimes(path, longAgo, longAgo)
-    await utimes(logOf(folder, 'two', 'done'), longAgo, longAgo)
+    await utimes(bucketLogPath(folder, 'two', 'done'), longAgo, longAgo)
     await stop()
     await start()
     await until('it is forgotten', async () => !(await readdir(folder)).includes('one_done.jsonl'))

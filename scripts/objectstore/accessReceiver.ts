@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { accessEntry, isOfPlatform } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { isPlatformRequest, parseAccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
 import { DAY_MS } from '../../src/core/clock.ts'
 import { AccessFiles } from './accessFiles.ts'
 
@@ -58,9 +58,9 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
     if (typeof body === 'string') return lost(body, 400)
     // At startup the store checks whether anybody listens.
     if (body.length === 0) return 204
-    const entry = accessEntry(body.toString('utf8'))
+    const entry = parseAccessEntry(body.toString('utf8'))
     if (entry === undefined) return lost('not about a request', 400)
-    if (isOfPlatform(entry, options.platform)) return 204
+    if (isPlatformRequest(entry, options.platform)) return 204
     return files.append(entry).then(
       () => 204,
       (error: Error) => lost(`not written, ${error.message}`, 500),

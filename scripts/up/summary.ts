@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import { quoted } from '../../src/core/shellWord.ts'
+import { quoteShellWord } from '../../src/core/shellWord.ts'
 import { DOMAIN } from '../platform.ts'
 import type { DevFile } from './state.ts'
 
@@ -10,11 +10,11 @@ const isUsual = (folder: string) => folder === resolve(USUAL)
 
 /** The command that stops the platform of a folder, quoted for a shell. */
 export const downCommand = (folder: string): string =>
-  isUsual(folder) ? 'npm run down' : `npm run down -- --data ${quoted(folder)}`
+  isUsual(folder) ? 'npm run down' : `npm run down -- --data ${quoteShellWord(folder)}`
 
 /** The command that sets up the command line for it. */
 export const setupCommand = (folder: string): string =>
-  isUsual(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoted(join(folder, 'dev.json'))}`
+  isUsual(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoteShellWord(join(folder, 'dev.json'))}`
 
 /** Where images are pushed to: a node's registry has a different address for this machine than for pods. */
 function pushed({ registry, registryAddress }: DevFile): string {
@@ -36,7 +36,7 @@ export function summary(dev: DevFile, isPersonNew: boolean): string {
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "${setupCommand(folder)}", then "freehold login" as ${userName}, ${password}`,
     `  commands        export PATH="${folder}:$PATH" gives freehold and kubectl`,
-    `  kubectl         kubectl --kubeconfig ${quoted(dev.kubeconfig)}`,
+    `  kubectl         kubectl --kubeconfig ${quoteShellWord(dev.kubeconfig)}`,
     `  Kubernetes      ${version} (${source}${played})`,
     `  CA certificate  ${dev.certificateAuthority}`,
   ].join('\n')

@@ -32,7 +32,7 @@ describe('many that call functions', () => {
     for (const socket of open.splice(0)) socket.destroy()
   })
 
-  const waiting = () => world.switchboard.lines()[0]?.lane.waiting ?? 0
+  const waiting = () => world.switchboard.functions()[0]?.queue.waiting ?? 0
 
   it('leave room for the calls of other tenants', async () => {
     const [first] = [call(), call()]

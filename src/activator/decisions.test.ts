@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { admit, chooseCopy, copiesNeeded, type Limits, MOST_WAITING, nextScale, type Scale } from './decisions.ts'
+import { admit, chooseCopy, copiesNeeded, type Limits, MAX_WAITING_CALLS, nextScale, type Scale } from './decisions.ts'
 
 const limits = (given: Partial<Limits> = {}): Limits => ({
   concurrency: 10,
@@ -60,7 +60,7 @@ describe('the copy that a call goes to', () => {
 
 describe('a call that arrives', () => {
   it('waits for its turn', () => expect(admit({ waiting: 999 }, limits())).to.equal('wait'))
-  it('is refused if too many wait', () => expect(admit({ waiting: MOST_WAITING }, limits())).to.equal('refuse'))
+  it('is refused if too many wait', () => expect(admit({ waiting: MAX_WAITING_CALLS }, limits())).to.equal('refuse'))
   it('is not served by what is switched off', () =>
     expect(admit({ waiting: 0 }, limits({ enabled: false }))).to.equal('disabled'))
 })

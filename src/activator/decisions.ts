@@ -68,12 +68,12 @@ export function chooseCopy(copies: readonly Copy[], concurrency: number): Copy |
 }
 
 /** Bounds the waiting calls of one function; otherwise only memory would bound them. */
-export const MOST_WAITING = 1000
+export const MAX_WAITING_CALLS = 1000
 
 export type Arrival = 'wait' | 'refuse' | 'disabled'
 
 /** Decides whether a new call waits. Waiting calls are served in order, as soon as a copy has room. */
 export function admit({ waiting }: Pick<Load, 'waiting'>, { enabled }: Pick<Limits, 'enabled'>): Arrival {
   if (!enabled) return 'disabled'
-  return waiting < MOST_WAITING ? 'wait' : 'refuse'
+  return waiting < MAX_WAITING_CALLS ? 'wait' : 'refuse'
 }

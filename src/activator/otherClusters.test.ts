@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { BOUNDARY, connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
-import type { FarCopy } from '../contracts/farCopies.ts'
+import type { RemoteCopy } from '../contracts/remoteCopies.ts'
 import { messageOf } from '../core/errors.ts'
-import { bounded, wayTo } from './way.ts'
+import { connectToCopy, limitClusterConnections } from './copyConnection.ts'
 
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const triggers = [{ name: 'web', kind: 'Http' as const, path: '/echo', authLevel: 'Anonymous' as const }]
@@ -22,7 +22,7 @@ describe('calls of a function in another cluster', () => {
 
   /** The copies that connections were asked for, each time. */
   async function world(given: Parameters<typeof startActivator>[1] = {}) {
-    const asked: FarCopy[] = []
+    const asked: RemoteCopy[] = []
     const reach = given.reach ?? connectTo
     const activator = await startActivator(echo, {
       ...{ startMilliseconds: 1, clusterId: CLUSTER, ...given },
@@ -101,7 +101,7 @@ describe('calls of a function in another cluster', () => {
     const late = Promise.withResolvers<void>()
     const socket = connect(port, '127.0.0.1')
     const over = new AbortController()
-    const way = wayTo(
+    const way = connectToCopy(
       `/functions/group/shop.echo/copies/${CLUSTER}/pod-1`,
       () => late.promise.then(() => socket),
       over.signal,
@@ -116,11 +116,11 @@ describe('calls of a function in another cluster', () => {
 
 describe('connections to copies in other clusters', () => {
   const copy = { namespace: 'group', name: 'shop.echo', clusterId: CLUSTER, pod: 'pod-1' }
-  const ownTenant = ({ namespace }: FarCopy) => namespace
+  const ownTenant = ({ namespace }: RemoteCopy) => namespace
   const said = (opening: Promise<unknown>) => opening.then(() => 'opened', messageOf)
 
   it('are at most so many to one cluster at once, and one that ends makes room', async () => {
-    const reach = bounded(async () => new PassThrough(), ownTenant, 2)
+    const reach = limitClusterConnections(async () => new PassThrough(), ownTenant, 2)
     const other = { ...copy, namespace: 'other' }
     const [first] = await Promise.all([reach(copy), reach(other)])
     expect(await said(reach({ ...copy, namespace: 'third' }))).to.contain('2 calls to cluster')
@@ -132,8 +132,8 @@ describe('connections to copies in other clusters', () => {
   })
 
   it('leave room for other tenants, however many calls and groups one of them has there', async () => {
-    const tenantOf = ({ namespace }: FarCopy) => namespace.replace(/-.*/, '')
-    const reach = bounded(async () => new PassThrough(), tenantOf, 10)
+    const tenantOf = ({ namespace }: RemoteCopy) => namespace.replace(/-.*/, '')
+    const reach = limitClusterConnections(async () => new PassThrough(), tenantOf, 10)
     const opened = async (namespace: string) => {
       const all = await Promise.all(Array.from({ length: 20 }, () => said(reach({ ...copy, namespace }))))
       return all.filter((each) => each === 'opened').length
@@ -145,7 +145,7 @@ describe('connections to copies in other clusters', () => {
   })
 
   it('that could not be opened take no room', async () => {
-    const reach = bounded(() => Promise.reject(new Error('away')), ownTenant, 1)
+    const reach = limitClusterConnections(() => Promise.reject(new Error('away')), ownTenant, 1)
     expect([await said(reach(copy)), await said(reach(copy))]).to.deep.equal(['away', 'away'])
   })
 })

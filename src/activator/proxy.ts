@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
-import { HOP_HEADERS } from '../contracts/testCalls.ts'
+import { HOP_BY_HOP_HEADERS } from '../contracts/testCalls.ts'
 import { framingOf } from '../core/framing.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
-import { type ReachCopy, Unreached, wayTo } from './way.ts'
+import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
 
 /**
  * Returns the headers that a copy receives: without hop-by-hop headers, headers reserved for the platform, and the
@@ -19,7 +19,7 @@ export function forwardedHeaders(
     .split(',')
     .map((name) => name.trim())
   const shown = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
-  const left = new Set([...HOP_HEADERS, ...named, ...shown, EVENT_HEADER])
+  const left = new Set([...HOP_BY_HOP_HEADERS, ...named, ...shown, EVENT_HEADER])
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name)))
   const before = headers['x-forwarded-for']
   const path = [...(before === undefined ? [] : [before].flat()), ...(address === undefined ? [] : [address])]
@@ -31,19 +31,19 @@ export function forwardedHeaders(
   }
 }
 
-export function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)))
+export function stripHopByHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP_HEADERS.includes(name)))
 }
 
 export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingHttpHeaders; signal: AbortSignal }
 
-/** Streams a call to a copy and its answer back. @throws Unreached; Error once the copy may have begun */
+/** Streams a call to a copy and its answer back. @throws CopyUnreachableError; Error once the copy may have begun */
 export async function forward(
   from: IncomingMessage,
   to: ServerResponse,
   { address, reach, headers, signal }: Forwarding,
 ): Promise<number> {
-  const { isOpen, ...way } = await wayTo(address, reach, signal)
+  const { isOpen, ...way } = await connectToCopy(address, reach, signal)
   return new Promise((resolve, reject) => {
     let isConnected = isOpen
     const framed = { ...headers, ...framingOf(from.headers) }
@@ -73,7 +73,7 @@ export async function forward(
     })
     upstream.on('error', (error) => {
       from.unpipe(upstream)
-      reject(isConnected ? error : new Unreached(error.message))
+      reject(isConnected ? error : new CopyUnreachableError(error.message))
     })
     to.on('close', () => {
       if (!to.writableFinished) upstream.destroy(new Error('The caller has gone.'))
@@ -84,5 +84,5 @@ export async function forward(
 /** @throws Error for a status that Node's HTTP client accepts but its server cannot send */
 function begin(to: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
   if (status < 200 || status > 599) throw new Error(`The copy answered with the status ${status}.`)
-  to.writeHead(status, withoutHop(headers))
+  to.writeHead(status, stripHopByHopHeaders(headers))
 }

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { TriggerField } from '../crds/functionFields.ts'
-import { type Callable, findOneTrigger, findTrigger, hostOf } from './routing.ts'
+import { findTrigger, findUnambiguousTrigger, type RoutableFunction, stripPort } from './routing.ts'
 
-const callable = (key: string, paths: string[], held = paths): Callable => ({
+const callable = (key: string, paths: string[], held = paths): RoutableFunction => ({
   key,
   triggers: paths.map((path, at) => TriggerField.parse({ name: `t${at}`, kind: 'Http', path })),
   paths: held,
@@ -36,12 +36,13 @@ describe('the trigger that a request means', () => {
 })
 
 describe('a request target', () => {
-  it('has a host before its port', () => expect(hostOf('Shop.Example.com:8443')).to.equal('shop.example.com'))
-  it('has an address of version 6 as host', () => expect(hostOf('[::1]:80')).to.equal('[::1]'))
+  it('has a host before its port', () => expect(stripPort('Shop.Example.com:8443')).to.equal('shop.example.com'))
+  it('has an address of version 6 as host', () => expect(stripPort('[::1]:80')).to.equal('[::1]'))
   const guarded = [callable('shop', ['/', '/admin'])]
   for (const path of ['/%61dmin', '/admin%2Fusers', '/x/..%2fadmin'])
     it(`leads past no trigger as ${path}`, () =>
-      expect(findOneTrigger(guarded, 'GET', path).kind).to.equal('ambiguous'))
+      expect(findUnambiguousTrigger(guarded, 'GET', path).kind).to.equal('ambiguous'))
   for (const path of ['/admin/a%2Fb', '/a%20b', '/caf%C3%A9'])
-    it(`leads to one trigger as ${path}`, () => expect(findOneTrigger(guarded, 'GET', path).kind).to.equal('found'))
+    it(`leads to one trigger as ${path}`, () =>
+      expect(findUnambiguousTrigger(guarded, 'GET', path).kind).to.equal('found'))
 })

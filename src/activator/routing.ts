@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { decodedPath } from '../contracts/functionPaths.ts'
+import { decodePath } from '../contracts/functionPaths.ts'
 import { servesPath } from '../contracts/functions.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
 /** Matches a request to a trigger of a function. Pure. */
 
-export type Callable = {
+export type RoutableFunction = {
   readonly key: string
   readonly triggers: readonly FunctionTrigger[]
   readonly paths: readonly string[]
 }
 
-export type Found =
+export type TriggerMatch =
   | { kind: 'found'; key: string; trigger: FunctionTrigger }
   | { kind: 'none' }
   | { kind: 'method'; allowed: readonly string[] }
 
 /** Finds the trigger with the longest matching path. A function answers only on paths that its status lists. */
-export function findTrigger(functions: readonly Callable[], method: string, path: string): Found {
+export function findTrigger(functions: readonly RoutableFunction[], method: string, path: string): TriggerMatch {
   const fitting = functions
     .flatMap(({ key, triggers, paths }) =>
       triggers.flatMap((trigger) => {
@@ -35,18 +35,18 @@ export function findTrigger(functions: readonly Callable[], method: string, path
 }
 
 /** Returns the host of a Host header, without its port. */
-export function hostOf(header: string | undefined): string {
+export function stripPort(header: string | undefined): string {
   const host = (header ?? '').toLowerCase()
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '')
 }
 
 /** As `findTrigger`; `ambiguous` if a copy that decodes the path would match another trigger. */
-export function findOneTrigger(
-  functions: readonly Callable[],
+export function findUnambiguousTrigger(
+  functions: readonly RoutableFunction[],
   method: string,
   path: string,
-): Found | { kind: 'ambiguous' } {
-  const decoded = decodedPath(path)
+): TriggerMatch | { kind: 'ambiguous' } {
+  const decoded = decodePath(path)
   if (decoded === undefined) return { kind: 'ambiguous' }
   const found = findTrigger(functions, method, path)
   const isPlain = decoded === path || isDeepStrictEqual(found, findTrigger(functions, method, decoded))

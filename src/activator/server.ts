@@ -1,49 +1,49 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isFarCopy } from '../contracts/farCopies.ts'
-import { NOT_PLAIN, pathOf } from '../contracts/functionPaths.ts'
-import { CALL_SECONDS_MOST } from '../contracts/functions.ts'
+import { PATH_NOT_PLAIN_MESSAGE, stripQuery } from '../contracts/functionPaths.ts'
+import { MAX_CALL_SECONDS } from '../contracts/functions.ts'
+import { isRemoteCopy } from '../contracts/remoteCopies.ts'
 import type { Clock } from '../core/clock.ts'
-import { bounded, PATIENCE } from '../core/connectionBounds.ts'
+import { closeWhenIdle } from '../core/closeWhenIdle.ts'
+import { boundConnections, CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
-import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
-import { endAfter, FREE_DROPPING, restOf } from '../core/unreadBody.ts'
-import { untilStill } from '../core/untilStill.ts'
+import { drainUnreadBody, endAfter, UNMETERED_DRAIN } from '../core/unreadBody.ts'
+import { withoutPipelining } from '../core/withoutPipelining.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
-import type { Figures } from './figures.ts'
-import type { Gate } from './gate.ts'
-import { NoPlace } from './lane.ts'
+import type { CallAuthorizer } from './callAuthorizer.ts'
+import { NoSlotError } from './callQueue.ts'
+import type { CallStatistics } from './callStatistics.ts'
+import { CopyUnreachableError, type ReachCopy } from './copyConnection.ts'
 import { forward, forwardedHeaders } from './proxy.ts'
-import { findOneTrigger, hostOf } from './routing.ts'
-import { type Line, type Switchboard, tenantOf } from './switchboard.ts'
-import { type ReachCopy, Unreached } from './way.ts'
+import { findUnambiguousTrigger, stripPort } from './routing.ts'
+import { type ServedFunction, type Switchboard, tenantOf } from './switchboard.ts'
 
 /** Shared by HTTP calls, test calls and timers. */
-export type CallMeans = {
-  figures: Figures
+export type CallDependencies = {
+  statistics: CallStatistics
   reach: ReachCopy
   clock: Clock
   /** Whether pods are simulated: their addresses are made up, and may belong to somebody else. */
-  isPlayed: boolean
+  isSimulated: boolean
 }
-export type ServerOptions = CallMeans & {
+export type ServerOptions = CallDependencies & {
   switchboard: Switchboard
-  gate: Gate
+  authorizer: CallAuthorizer
   log: Log
   maxConnections?: number | undefined
   /** Maximum concurrent calls, over all functions. */
-  mostCalls?: number | undefined
+  maxCalls?: number | undefined
 }
 
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
   METHOD_NOT_ALLOWED: [405, 'The function does not take this method.'],
-  BAD_REQUEST: [400, `The path ${NOT_PLAIN}.`],
+  BAD_REQUEST: [400, `The path ${PATH_NOT_PLAIN_MESSAGE}.`],
   UNAUTHORIZED: [401, 'The call lacks the credentials that this function requires.'],
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],
@@ -60,13 +60,13 @@ const SOON = { 'retry-after': '1' }
 const AGAIN = { here: 50, there: 1_000 }
 
 /** Milliseconds for a whole request. Calls time out sooner, but refused requests that still send do not. */
-const REQUEST_MOST = (CALL_SECONDS_MOST + 10) * 1000
+const REQUEST_MOST = (MAX_CALL_SECONDS + 10) * 1000
 /** A waiting call takes up to 75 KiB, and the activator's container has 1 GiB. */
 const MOST_CALLS = 8_000
 
 /** Answers function calls: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const { mostCalls = MOST_CALLS, maxConnections = 2 * mostCalls } = options
+  const { maxCalls: mostCalls = MOST_CALLS, maxConnections = 2 * mostCalls } = options
   const calls = new SharedPlaces(mostCalls)
   const listener = inOriginForm((request, response) => {
     void handle(options, calls, request, response).catch((error: unknown) => {
@@ -74,10 +74,10 @@ export function createActivatorServer(options: ServerOptions): Server {
       refuse(response, 'UNREACHABLE')
     })
   })
-  const untilEnd = oneByOne(untilStill(listener, { hasOwnTime: true }))
-  const server = createServer({ ...PATIENCE, requestTimeout: REQUEST_MOST }, untilEnd)
+  const untilEnd = withoutPipelining(closeWhenIdle(listener, { hasOwnTime: true }))
+  const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_MOST }, untilEnd)
   // The default lets a Gateway with a single address carry the maximum number of calls.
-  return bounded(server, maxConnections)
+  return boundConnections(server, maxConnections)
 }
 
 async function handle(
@@ -86,20 +86,20 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { switchboard, gate } = options
+  const { switchboard, authorizer } = options
   if (ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
-  const home = switchboard.at(hostOf(request.headers.host))
+  const home = switchboard.namespaceAtHost(stripPort(request.headers.host))
   if (home === undefined) return refuse(response, 'NOT_FOUND')
-  const path = pathOf(request.url ?? '/')
+  const path = stripQuery(request.url ?? '/')
   const callables = [...home.lines.values()].map(({ callable }) => callable)
-  const found = findOneTrigger(callables, request.method ?? 'GET', path)
+  const found = findUnambiguousTrigger(callables, request.method ?? 'GET', path)
   if (found.kind === 'ambiguous') return refuse(response, 'BAD_REQUEST')
   if (found.kind === 'none') return refuse(response, 'NOT_FOUND')
   if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
   const line = home.lines.get(found.key)
   if (line === undefined) return refuse(response, 'NOT_FOUND')
   // Authorize before starting anything: an unauthorized call must not wake the function.
-  const may = await gate.mayCall(home, line, found.trigger, request.headers)
+  const may = await authorizer.mayCall(home, line, found.trigger, request.headers)
   if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
   // The `close` event is not emitted again for a caller that is already gone.
   if (response.closed) return
@@ -114,8 +114,8 @@ async function handle(
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 async function serve(
-  { figures, reach, clock, log, isPlayed }: ServerOptions,
-  line: Line,
+  { statistics, reach, clock, log, isSimulated }: ServerOptions,
+  line: ServedFunction,
   trigger: FunctionTrigger,
   { request, response }: Exchange,
 ): Promise<void> {
@@ -127,48 +127,48 @@ async function serve(
   const signal = AbortSignal.any([deadline, gone.signal])
   const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
   const send = () =>
-    sent(line, signal, async (address) => {
-      if (isPlayed) throw new Played('Nothing runs at the address of the copy.')
+    sendToFreeCopy(line, signal, async (address) => {
+      if (isSimulated) throw new SimulatedPodError('Nothing runs at the address of the copy.')
       return forward(request, response, { address, reach, headers, signal })
     })
   try {
-    await figures.count(key, clock, send, isLeft)
+    await statistics.count(key, clock, send, isLeft)
   } catch (error) {
     if (isLeft()) return
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
-    const why = error instanceof NoPlace ? error.reason : undefined
+    const why = error instanceof NoSlotError ? error.reason : undefined
     refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? SOON : {}, why)
   }
 }
 
-export class Played extends Error {}
+export class SimulatedPodError extends Error {}
 
 function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
-  if (error instanceof NoPlace && error.why === 'refused') return 'TOO_MANY_REQUESTS'
-  if (error instanceof NoPlace && error.why === 'disabled') return 'DISABLED'
-  if (error instanceof NoPlace && error.why === 'failed') return 'FAILED'
-  if (error instanceof NoPlace && error.why === 'gone') return 'NOT_FOUND'
-  if (error instanceof Played) return 'SIMULATED'
+  if (error instanceof NoSlotError && error.why === 'refused') return 'TOO_MANY_REQUESTS'
+  if (error instanceof NoSlotError && error.why === 'disabled') return 'DISABLED'
+  if (error instanceof NoSlotError && error.why === 'failed') return 'FAILED'
+  if (error instanceof NoSlotError && error.why === 'gone') return 'NOT_FOUND'
+  if (error instanceof SimulatedPodError) return 'SIMULATED'
   return deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE'
 }
 
-/** Waits for a slot and sends the call there; retries elsewhere if the copy cannot be reached. @throws NoPlace */
-export async function sent<Result>(
-  { lane }: Pick<Line, 'lane'>,
+/** Waits for a slot and sends the call there; retries elsewhere if the copy cannot be reached. @throws NoSlotError */
+export async function sendToFreeCopy<Result>(
+  { queue }: Pick<ServedFunction, 'queue'>,
   signal: AbortSignal,
   send: (address: string) => Promise<Result>,
 ): Promise<{ status: Result; wasCold: boolean }> {
   for (;;) {
-    const place = await lane.take(signal)
+    const place = await queue.take(signal)
     try {
       return { status: await send(place.address), wasCold: place.wasCold }
     } catch (error) {
-      if (!(error instanceof Unreached) || signal.aborted) throw error
+      if (!(error instanceof CopyUnreachableError) || signal.aborted) throw error
     } finally {
       place.release()
     }
-    await delay(isFarCopy(place.address) ? AGAIN.there : AGAIN.here, undefined, { signal })
+    await delay(isRemoteCopy(place.address) ? AGAIN.there : AGAIN.here, undefined, { signal })
   }
 }
 
@@ -181,7 +181,7 @@ function refuse(response: ServerResponse, code: Refusal, headers: Record<string,
   const [status, sentence] = REFUSALS[code]
   const error = why === undefined ? sentence : `${sentence}: ${why}.`
   const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
-  const rest = restOf(response.req, response, FREE_DROPPING)
+  const rest = drainUnreadBody(response.req, response, UNMETERED_DRAIN)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

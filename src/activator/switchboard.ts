@@ -1,5 +1,5 @@
-import { farCopyPath, isFarCopy } from '../contracts/farCopies.ts'
-import { FUNCTION_PORT, whyNeverReady } from '../contracts/functions.ts'
+import { FUNCTION_PORT, permanentFailureOf } from '../contracts/functions.ts'
+import { isRemoteCopy, remoteCopyPath } from '../contracts/remoteCopies.ts'
 import type { Clock } from '../core/clock.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
@@ -7,9 +7,9 @@ import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import { type FunctionNamespace, type ServerlessFunction, triggersOf } from '../crds/functions.ts'
 import type { CacheHandler } from '../kube/cache.ts'
+import { CallQueue, NamespaceCallLimit } from './callQueue.ts'
 import type { Limits } from './decisions.ts'
-import { Bound, Lane } from './lane.ts'
-import type { Callable } from './routing.ts'
+import type { RoutableFunction } from './routing.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 export type CachedFunction = Cached<ServerlessFunction>
@@ -30,18 +30,18 @@ export type SwitchboardOptions = {
 }
 
 /** A function as the activator serves it. */
-export type Line = {
+export type ServedFunction = {
   object: CachedFunction
-  lane: Lane
-  callable: Callable
+  queue: CallQueue
+  callable: RoutableFunction
   incarnation: string
   /** Whether it is enabled and not being deleted, and its namespace runs. */
-  isOn: boolean
+  isEnabled: boolean
 }
-export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }
+export type ServedNamespace = { object: CachedNamespace; lines: Map<string, ServedFunction>; bound: NamespaceCallLimit }
 
 /** As `Switchboard.tenantOf`, for a known namespace. */
-export function tenantOf(key: string, home: Home | undefined): string {
+export function tenantOf(key: string, home: ServedNamespace | undefined): string {
   const scope = parseScope(home?.object.status?.scope ?? '')
   return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
 }
@@ -51,10 +51,10 @@ const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) =
 /** Every function with its lane, in sync with the API server. */
 export class Switchboard {
   readonly #options: SwitchboardOptions
-  readonly #homes = new Map<string, Home>()
+  readonly #homes = new Map<string, ServedNamespace>()
   /** By the key of a function. */
-  readonly #homeOf = new Map<string, Home>()
-  readonly #hosts = new Map<string, Home>()
+  readonly #homeOf = new Map<string, ServedNamespace>()
+  readonly #hosts = new Map<string, ServedNamespace>()
   readonly #subscriptions: (() => void)[] = []
 
   constructor(options: SwitchboardOptions) {
@@ -71,16 +71,16 @@ export class Switchboard {
   }
 
   /** Returns the namespace that serves a host. */
-  at(host: string): Home | undefined {
+  namespaceAtHost(host: string): ServedNamespace | undefined {
     return this.#hosts.get(host)
   }
 
-  lines(): Line[] {
+  functions(): ServedFunction[] {
     return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
   }
 
   /** Returns the function with this key, `<Kubernetes namespace>/<name>`. */
-  line(key: string): Line | undefined {
+  findFunction(key: string): ServedFunction | undefined {
     return this.#homeOf.get(key)?.lines.get(key)
   }
 
@@ -91,15 +91,15 @@ export class Switchboard {
 
   stop(): void {
     for (const end of this.#subscriptions.splice(0)) end()
-    for (const { lane } of this.lines()) lane.close()
+    for (const { queue } of this.functions()) queue.close()
   }
 
   #namespace(object: CachedNamespace): void {
     const key = keyOf(object.metadata)
     const home = this.#homes.get(key)
     if (home === undefined) {
-      const bound = new Bound(object.spec.maxConcurrency)
-      const made: Home = { object, lines: new Map(), bound }
+      const bound = new NamespaceCallLimit(object.spec.maxConcurrency)
+      const made: ServedNamespace = { object, lines: new Map(), bound }
       this.#homes.set(key, made)
       this.#hear(made, [])
       // The watch may have delivered its functions first.
@@ -110,12 +110,12 @@ export class Switchboard {
     const wasRunning = home.object.spec.running
     home.object = object
     if (object.spec.running !== wasRunning) for (const line of home.lines.values()) this.#function(line.object)
-    home.bound.most = object.spec.maxConcurrency
+    home.bound.max = object.spec.maxConcurrency
     this.#hear(home, before)
     home.bound.freed()
   }
 
-  #hear(home: Home, before: readonly string[]): void {
+  #hear(home: ServedNamespace, before: readonly string[]): void {
     for (const host of before) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
     const isGoing = home.object.metadata.deletionTimestamp !== undefined
     for (const host of isGoing ? [] : (home.object.status?.hosts ?? [])) this.#hosts.set(host, home)
@@ -125,8 +125,8 @@ export class Switchboard {
     const home = this.#homes.get(keyOf(metadata))
     if (home === undefined) return
     for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
-    for (const [key, { lane }] of home.lines) {
-      lane.close()
+    for (const [key, { queue }] of home.lines) {
+      queue.close()
       this.#homeOf.delete(key)
     }
     this.#homes.delete(keyOf(metadata))
@@ -148,32 +148,32 @@ export class Switchboard {
     const isOn = limits.enabled
     const addresses = (object.status?.copies ?? []).map((copy) => addressOf(object, copy))
     if (known !== undefined && known.object.metadata.uid === object.metadata.uid) {
-      Object.assign(known, { object, callable, incarnation, isOn })
-      known.lane.update(limits, addresses)
+      Object.assign(known, { object, callable, incarnation, isEnabled: isOn })
+      known.queue.update(limits, addresses)
       return
     }
-    known?.lane.close()
-    const line: Line = {
+    known?.queue.close()
+    const line: ServedFunction = {
       object,
       callable,
       incarnation,
-      isOn,
-      lane: new Lane(limits, {
+      isEnabled: isOn,
+      queue: new CallQueue(limits, {
         clock,
-        bound: home.bound,
+        namespaceLimit: home.bound,
         desired: object.status?.desiredReplicas ?? 0,
-        onDesired: (desired) => scale(line.object, desired),
+        onDesiredCopies: (desired) => scale(line.object, desired),
       }),
     }
     home.lines.set(key, line)
     this.#homeOf.set(key, home)
-    line.lane.update(limits, addresses)
+    line.queue.update(limits, addresses)
   }
 
   #without(object: CachedFunction): void {
     const key = keyOf(object.metadata)
     const { lines } = this.#homeOf.get(key) ?? {}
-    lines?.get(key)?.lane.close()
+    lines?.get(key)?.queue.close()
     lines?.delete(key)
     this.#homeOf.delete(key)
   }
@@ -181,7 +181,7 @@ export class Switchboard {
 
 /** A copy is a pod address, to which tests may add a port; in another cluster it is the path that leads there. */
 function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy: string): string {
-  if (isFarCopy(copy)) return farCopyPath({ namespace, name }, copy)
+  if (isRemoteCopy(copy)) return remoteCopyPath({ namespace, name }, copy)
   if (/^[0-9.]+:[0-9]+$/.test(copy)) return copy
   return `${hostInUrl(copy)}:${FUNCTION_PORT}`
 }
@@ -190,6 +190,6 @@ function limitsOf(object: CachedFunction, around: CachedNamespace): Limits {
   const { spec, metadata } = object
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec
   const isOn = enabled && around.spec.running !== false && metadata.deletionTimestamp === undefined
-  const failed = whyNeverReady(object)
+  const failed = permanentFailureOf(object)
   return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: isOn, failed }
 }

@@ -2,11 +2,11 @@ import type { RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { callsCounted, connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
-import { MOST_ANSWER_BYTES, MOST_AT_ONCE, type TestAnswer } from '../contracts/testCalls.ts'
+import { CONCURRENT_TEST_CALLS_MAX, MAX_ANSWER_BODY_BYTES, type TestAnswer } from '../contracts/testCalls.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLog } from '../core/log.ts'
 import type { ServerlessFunction } from '../crds/functions.ts'
-import { testCalls } from './testCalls.ts'
+import { createTestCaller } from './testCalls.ts'
 
 const KEY = 'group/shop.hello'
 const CALL = { boundaryId: 'one', method: 'GET', path: '/hello?a=%20b', headers: { host: 'shop.test' }, body: '' }
@@ -24,8 +24,15 @@ describe('test calls', () => {
     ends.push(() => activator.stop())
     activator.put('hello', { spec })
     const { switchboard, figures } = activator
-    const options = { switchboard, figures, reach: connectTo, clock: systemClock, log: silentLog, isPlayed }
-    return { activator, call: testCalls(options), counted: () => callsCounted(figures, KEY) }
+    const options = {
+      switchboard,
+      statistics: figures,
+      reach: connectTo,
+      clock: systemClock,
+      log: silentLog,
+      isSimulated: isPlayed,
+    }
+    return { activator, call: createTestCaller(options), counted: () => callsCounted(figures, KEY) }
   }
   const shown = (answer: TestAnswer) => {
     if ('refused' in answer) return answer
@@ -78,7 +85,7 @@ describe('test calls', () => {
       more()
     })
     const answer = await call(KEY, CALL, never)
-    expect(shown(answer)).to.deep.include({ isTruncated: true, body: 'x'.repeat(MOST_ANSWER_BYTES) })
+    expect(shown(answer)).to.deep.include({ isTruncated: true, body: 'x'.repeat(MAX_ANSWER_BODY_BYTES) })
   })
 
   const broken: [string, RequestListener, TestAnswer][] = [
@@ -132,7 +139,7 @@ describe('test calls', () => {
   it('of one boundary leave room for those of others, whatever groups it has', async () => {
     const caller = new AbortController()
     const { call } = await world(() => {})
-    const waiting = Array.from({ length: MOST_AT_ONCE / 2 }, () => call(KEY, CALL, caller.signal))
+    const waiting = Array.from({ length: CONCURRENT_TEST_CALLS_MAX / 2 }, () => call(KEY, CALL, caller.signal))
     expect(await call(KEY, CALL, never)).to.deep.equal({ refused: 'Full' })
     expect(await call('other/shop.hello', CALL, never)).to.deep.equal({ refused: 'Full' })
     expect(await call('other/shop.hello', { ...CALL, boundaryId: 'other' }, never)).to.deep.equal({ refused: 'Gone' })

@@ -1,34 +1,37 @@
 import { type IncomingMessage, request } from 'node:http'
 import {
-  MOST_ANSWER_BYTES,
-  MOST_AT_ONCE,
-  type NoAnswer,
+  CONCURRENT_TEST_CALLS_MAX,
+  MAX_ANSWER_BODY_BYTES,
   type TestAnswer,
   type TestCall,
+  type TestCallFailure,
 } from '../contracts/testCalls.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { readBeginning } from '../core/readWithin.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
-import { NoPlace } from './lane.ts'
-import { withoutHop } from './proxy.ts'
-import { type CallMeans, Played, sent } from './server.ts'
+import { NoSlotError } from './callQueue.ts'
+import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
+import { stripHopByHopHeaders } from './proxy.ts'
+import { type CallDependencies, SimulatedPodError, sendToFreeCopy } from './server.ts'
 import type { Switchboard } from './switchboard.ts'
-import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
-export type TestCallsOptions = CallMeans & { switchboard: Pick<Switchboard, 'line'>; log: Pick<Log, 'debug'> }
+export type TestCallsOptions = CallDependencies & {
+  switchboard: Pick<Switchboard, 'findFunction'>
+  log: Pick<Log, 'debug'>
+}
 
 /** Calls the function with this key as soon as a copy has room. `gone` aborts when the caller no longer waits. */
 export type MakeTestCall = (key: string, call: TestCall, gone: AbortSignal) => Promise<TestAnswer>
 
 /** Makes test calls, which the facade has authorized. They queue, start copies and are counted like any other call. */
-export function testCalls(options: TestCallsOptions): MakeTestCall {
-  return bounded(unbounded(options))
+export function createTestCaller(options: TestCallsOptions): MakeTestCall {
+  return withTenantLimit(unbounded(options))
 }
 
 /** Limits concurrent calls: one boundary may hold at most as many as are left for the others. */
-function bounded(make: MakeTestCall): MakeTestCall {
-  const places = new SharedPlaces(MOST_AT_ONCE)
+function withTenantLimit(make: MakeTestCall): MakeTestCall {
+  const places = new SharedPlaces(CONCURRENT_TEST_CALLS_MAX)
   return async (key, call, gone) => {
     const { boundaryId } = call
     if (places.isFullFor(boundaryId)) return { refused: 'Full' }
@@ -41,17 +44,24 @@ function bounded(make: MakeTestCall): MakeTestCall {
   }
 }
 
-function unbounded({ switchboard, figures, reach, clock, log, isPlayed }: TestCallsOptions): MakeTestCall {
+function unbounded({
+  switchboard,
+  statistics: figures,
+  reach,
+  clock,
+  log,
+  isSimulated: isPlayed,
+}: TestCallsOptions): MakeTestCall {
   return async (key, call, gone) => {
-    const line = switchboard.line(key)
+    const line = switchboard.findFunction(key)
     if (line === undefined) return { refused: 'Gone' }
     const deadline = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
     const signal = AbortSignal.any([deadline, gone])
     const started = clock.monotonic()
     const answers: TestAnswer[] = []
     const send = async () => {
-      const { status: answer, wasCold } = await sent(line, signal, (address) => {
-        if (isPlayed) throw new Played('Nothing runs at the address of the copy.')
+      const { status: answer, wasCold } = await sendToFreeCopy(line, signal, (address) => {
+        if (isPlayed) throw new SimulatedPodError('Nothing runs at the address of the copy.')
         return exchange({ address, reach, signal }, call)
       })
       const durationMilliseconds = Math.round((clock.monotonic() - started) * 10) / 10
@@ -70,21 +80,21 @@ function unbounded({ switchboard, figures, reach, clock, log, isPlayed }: TestCa
 
 const WITHOUT_PLACE = { refused: 'Full', disabled: 'Disabled', failed: 'NoCopy', gone: 'Gone', late: 'NoCopy' } as const
 
-function refusalOf(error: unknown, deadline: AbortSignal): NoAnswer {
-  if (error instanceof NoPlace) return WITHOUT_PLACE[error.why]
-  if (error instanceof Played) return 'Simulated'
+function refusalOf(error: unknown, deadline: AbortSignal): TestCallFailure {
+  if (error instanceof NoSlotError) return WITHOUT_PLACE[error.why]
+  if (error instanceof SimulatedPodError) return 'Simulated'
   return deadline.aborted ? 'TooSlow' : 'Broken'
 }
 
 type Way = { address: string; reach: ReachCopy; signal: AbortSignal }
 type Exchanged = { statusCode: number; headers: Record<string, string>; body: string; isTruncated: boolean }
 
-/** Follows no redirect: the tenant controls its target. @throws Unreached; Error once the copy may have begun */
+/** Follows no redirect: the tenant controls its target. @throws CopyUnreachableError; Error once the copy may have begun */
 async function exchange(
   { address, reach, signal }: Way,
   { method, path, headers, body }: TestCall,
 ): Promise<Exchanged> {
-  const { isOpen, ...way } = await wayTo(address, reach, signal)
+  const { isOpen, ...way } = await connectToCopy(address, reach, signal)
   const bytes = Buffer.from(body, 'base64')
   const framed = { ...headers, ...(bytes.length > 0 && { 'content-length': bytes.length }) }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -96,7 +106,7 @@ async function exchange(
       reject(new Error('The copy speaks another protocol.'))
     })
     // After an answer the promise is settled, and this changes nothing.
-    asked.on('error', (error) => reject(isConnected ? error : new Unreached(error.message)))
+    asked.on('error', (error) => reject(isConnected ? error : new CopyUnreachableError(error.message)))
     asked.end(bytes)
   })
   return readAnswer(answer)
@@ -105,19 +115,19 @@ async function exchange(
 /** @throws Error if the connection breaks or the status is not valid HTTP */
 async function readAnswer(answer: IncomingMessage): Promise<Exchanged> {
   const { statusCode = 0 } = answer
-  const read = await readBeginning(MOST_ANSWER_BYTES + 1, answer)
+  const read = await readBeginning(MAX_ANSWER_BODY_BYTES + 1, answer)
   answer.destroy()
   if (statusCode < 200 || statusCode > 599) throw new Error(`The copy answered with the status ${statusCode}.`)
   return {
     statusCode,
     headers: shownHeaders(answer),
-    body: read.subarray(0, MOST_ANSWER_BYTES).toString('base64'),
-    isTruncated: read.length > MOST_ANSWER_BYTES,
+    body: read.subarray(0, MAX_ANSWER_BODY_BYTES).toString('base64'),
+    isTruncated: read.length > MAX_ANSWER_BODY_BYTES,
   }
 }
 
 /** Drops cookies, because they grant access to whoever reads the answer of a test call. */
 function shownHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const { 'set-cookie': _, ...kept } = withoutHop(headers)
+  const { 'set-cookie': _, ...kept } = stripHopByHopHeaders(headers)
   return Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]))
 }

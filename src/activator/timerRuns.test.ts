@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { callsCounted, connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLog } from '../core/log.ts'
-import { timerRuns } from './timerRuns.ts'
+import { createTimerHooks } from './timerRuns.ts'
 
 const due = { key: 'group/shop.night', trigger: 'tick', scheduledAt: '2026-01-01T00:10:00.000Z' }
 
@@ -21,14 +21,14 @@ describe('runs of timers', () => {
     const patches: unknown[] = []
     const client = { mergePatch: async (...given: unknown[]) => void patches.push(given) } as never
     const { switchboard, figures } = activator
-    const runs = timerRuns({
+    const runs = createTimerHooks({
       switchboard,
       client,
-      figures,
+      statistics: figures,
       reach: connectTo,
       clock: systemClock,
       log: silentLog,
-      isPlayed,
+      isSimulated: isPlayed,
     })
     const counted = () => callsCounted(figures, due.key)
     return { activator, runs, patches, counted }
@@ -77,7 +77,7 @@ describe('runs of timers', () => {
   it('are known in the status of this life of the function, and forgotten with the timer', async () => {
     const { runs, patches } = await world(() => {})
     const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00Z' }
-    await runs.learn(due.key, { tick: timer, gone: null })
+    await runs.recordSchedules(due.key, { tick: timer, gone: null })
     expect(patches.map((given) => (given as unknown[]).slice(1))).to.deep.equal([
       [
         { namespace: 'group', name: 'shop.night' },
@@ -91,14 +91,14 @@ describe('runs of timers', () => {
     const { runs, patches, activator } = await world(() => {})
     activator.put('night', { status: { lastRuns: { tick: '2026-03-01T00:00:00.000Z' } } })
     const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00.000Z' }
-    await runs.learn(due.key, { tick: timer })
+    await runs.recordSchedules(due.key, { tick: timer })
     const [, , patch] = patches[0] as unknown[]
     expect(patch).to.deep.equal({ status: { timers: { tick: timer }, lastRuns: { tick: null } } })
   })
 
   it('are noted in the status of this life of the function', async () => {
     const { runs, patches } = await world(() => {})
-    await runs.note(due)
+    await runs.recordRun(due)
     expect(patches).to.have.length(1)
     const [, ref, patch, options] = patches[0] as unknown[]
     expect([ref, patch, options]).to.deep.equal([
@@ -116,7 +116,7 @@ describe('runs of timers', () => {
     expect(enabled()).to.deep.equal([[due.key, false]])
     activator.remove('night')
     expect(runs.functions()).to.deep.equal([])
-    await runs.note(due)
+    await runs.recordRun(due)
     await runs.call(due)
   })
 })

@@ -5,21 +5,23 @@ import type { Log } from '../core/log.ts'
 import { refOf } from '../core/object.ts'
 import { ServerlessFunction } from '../crds/functions.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { type CallMeans, sent } from './server.ts'
-import type { Line, Switchboard } from './switchboard.ts'
-import type { Due, Scheduled, TimersOptions } from './timers.ts'
-import { type ReachCopy, wayTo } from './way.ts'
+import { connectToCopy, type ReachCopy } from './copyConnection.ts'
+import { type CallDependencies, sendToFreeCopy } from './server.ts'
+import type { ServedFunction, Switchboard } from './switchboard.ts'
+import type { DueRun, ScheduledFunction, TimersOptions } from './timers.ts'
 
-export type TimerRunsOptions = CallMeans & {
-  switchboard: Pick<Switchboard, 'line' | 'lines'>
+export type TimerRunsOptions = CallDependencies & {
+  switchboard: Pick<Switchboard, 'findFunction' | 'functions'>
   client: Pick<KubeClient, 'mergePatch'>
   log: Log
 }
 
 /** Connects timers to functions: lists them, records runs in their status, and calls them. */
-export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'learn' | 'note' | 'call'> {
+export function createTimerHooks(
+  options: TimerRunsOptions,
+): Pick<TimersOptions, 'functions' | 'recordSchedules' | 'recordRun' | 'call'> {
   const { switchboard, client, log } = options
-  const lineOf = (key: string) => switchboard.line(key)
+  const lineOf = (key: string) => switchboard.findFunction(key)
   const store = async (key: string, status: ActivatorStatus) => {
     const object = lineOf(key)?.object
     if (object === undefined) return
@@ -27,8 +29,8 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
     await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, change)
   }
   return {
-    functions: () => switchboard.lines().map(scheduledOf),
-    learn: (key, timers) => {
+    functions: () => switchboard.functions().map(scheduledOf),
+    recordSchedules: (key, timers) => {
       const { lastRuns = {} } = lineOf(key)?.object.status ?? {}
       // Timers that are gone, or that a clock running ahead has fired.
       const forgotten = Object.entries(timers).filter(
@@ -36,7 +38,7 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
       )
       return store(key, { timers, lastRuns: Object.fromEntries(forgotten.map(([name]) => [name, null])) })
     },
-    note: ({ key, trigger, scheduledAt }) => store(key, { lastRuns: { [trigger]: scheduledAt } }),
+    recordRun: ({ key, trigger, scheduledAt }) => store(key, { lastRuns: { [trigger]: scheduledAt } }),
     async call(due) {
       const line = lineOf(due.key)
       if (line === undefined) return
@@ -49,9 +51,9 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
   }
 }
 
-const scheduledOf = ({ object, callable, isOn }: Line): Scheduled => ({
+const scheduledOf = ({ object, callable, isEnabled }: ServedFunction): ScheduledFunction => ({
   key: callable.key,
-  enabled: isOn,
+  enabled: isEnabled,
   createdAt: object.metadata.creationTimestamp ?? '',
   isUnchanged: object.metadata.generation === 1,
   triggers: callable.triggers,
@@ -59,20 +61,24 @@ const scheduledOf = ({ object, callable, isOn }: Line): Scheduled => ({
   known: object.status?.timers ?? {},
 })
 
-async function run({ figures, reach, clock, isPlayed }: TimerRunsOptions, line: Line, due: Due): Promise<void> {
+async function run(
+  { statistics, reach, clock, isSimulated }: TimerRunsOptions,
+  line: ServedFunction,
+  due: DueRun,
+): Promise<void> {
   const signal = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
   // Simulated pods run nothing that could be counted.
-  if (isPlayed) return void (await sent(line, signal, async () => {}))
-  await figures.count(line.callable.key, clock, () =>
-    sent(line, signal, (address) => post({ address, reach, signal }, due)),
+  if (isSimulated) return void (await sendToFreeCopy(line, signal, async () => {}))
+  await statistics.count(line.callable.key, clock, () =>
+    sendToFreeCopy(line, signal, (address) => post({ address, reach, signal }, due)),
   )
 }
 
 type Call = { address: string; reach: ReachCopy; signal: AbortSignal }
 
 /** Follows no redirect: the tenant controls its target. @throws Error if the status is not 2xx */
-async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: Due): Promise<number> {
-  const { isOpen: _, ...way } = await wayTo(address, reach, signal)
+async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: DueRun): Promise<number> {
+  const { isOpen: _, ...way } = await connectToCopy(address, reach, signal)
   const body = JSON.stringify({ trigger, scheduledAt })
   const headers = {
     'content-type': 'application/json',

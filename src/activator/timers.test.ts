@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
 import { silentLog } from '../core/log.ts'
-import { changedTimers, type Due, dueTimers, type Scheduled, ScheduleTimes, Timers } from './timers.ts'
+import { changedTimers, type DueRun, dueTimers, type ScheduledFunction, ScheduleTimes, Timers } from './timers.ts'
 
 const timer = (schedule: string, timeZone = 'UTC') => ({ name: 'tick', kind: 'Timer' as const, schedule, timeZone })
 const MADE = '2026-01-01T00:00:00Z'
@@ -12,7 +12,7 @@ const knownOf = ({ schedule, timeZone }: typeof TENTH, since = MADE) => ({
 const scheduled = ({
   triggers = [TENTH],
   ...given
-}: Partial<Scheduled> & { triggers?: (typeof TENTH)[] }): Scheduled => ({
+}: Partial<ScheduledFunction> & { triggers?: (typeof TENTH)[] }): ScheduledFunction => ({
   key: 'f',
   enabled: true,
   createdAt: MADE,
@@ -154,7 +154,7 @@ describe('timers', () => {
   }
 
   /** Timers of a function, and of another one that is off. */
-  function played(note: (due: Due) => Promise<void> = async () => {}) {
+  function played(note: (due: DueRun) => Promise<void> = async () => {}) {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
     const called: string[] = []
     const lastRuns: Record<string, string> = {}
@@ -162,10 +162,10 @@ describe('timers', () => {
       clock,
       log: silentLog,
       functions: () => [scheduled({ lastRuns }), scheduled({ key: 'other', lastRuns, enabled: false })],
-      learn: async () => {
+      recordSchedules: async () => {
         throw new Error('All timers are known.')
       },
-      async note(due) {
+      async recordRun(due) {
         await note(due)
         lastRuns[due.trigger] = due.scheduledAt
       },
@@ -204,19 +204,19 @@ describe('timers', () => {
 
   it('begin when it is stored that they are there, and that is tried until it is', async () => {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
-    let known: Scheduled['known'] = {}
+    let known: ScheduledFunction['known'] = {}
     let refusals = 2
     const called: string[] = []
     const timers = new Timers({
       clock,
       log: silentLog,
       functions: () => [scheduled({ known, isUnchanged: false })],
-      async learn(_, changed) {
+      async recordSchedules(_, changed) {
         refusals -= 1
         if (refusals >= 0) throw new Error('The API server is away.')
         known = changed as typeof known
       },
-      note: async () => {},
+      recordRun: async () => {},
       call: async ({ scheduledAt }) => void called.push(scheduledAt.slice(11, 16)),
     })
     timers.look()

@@ -6,7 +6,7 @@ import { everRuns, isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
 
 /** Finds timers that are due, and fires them through callbacks. */
 
-export type Scheduled = {
+export type ScheduledFunction = {
   key: string
   enabled: boolean
   createdAt: string
@@ -21,9 +21,9 @@ export type Scheduled = {
 
 export type KnownTimer = { schedule: string; since: string }
 
-export type Due = { key: string; trigger: string; scheduledAt: string }
+export type DueRun = { key: string; trigger: string; scheduledAt: string }
 
-const scheduleOf = ({ schedule, timeZone }: Scheduled['triggers'][number]) => `${schedule} ${timeZone}`
+const scheduleOf = ({ schedule, timeZone }: ScheduledFunction['triggers'][number]) => `${schedule} ${timeZone}`
 
 /** Milliseconds of clock skew allowed between replicas. A later time was written by a clock that was wrong. */
 const CLOCKS_DIFFER = 3_600_000
@@ -34,7 +34,7 @@ const CLOCKS_DIFFER = 3_600_000
  * starts over; otherwise it would wait until that time comes.
  */
 export function changedTimers(
-  { createdAt, isUnchanged, triggers, known, lastRuns }: Scheduled,
+  { createdAt, isUnchanged, triggers, known, lastRuns }: ScheduledFunction,
   now: number,
 ): Record<string, KnownTimer | null> | undefined {
   const today = new Date(now).toISOString()
@@ -89,11 +89,11 @@ function timesOf(schedule: string, timeZone: string, now: number): Times {
 
 /** Returns the runs that are due (of missed ones only the latest), and the time of the next one. */
 export function dueTimers(
-  functions: readonly Scheduled[],
+  functions: readonly ScheduledFunction[],
   now: number,
   times = new ScheduleTimes(),
-): { due: Due[]; next: number | undefined } {
-  const due: Due[] = []
+): { due: DueRun[]; next: number | undefined } {
+  const due: DueRun[] = []
   let next: number | undefined
   for (const { key, enabled, triggers, lastRuns, known } of functions) {
     if (!enabled) continue
@@ -112,13 +112,13 @@ export function dueTimers(
 
 export type TimersOptions = {
   clock: Clock
-  functions: () => readonly Scheduled[]
+  functions: () => readonly ScheduledFunction[]
   /** Stores what `changedTimers` returned; `functions` then shows it. */
-  learn: (key: string, timers: Readonly<Record<string, KnownTimer | null>>) => Promise<void>
+  recordSchedules: (key: string, timers: Readonly<Record<string, KnownTimer | null>>) => Promise<void>
   /** Records a run; `functions` shows it once this resolves. */
-  note: (due: Due) => Promise<void>
+  recordRun: (due: DueRun) => Promise<void>
   /** Calls the function. Errors are already logged. */
-  call: (due: Due) => Promise<void>
+  call: (due: DueRun) => Promise<void>
   log: Pick<Log, 'warn'>
 }
 
@@ -163,13 +163,13 @@ export class Timers {
 
   async #learn(key: string, timers: Readonly<Record<string, KnownTimer | null>>): Promise<void> {
     const id = JSON.stringify([key])
-    const learned = await this.#once(id, { key }, () => this.#options.learn(key, timers))
+    const learned = await this.#once(id, { key }, () => this.#options.recordSchedules(key, timers))
     if (learned) this.look()
   }
 
   /** Records the run before calling: after a crash a run is missed rather than repeated. */
-  async #fire(due: Due): Promise<void> {
-    const { note, call } = this.#options
+  async #fire(due: DueRun): Promise<void> {
+    const { recordRun: note, call } = this.#options
     const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
     if (await this.#once(id, due, () => note(due))) await call(due)
   }

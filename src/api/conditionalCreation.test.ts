@@ -6,7 +6,7 @@ import { DEFAULT_BLUEPRINTS } from '../crds/defaultBlueprints.ts'
 import { FunctionNamespace } from '../crds/functions.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { SecretVault } from '../crds/vaults.ts'
-import { makesUnnamed } from './http/route.ts'
+import { createsUnnamed } from './http/route.ts'
 import { SERVED_ROUTES } from './index.ts'
 
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
@@ -15,7 +15,7 @@ const TEMPLATE = { content: String(DEFAULT_BLUEPRINTS[0]).replace('vector-databa
 const VERSION = '"1-1-abcdef01"'
 
 /** Creations whose path names no one object; those that name it are in the suite of resources and below. */
-const UNNAMED = SERVED_ROUTES.filter((route) => makesUnnamed(route))
+const UNNAMED = SERVED_ROUTES.filter((route) => createsUnnamed(route))
 
 describe('If-Match on what does not exist is false, so that', () => {
   let server: Awaited<ReturnType<typeof startShop>>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
-import { toldByRequest } from './activity/requests.ts'
-import type { FinishedRequest } from './http/witness.ts'
+import { activityOfRequest } from './activity/requests.ts'
+import type { FinishedRequest } from './http/requestObserver.ts'
 import { SERVED_ROUTES } from './index.ts'
 
 const BUILT = SERVED_ROUTES
@@ -43,7 +43,7 @@ describe('where there is one of each kind', () => {
       if ((await send()).status !== 200) return
       told = []
       expect((await send()).status).to.equal(200)
-      expect(told.map((one) => toldByRequest(one, () => true))).to.deep.equal([undefined])
+      expect(told.map((one) => activityOfRequest(one, () => true))).to.deep.equal([undefined])
       same += 1
     })
   }

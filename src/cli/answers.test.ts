@@ -2,8 +2,8 @@ import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 import { OPERATIONS, type Operation } from '../client/index.ts'
-import type { CollectionRoute, Given } from './collection.ts'
-import { chooseRoute, collectionsOf, findCollection, literalsOf } from './collections.ts'
+import type { CollectionRoute, GivenArguments } from './collection.ts'
+import { chooseRoute, deriveCollections, findCollection, literalsOf } from './collections.ts'
 
 const ZIP = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0x80, 0])
 const FUNCTION = ['function', 'web1', '-b', 'b', '-g', 'g', '-p', 'namespaceName=hooks']
@@ -68,7 +68,7 @@ describe('names of what has none of its own', () => {
 })
 
 describe('describe shows no secret', () => {
-  const collections = collectionsOf()
+  const collections = deriveCollections()
   const operations: readonly Operation[] = Object.values(OPERATIONS)
   const operationAt = (path: string) => operations.find((each) => each.method === 'GET' && isAt(each.path, path))
   const isAt = (template: string, path: string) =>
@@ -115,8 +115,8 @@ describe('describe shows no secret', () => {
 
 describe('a word that stands at several places', () => {
   it('means the same thing with every verb', () => {
-    const collections = collectionsOf()
-    const given: Given = { boundary: 'b', group: 'g', name: 'n' }
+    const collections = deriveCollections()
+    const given: GivenArguments = { boundary: 'b', group: 'g', name: 'n' }
     const found = findCollection('sources', collections)
     for (const verb of ['create', 'patch', 'delete'] as const)
       expect(() => chooseRoute(found, verb, given)).to.throw(

@@ -1,13 +1,13 @@
 import type { RawAnswer } from '../client/index.ts'
-import { counted } from '../core/counted.ts'
 import { isRecord } from '../core/isRecord.ts'
+import { pluralize } from '../core/pluralize.ts'
 import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
 import { printable } from './output.ts'
 import { isForPeople, show } from './session.ts'
 
 /** Returns the form of an answer by its media type. Without one, it is taken as JSON. */
-export function formOf({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text' | 'bytes' {
+export function answerFormat({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text' | 'bytes' {
   const media = mediaOf(headers)
   if (media === '' || /[/+]json$/.test(media)) return 'json'
   return media.startsWith('text/') ? 'text' : 'bytes'
@@ -20,10 +20,10 @@ export const isSecret = ({ headers }: Pick<RawAnswer, 'headers'>): boolean =>
   /\bno-store\b/.test(headers.get('cache-control') ?? '')
 
 /** Parses the answer; undefined if it has no body. @throws CommandFailure if it is not JSON */
-export function jsonOf(answer: RawAnswer): unknown {
+export function parseJsonAnswer(answer: RawAnswer): unknown {
   if (answer.text === '') return undefined
   try {
-    if (formOf(answer) === 'json') return JSON.parse(answer.text)
+    if (answerFormat(answer) === 'json') return JSON.parse(answer.text)
   } catch {
     // Reported below.
   }
@@ -42,9 +42,9 @@ export function jsonOf(answer: RawAnswer): unknown {
  */
 export function showAnswer(answer: RawAnswer, input: Input, context: Context): void {
   const { terminal } = context
-  const form = formOf(answer)
+  const form = answerFormat(answer)
   const media = printable(mediaOf(answer.headers))
-  if (form === 'json') showJson(jsonOf(answer), input, context)
+  if (form === 'json') showJson(parseJsonAnswer(answer), input, context)
   else if (input.text('output') !== undefined) throw usage(`The answer is ${media}: --output is for records.`)
   else if (form === 'text') terminal.out(answer.text)
   else if (terminal.isTerminal) throw usage(`The answer is ${media}, which is not for a terminal: add \`> FILE\`.`)
@@ -70,5 +70,5 @@ function showJson(value: unknown, input: Input, context: Context): void {
   show(items, input, context)
   if (!isRead) return
   if (totalItems === 0) context.terminal.err('No items found.\n')
-  else if (totalItems > items.length) context.terminal.err(`${items.length} of ${counted(totalItems, 'item')}.\n`)
+  else if (totalItems > items.length) context.terminal.err(`${items.length} of ${pluralize(totalItems, 'item')}.\n`)
 }

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { filesToSend, packed } from './archive.ts'
+import { listUploadFiles, packFolder } from './archive.ts'
 
 describe('what of a folder is sent', () => {
   let folder: string
@@ -20,20 +20,20 @@ describe('what of a folder is sent', () => {
   const git = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { stdio: 'ignore' })
 
   it('is all but what is made again, without Git', async () => {
-    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
   it('is the same in a repository that ignores nothing', async () => {
     git('init')
-    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
     git('add', '.')
-    expect((await filesToSend(folder, process.env)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
+    expect((await listUploadFiles(folder, process.env)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
   })
 
   it('is not what Git ignores', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
-    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.gitignore', 'index.js'])
+    expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.gitignore', 'index.js'])
   })
 
   it('is that of the folder, whatever repository a hook of Git belongs to', async () => {
@@ -48,7 +48,7 @@ describe('what of a folder is sent', () => {
       GIT_INDEX_FILE: join(folder, '.git/index'),
       GIT_PREFIX: '',
     }
-    expect(await filesToSend(join(folder, 'web/site'), ofHook)).to.deep.equal(['index.html'])
+    expect(await listUploadFiles(join(folder, 'web/site'), ofHook)).to.deep.equal(['index.html'])
   })
 
   it('is asked for without running what a repository in it names', async () => {
@@ -57,7 +57,7 @@ describe('what of a folder is sent', () => {
     execFileSync('git', ['init', library], { stdio: 'ignore' })
     for (const repository of [folder, library])
       execFileSync('git', ['-C', repository, 'config', 'core.fsmonitor', `touch ${join(folder, 'pwned')}; false`])
-    await filesToSend(folder, process.env)
+    await listUploadFiles(folder, process.env)
     expect(existsSync(join(folder, 'pwned'))).to.equal(false)
   })
 
@@ -77,7 +77,7 @@ describe('what of a folder is sent', () => {
       const partial = { 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin' }
       for (const [name, value] of Object.entries({ ...partial, 'remote.origin.promisor': 'true', ...settings }))
         git('config', name, value.replace('PWNED', join(folder, 'pwned')))
-      await filesToSend(folder, process.env)
+      await listUploadFiles(folder, process.env)
       expect(existsSync(join(folder, 'pwned'))).to.equal(false)
     })
 
@@ -94,7 +94,7 @@ describe('what of a folder is sent', () => {
     git('switch', 'main')
     await commit('ours')
     expect(() => git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'merge', 'other')).to.throw()
-    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
   describe('with a repository in it', () => {
@@ -112,24 +112,24 @@ describe('what of a folder is sent', () => {
     const all = ['.env', 'index.js', 'library/.gitignore', 'library/code.js']
 
     it('is also what that would be committed as', async () => {
-      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+      expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
     it('is the same where it is in no repository itself', async () => {
       await rm(join(folder, '.git'), { recursive: true })
-      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+      expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
     it('is the same where that is a submodule', async () => {
       git('add', 'library')
-      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+      expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
     it('is nothing while a submodule is not there', async () => {
       git('add', 'library')
       await rm(join(folder, 'library'), { recursive: true })
       await mkdir(join(folder, 'library'))
-      const failure = await packed(folder, process.env).catch((error: Error) => error)
+      const failure = await packFolder(folder, process.env).catch((error: Error) => error)
       expect((failure as Error).message).to.match(/library is not there.*git submodule update --init/)
     })
   })
@@ -138,7 +138,7 @@ describe('what of a folder is sent', () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), 'web\n')
     await writeFile(join(folder, 'web', 'index.html'), '')
-    const failure = await packed(join(folder, 'web'), process.env).catch((error: Error) => error)
+    const failure = await packFolder(join(folder, 'web'), process.env).catch((error: Error) => error)
     expect((failure as Error).message).to.match(/^Git ignores the folder .*web, so nothing of it is sent/)
   })
 
@@ -146,7 +146,7 @@ describe('what of a folder is sent', () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     await writeFile(join(folder, '.git', 'index'), 'no index')
-    const failure = await packed(folder, process.env).catch((error: Error) => error)
+    const failure = await packFolder(folder, process.env).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(Error)
     expect((failure as Error).message).to.match(/^Git does not say which files of .* are to be sent\. .*index/)
   })

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { messageOf } from '../core/errors.ts'
-import { CommandFailure, localTrouble } from './failure.ts'
+import { CommandFailure, localFailure } from './failure.ts'
 import type { Environment } from './files.ts'
 import { printable } from './output.ts'
 
@@ -21,11 +21,11 @@ const MOST_OF_A_LIST = 64 * 1024 ** 2
  * @throws CommandFailure (local) if Git cannot read a repository, whose ignored files may be secret; if Git ignores the
  *   whole folder; if a submodule is missing
  */
-export async function filesToSend(folder: string, environment: Environment): Promise<string[]> {
+export async function listUploadFiles(folder: string, environment: Environment): Promise<string[]> {
   const listed = await listedByGit(folder, environment)
   if (listed === undefined) return walk(folder, '', environment)
   if (listed.length === 0 && (await isIgnored(folder, environment)))
-    throw localTrouble(
+    throw localFailure(
       `Git ignores the folder ${folder}, so nothing of it is sent. Name another one, or take it out of .gitignore.`,
     )
   const sent: string[] = []
@@ -43,8 +43,8 @@ export async function filesToSend(folder: string, environment: Environment): Pro
 async function filesOfRepository(folder: string, path: string, environment: Environment): Promise<string[]> {
   const inner = join(folder, path)
   if (!existsSync(join(inner, '.git')))
-    throw localTrouble(`The submodule ${inner} is not there: run \`git submodule update --init\` first.`)
-  return (await filesToSend(inner, environment)).map((below) => join(path, below))
+    throw localFailure(`The submodule ${inner} is not there: run \`git submodule update --init\` first.`)
+  return (await listUploadFiles(inner, environment)).map((below) => join(path, below))
 }
 
 /** Variables that Git sets for hooks: they name the repository of the hook, whatever folder is asked about. */
@@ -77,7 +77,7 @@ async function listedByGit(folder: string, environment: Environment): Promise<st
     const { code, stderr = '' } = error as { code?: unknown; stderr?: string }
     if (code === 'ENOENT' || stderr.includes('not a git repository')) return undefined
     const said = printable(stderr.trim().replaceAll(/\s+/g, ' ')) || messageOf(error)
-    throw localTrouble(`Git does not say which files of ${folder} are to be sent. It says: ${said}`)
+    throw localFailure(`Git does not say which files of ${folder} are to be sent. It says: ${said}`)
   }
 }
 
@@ -95,20 +95,23 @@ async function walk(folder: string, below: string, environment: Environment): Pr
 }
 
 /** A file in the body of a function upload. */
-export type SentFile = { path: string; content: string; encoding: 'Base64' }
+export type UploadFile = { path: string; content: string; encoding: 'Base64' }
 
 /** Reads the files one by one. @throws CommandFailure (local), also for links, which such an upload cannot have */
-export async function filesOneByOne(folder: string, environment: Environment): Promise<SentFile[]> {
-  const paths = (await filesToSend(folder, environment)).sort()
+export async function readUploadFiles(folder: string, environment: Environment): Promise<UploadFile[]> {
+  const paths = (await listUploadFiles(folder, environment)).sort()
   const link = paths.find((path) => lstatSync(join(folder, path)).isSymbolicLink())
-  if (link !== undefined) throw localTrouble(`${join(folder, link)} is a link: a function takes files only.`)
+  if (link !== undefined) throw localFailure(`${join(folder, link)} is a link: a function takes files only.`)
   return paths.map((path) => ({ path, content: readFileSync(join(folder, path), 'base64'), encoding: 'Base64' }))
 }
 
 /** Packs the folder as a reproducible tar.gz. @throws CommandFailure (local) */
-export async function packed(folder: string, environment: Environment): Promise<{ bytes: Uint8Array; files: number }> {
+export async function packFolder(
+  folder: string,
+  environment: Environment,
+): Promise<{ bytes: Uint8Array; files: number }> {
   try {
-    const paths = (await filesToSend(folder, environment)).sort()
+    const paths = (await listUploadFiles(folder, environment)).sort()
     const { pack } = await import('tar-stream')
     const tar = pack()
     const whole = buffer(tar)
@@ -122,6 +125,6 @@ export async function packed(folder: string, environment: Environment): Promise<
     return { bytes: gzipSync(await whole), files: paths.length }
   } catch (error) {
     if (error instanceof CommandFailure) throw error
-    throw localTrouble(`The folder ${folder} cannot be packed.`, error)
+    throw localFailure(`The folder ${folder} cannot be packed.`, error)
   }
 }

@@ -1,8 +1,8 @@
 import type { BodyField } from '../client/bodyField.ts'
 import type { Collection, CollectionRoute } from './collection.ts'
-import { type CommandWords, formOf } from './collections.ts'
-import { otherWays } from './otherWays.ts'
+import { type CommandWords, commandLineFor } from './collections.ts'
 import { printable, table } from './output.ts'
+import { suggestCalls } from './suggestCalls.ts'
 
 /** One form of the create command, with the fields of its body. */
 type Creation = { readonly form: string; readonly naming: string | undefined; readonly fields: readonly BodyField[] }
@@ -18,7 +18,7 @@ async function creationsOf({ routes, noun, below = [] }: Collection, command: Co
     const said = `${route.method} ${route.path}`
     const [fields, naming] = [BODIES[said] ?? [], NAMINGS[said]]
     const key = JSON.stringify([fields, naming])
-    const form = formOf(route, wanted, [...below, noun].join('/'), command)
+    const form = commandLineFor(route, wanted, [...below, noun].join('/'), command)
     const others = alike.get(key) ?? []
     if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, naming, fields }])
   }
@@ -26,7 +26,7 @@ async function creationsOf({ routes, noun, below = [] }: Collection, command: Co
 }
 
 /** Returns an empty body if the route takes one: the API does not accept a missing body. */
-export async function bodyOfNothing({ method, path }: CollectionRoute): Promise<object | undefined> {
+export async function emptyBodyFor({ method, path }: CollectionRoute): Promise<object | undefined> {
   const { BODIES } = await import('../client/bodies.ts')
   return BODIES[`${method} ${path}`] === undefined ? undefined : {}
 }
@@ -35,7 +35,7 @@ export async function bodyOfNothing({ method, path }: CollectionRoute): Promise<
 export async function creationHelp(collection: Collection, command: CommandWords): Promise<string> {
   const creations = await creationsOf(collection, command)
   if (creations.length === 0) {
-    const ways = otherWays(collection, 'create', {}).map((way) => `\n  ${way}`)
+    const ways = suggestCalls(collection, 'create', {}).map((way) => `\n  ${way}`)
     return `The platform makes ${collection.noun} itself.${ways.length > 0 ? ` To have one made:${ways.join('')}` : ''}\n`
   }
   return creations

@@ -30,7 +30,7 @@ function meantBy(said: string, seen: readonly Seen[]): string {
 }
 
 /** Explains that the boundary is unknown, with a suggestion, or with the boundaries that exist. */
-export async function unknownBoundary(client: Client, said: string): Promise<string> {
+export async function explainUnknownBoundary(client: Client, said: string): Promise<string> {
   const seen = await boundariesSeen(client)
   const meant = meantBy(said, seen)
   if (meant !== '') return `There is no boundary "${said}"${meant}`
@@ -41,11 +41,11 @@ export async function unknownBoundary(client: Client, said: string): Promise<str
   const asked = isUuid(said)
     ? `${ASK_AN_OWNER}, or create one with \`freehold create boundary\`.`
     : '`freehold create boundary` creates one.'
-  return `${none}${existing(shown, `; ${asked}`)}`
+  return `${none}${existingNamesClause(shown, `; ${asked}`)}`
 }
 
 /** @param otherwise the end of the sentence if there are no names */
-export function existing(names: readonly string[], otherwise: string): string {
+export function existingNamesClause(names: readonly string[], otherwise: string): string {
   if (names.length === 0) return otherwise
   const more = names.length > MOST_SHOWN ? ', ...' : ''
   return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
@@ -60,7 +60,7 @@ export function requireBoundaryId(said: string): void {
 }
 
 /** Suggests the id if a failed command named a boundary by its display name; undefined otherwise. */
-export async function misnamedBoundary(error: unknown, input: Input, context: Context): Promise<string | undefined> {
+export async function suggestBoundaryId(error: unknown, input: Input, context: Context): Promise<string | undefined> {
   const isUsage = error instanceof CommandFailure && error.exitCode === EXIT.usage
   if (isUsage || !(error instanceof PlatformApiError || error instanceof CommandFailure)) return undefined
   const { client, settings } = await openSession(context)

@@ -34,7 +34,7 @@ export type Collection = {
   readonly below?: readonly string[]
 }
 
-export type Given = {
+export type GivenArguments = {
   readonly name?: string | undefined
   readonly boundary?: string | undefined
   readonly group?: string | undefined

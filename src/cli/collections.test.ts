@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
-import type { Given, Verb } from './collection.ts'
-import { type CommandWords, chooseRoute, collectionsOf, findCollection, nameFieldOf } from './collections.ts'
+import type { GivenArguments, Verb } from './collection.ts'
+import { type CommandWords, chooseRoute, deriveCollections, findCollection, nameFieldOf } from './collections.ts'
 
-const collections = collectionsOf()
+const collections = deriveCollections()
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 
 /** Method and path that a command line leads to, or the failure's sentence. */
-function reached(verb: Verb, word: string, given: Given): string {
+function reached(verb: Verb, word: string, given: GivenArguments): string {
   try {
     const { route, values } = chooseRoute(findCollection(word, collections), verb, given)
     return `${route.method} ${pathOf(route.path, values)}`
@@ -17,7 +17,7 @@ function reached(verb: Verb, word: string, given: Given): string {
 }
 
 /** The word of a form that a refusal names, and what stands behind it. */
-function asGiven(form: string): [string, Given] {
+function asGiven(form: string): [string, GivenArguments] {
   const [, , word = '', next] = form.split(' ')
   const parameters = [...form.matchAll(/--param (\w+)=/g)].map(([, name = '']) => [name, 'x'])
   const boundary = form.includes('--boundary ID') ? 'b' : undefined
@@ -30,7 +30,7 @@ function asGiven(form: string): [string, Given] {
 
 describe('paths from the route table', () => {
   const here = { boundary: 'b', group: 'g' }
-  const cases: [string, Verb, string, Given, string | RegExp][] = [
+  const cases: [string, Verb, string, GivenArguments, string | RegExp][] = [
     [
       'a list in a group',
       'list',
@@ -100,7 +100,7 @@ describe('paths from the route table', () => {
   }
 
   it('says what is missing, and the form of the command that was given', () => {
-    const said = (word: string, verb: Verb, given: Given, command: CommandWords) => {
+    const said = (word: string, verb: Verb, given: GivenArguments, command: CommandWords) => {
       try {
         chooseRoute(findCollection(word, collections), verb, given, command)
       } catch (error) {
@@ -149,7 +149,7 @@ describe('paths from the route table', () => {
       { method: 'GET', path: '/b/{x}/things/{name}' },
       { method: 'DELETE', path: '/a/{x}/things/{name}' },
     ]
-    const found = collectionsOf(operations)
+    const found = deriveCollections(operations)
     const given = { name: 'n', parameters: { x: '1' } }
     expect(() => chooseRoute(findCollection('things', found), 'get', given)).to.throw(
       '"things" may mean several things; say one of a/things, b/things.',
@@ -162,7 +162,7 @@ describe('paths from the route table', () => {
     for (const collection of collections) {
       for (const { verb, parameters, nameParameter } of collection.routes) {
         const further = parameters.filter((each) => each !== nameParameter && each !== 'boundaryId')
-        const given: Given = {
+        const given: GivenArguments = {
           ...here,
           name: nameParameter && 'n',
           parameters: Object.fromEntries(further.map((each) => [each, 'x'])),
@@ -178,7 +178,7 @@ describe('paths from the route table', () => {
   })
 
   it('takes places whose parameters only have other names for one', () => {
-    const found = collectionsOf([
+    const found = deriveCollections([
       { method: 'GET', path: '/a/{x}/things/{thingId}' },
       { method: 'GET', path: '/a/{x}/things/{slug}' },
       { method: 'DELETE', path: '/a/{x}/things/{slug}' },
@@ -213,13 +213,13 @@ describe('paths from the route table', () => {
     ['vectorclusters', { id: 'i', name: 'products' }, 'name'],
   ] as const) {
     it(`knows which field of ${word} their paths ask for: ${field}`, () => {
-      expect(nameFieldOf(findCollection(word, collectionsOf()), [record])).to.equal(field)
-      expect(nameFieldOf(findCollection(word, collectionsOf()), record)).to.equal(field)
+      expect(nameFieldOf(findCollection(word, deriveCollections()), [record])).to.equal(field)
+      expect(nameFieldOf(findCollection(word, deriveCollections()), record)).to.equal(field)
     })
   }
 
   it('tells what is no thing of its own', () => {
-    const found = collectionsOf([
+    const found = deriveCollections([
       { method: 'GET', path: '/rockets' },
       { method: 'GET', path: '/rockets/{name}' },
       { method: 'GET', path: '/rockets/{name}/diff/{to}' },

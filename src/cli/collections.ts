@@ -1,9 +1,17 @@
 import { OPERATIONS, type Operation, pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
-import type { Alias, Collection, CollectionRoute, Given, Place, ResourceKind, Verb } from './collection.ts'
+import {
+  BOUNDARY_PARAMETER,
+  describeAllGroupsMisuse,
+  describeArgumentGap,
+  FLAGS,
+  flagOf,
+  GROUP_PARAMETERS,
+  givenValue,
+} from './argumentGaps.ts'
+import type { Alias, Collection, CollectionRoute, GivenArguments, Place, ResourceKind, Verb } from './collection.ts'
 import { type CommandFailure, usage } from './failure.ts'
-import { acrossGap, BOUNDARY_PARAMETER, FLAGS, flagOf, GROUP_PARAMETERS, gapOf, givenValue } from './gaps.ts'
-import { cannot, otherWays } from './otherWays.ts'
+import { describeUnsupportedVerb, suggestCalls } from './suggestCalls.ts'
 
 const ITEM_VERBS: Readonly<Record<string, Verb>> = {
   GET: 'get',
@@ -18,7 +26,7 @@ const COLLECTION_VERBS: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'c
  * Derives the collections from a route table: each literal segment followed by a parameter
  * (`.../vectorclusters/{name}`) that can be read. A new route needs no further code to become a command.
  */
-export function collectionsOf(
+export function deriveCollections(
   operations: readonly Operation[] = Object.values(OPERATIONS),
   kinds: readonly ResourceKind[] = RESOURCE_KINDS,
 ): Collection[] {
@@ -165,7 +173,7 @@ const isBelow = (literals: readonly string[], before: readonly string[]) =>
   before.every((word, index) => literals[index] === word)
 
 /** Returns the parameter values for a route; undefined if one is missing, or `--param` names an unknown one. */
-function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
+function valuesFor(route: CollectionRoute, given: GivenArguments): Record<string, string> | undefined {
   const { parameters = {} } = given
   if (Object.keys(parameters).some((name) => !route.parameters.includes(name))) return undefined
   const values: Record<string, string> = {}
@@ -196,14 +204,16 @@ export function readPathOf({ routes }: Collection, { values }: Pick<Target, 'val
 export function chooseRoute(
   collection: Collection,
   verb: Verb,
-  given: Given,
+  given: GivenArguments,
   command: CommandWords | null = { name: verb, positionals: ['KIND', '[NAME]'] },
 ): Target {
   const ofVerb = collection.routes.filter((route) => route.verb === verb)
   const candidates = ofVerb.filter((route) => route.isLower !== true)
   if (candidates.length === 0) {
     const lower = ofVerb[0] && literalsOf(ofVerb[0].path)[0]
-    throw usage(cannot(collection, verb, lower, command === null ? [] : otherWays(collection, verb, given)))
+    throw usage(
+      describeUnsupportedVerb(collection, verb, lower, command === null ? [] : suggestCalls(collection, verb, given)),
+    )
   }
   const possible = targetsOf(candidates, given)
   const [best, ...rivals] = foremost(possible)
@@ -222,7 +232,9 @@ function foremost(targets: readonly Target[]): Target[] {
   const [best, ...others] = targets.toSorted(before)
   if (best === undefined) return []
   const alike = [best, ...others.filter((other) => before(best, other) === 0)]
-  return alike.filter(({ route }, at) => alike.findIndex((one) => placeOf(one.route) === placeOf(route)) === at)
+  return alike.filter(
+    ({ route }, at) => alike.findIndex((one) => normalizedPath(one.route) === normalizedPath(route)) === at,
+  )
 }
 
 const depthOf = ({ path }: CollectionRoute) => path.split('/').length
@@ -232,14 +244,14 @@ function spellingOf({ route }: Target, possible: readonly Target[], noun: string
   const literals = literalsOf(route.path)
   const isEnough = (count: number) => {
     const left = foremost(possible.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))))
-    return left.length === 1 && left.every((one) => placeOf(one.route) === placeOf(route))
+    return left.length === 1 && left.every((one) => normalizedPath(one.route) === normalizedPath(route))
   }
   const count = literals.findIndex((_word, index) => isEnough(index + 1)) + 1
   return [...literals.slice(0, count || literals.length).reverse(), noun].join('/')
 }
 
 /** Normalises parameters: the API calls the same one `blueprintId` in one route and `slug` in another. */
-export const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
+export const normalizedPath = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
 /** The command as called, for the forms that an error suggests. */
 export type CommandWords = {
@@ -254,28 +266,28 @@ const FLAG_VALUES: Readonly<Record<string, string>> = { '--boundary': ' ID', '--
 function misfit(
   { noun }: Collection,
   candidates: readonly CollectionRoute[],
-  given: Given,
+  given: GivenArguments,
   command: CommandWords | null,
 ) {
-  if (command === null) return gapOf(candidates, given)
+  if (command === null) return describeArgumentGap(candidates, given)
   const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
   const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
-  const forms = formsOf(candidates, noun, command, given.defaults)
+  const forms = commandLinesFor(candidates, noun, command, given.defaults)
   const shown = forms.map((form) => `  ${form}`).join('\n')
-  const gap = acrossGap(noun, candidates, given) ?? gapOf(candidates, given)
+  const gap = describeAllGroupsMisuse(noun, candidates, given) ?? describeArgumentGap(candidates, given)
   return `${gap}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
 
 /** Returns the command lines for these routes of one verb. */
-export const formsOf = (
+export const commandLinesFor = (
   candidates: readonly CollectionRoute[],
   noun: string,
   command: CommandWords,
   defaults: Place = {},
-): string[] => [...new Set(candidates.map((route) => formOf(route, candidates, noun, command, defaults)))]
+): string[] => [...new Set(candidates.map((route) => commandLineFor(route, candidates, noun, command, defaults)))]
 
 /** Returns the command line that selects this route among the candidates. */
-export function formOf(
+export function commandLineFor(
   route: CollectionRoute,
   candidates: readonly CollectionRoute[],
   noun: string,
@@ -288,7 +300,7 @@ export function formOf(
   const isInGroup = further.some((parameter) => GROUP_PARAMETERS.includes(parameter))
   // The default group would select the group's list.
   const isAcross = !isInGroup && defaults.group !== undefined && TAKES_ALL_GROUPS.includes(name)
-  const exact: Given = {
+  const exact: GivenArguments = {
     name: nameParameter && 'NAME',
     boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : defaults.boundary,
     group: isInGroup ? 'NAME' : isAcross ? undefined : defaults.group,
@@ -297,7 +309,9 @@ export function formOf(
   const possible = targetsOf(candidates, exact)
   const found = foremost(possible)
   const isPlain =
-    route.isLower !== true && found.length === 1 && found.every((target) => placeOf(target.route) === placeOf(route))
+    route.isLower !== true &&
+    found.length === 1 &&
+    found.every((target) => normalizedPath(target.route) === normalizedPath(route))
   const word = isPlain ? noun : spellingOf({ route, values: {} }, possible, noun)
   const words = positionals.flatMap((positional) => {
     if (positional === 'KIND') return word
@@ -316,7 +330,7 @@ export function formOf(
 const TAKES_BODY = ['create']
 const TAKES_ALL_GROUPS = ['list', 'get']
 
-const targetsOf = (routes: readonly CollectionRoute[], given: Given): Target[] =>
+const targetsOf = (routes: readonly CollectionRoute[], given: GivenArguments): Target[] =>
   routes.flatMap((route) => {
     const values = valuesFor(route, given)
     return values === undefined ? [] : [{ route, values }]

@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
-import { collectionsOf } from './collections.ts'
-import { readInput } from './command.ts'
+import { deriveCollections } from './collections.ts'
+import { parseCommandLine } from './command.ts'
 import { COMMANDS, findCommand } from './commands/index.ts'
 import { completionScript, SHELLS } from './completion.ts'
 import { helpOf, overview } from './help.ts'
-import { pairsOf } from './text.ts'
+import { parsePairs } from './text.ts'
 
 function read(line: string) {
   const [name = '', ...words] = line.split(' ')
-  const input = readInput(findCommand(name), words)
+  const input = parseCommandLine(findCommand(name), words)
   return { words: input.positionals, boundary: input.text('boundary'), filters: [...input.all('filter')] }
 }
 
@@ -36,11 +36,11 @@ describe('command lines', () => {
   for (const [what, line, message] of bad) it(what, () => expect(() => read(line)).to.throw(message))
 
   it('read pairs up to the first equals sign', () => {
-    expect(pairsOf('param', ['a=b=c', 'd='])).to.deep.equal([
+    expect(parsePairs('param', ['a=b=c', 'd='])).to.deep.equal([
       ['a', 'b=c'],
       ['d', ''],
     ])
-    expect(() => pairsOf('param', ['=x'])).to.throw(/name=value/)
+    expect(() => parsePairs('param', ['=x'])).to.throw(/name=value/)
   })
 })
 
@@ -58,14 +58,14 @@ describe('help and completion', () => {
 
   for (const shell of SHELLS) {
     it(`offers commands, kinds and options in ${shell}`, () => {
-      const script = completionScript(shell, COMMANDS, collectionsOf())
+      const script = completionScript(shell, COMMANDS, deriveCollections())
       for (const { name } of COMMANDS) expect(script).to.include(name)
       for (const word of ['vectorclusters', 'boundary', 'output', 'yaml']) expect(script).to.include(word)
     })
   }
 
   it('offers the names of what is there, in bash', () => {
-    const script = completionScript('bash', COMMANDS, collectionsOf())
+    const script = completionScript('bash', COMMANDS, deriveCollections())
     const ask = (words: string) =>
       `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _freehold; echo "\${COMPREPLY[*]}"`
     const platform = 'freehold() { [ "$*" = "list vc -o name" ] && printf "products\\nparts\\nother\\n"; }'
@@ -78,6 +78,6 @@ describe('help and completion', () => {
 describe('negative numbers', () => {
   it('are words, for the command to judge', () => {
     const scale = { name: 'scale', summary: '', positionals: [{ name: 'N' }], run: async () => {} }
-    expect(readInput(scale, ['-1']).positionals).to.deep.equal(['-1'])
+    expect(parseCommandLine(scale, ['-1']).positionals).to.deep.equal(['-1'])
   })
 })

@@ -3,7 +3,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Collection } from './collection.ts'
 import type { CommandWords } from './collections.ts'
 import { usage } from './failure.ts'
-import type { Environment, Places } from './files.ts'
+import type { ClientPaths, Environment } from './files.ts'
 
 export type Option = {
   readonly long: string
@@ -50,7 +50,7 @@ export interface Terminal {
 /** Everything outside the process that a command may use. */
 export type Context = {
   readonly environment: Environment
-  readonly places: Places
+  readonly places: ClientPaths
   /** How to start this program again: kubectl calls it for tokens. */
   readonly program: readonly [string, ...string[]]
   readonly terminal: Terminal
@@ -92,7 +92,7 @@ export const optionsOf = (command: Command): readonly Option[] => [...(command.o
  * @throws CommandFailure (usage) for unknown options, missing values, invalid choices, and too few or too many
  *   arguments
  */
-export function readInput(command: Command, words: readonly string[]): Input {
+export function parseCommandLine(command: Command, words: readonly string[]): Input {
   const options = optionsOf(command)
   const config: ParseArgsOptionsConfig = Object.fromEntries(
     options.map(({ long, short, value, many }) => [

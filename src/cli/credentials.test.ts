@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { chooseCredential, type TokenIssuer, type TokenSourceParts, tokenSource } from './credentials.ts'
-import { placesIn } from './files.ts'
+import { clientPathsFor } from './files.ts'
 import { withLock } from './lock.ts'
-import { safeUrl } from './settings.ts'
+import { requireSafeUrl } from './settings.ts'
 import { loginStore, needsRefresh, type StoredLogin } from './storedLogin.ts'
 
 const NOW = 1_000_000_000
@@ -154,7 +154,7 @@ describe('a stored login', () => {
 describe('places and addresses', () => {
   it('follow the XDG variables where they are absolute', () => {
     const environment = { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative' }
-    expect(placesIn(environment, '/home/x')).to.deep.equal({
+    expect(clientPathsFor(environment, '/home/x')).to.deep.equal({
       settings: '/c/freehold/config.json',
       login: '/home/x/.local/state/freehold/login.json',
     })
@@ -172,8 +172,8 @@ describe('places and addresses', () => {
   ]
   for (const [text, expected] of urls) {
     it(`${text} is ${typeof expected === 'string' ? 'taken' : 'refused'}`, () => {
-      if (typeof expected === 'string') expect(safeUrl('It', text)).to.equal(expected)
-      else expect(() => safeUrl('It', text)).to.throw(expected)
+      if (typeof expected === 'string') expect(requireSafeUrl('It', text)).to.equal(expected)
+      else expect(() => requireSafeUrl('It', text)).to.throw(expected)
     })
   }
 })

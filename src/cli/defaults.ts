@@ -21,7 +21,7 @@ export async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
  * Suggests what to do if a command failed because a default no longer exists, or is not visible; undefined if defaults
  * are not the cause.
  */
-export async function staleDefault(error: unknown, input: Input, context: Context): Promise<string | undefined> {
+export async function explainStaleDefault(error: unknown, input: Input, context: Context): Promise<string | undefined> {
   const isRefused = error instanceof PlatformApiError && [403, 404].includes(error.status)
   const usesDefault = input.text('boundary') === undefined || input.text('group') === undefined
   if (!isRefused || !usesDefault) return undefined
@@ -47,7 +47,7 @@ async function missingPlace(client: Client, boundary: string, group: string | un
 }
 
 /** Clears a default that was just deleted. @returns a message for the user */
-export async function forgetDefault(
+export async function clearDeletedDefault(
   { boundaryId, resourceGroupName }: Readonly<Record<string, string>>,
   { places }: Context,
 ): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { NetworkError, PlatformApiError } from '../client/index.ts'
 import { messageOf } from '../core/errors.ts'
-import { CommandFailure, EXIT, type ExitCode, exitOfAnswer } from './failure.ts'
-import { networkRemedy } from './networkTrouble.ts'
+import { CommandFailure, EXIT, type ExitCode, exitCodeForStatus } from './failure.ts'
+import { networkRemedy } from './networkRemedy.ts'
 import { printable } from './output.ts'
 
 /** Returns the message and the exit code for a failure. */
@@ -11,7 +11,8 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
     const remedy = networkRemedy(error)
     return { lines: [printable(error.message), ...(remedy === undefined ? [] : [remedy])], exitCode: EXIT.network }
   }
-  if (error instanceof PlatformApiError) return { lines: describeRefusal(error), exitCode: exitOfAnswer(error.status) }
+  if (error instanceof PlatformApiError)
+    return { lines: describeRefusal(error), exitCode: exitCodeForStatus(error.status) }
   return { lines: [`${printable(messageOf(error))}`], exitCode: EXIT.refused }
 }
 

@@ -2,10 +2,10 @@ import { dirname, resolve } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import { NetworkError } from '../client/index.ts'
-import { parsedJson } from '../core/parsedJson.ts'
-import { localTrouble } from './failure.ts'
-import { readIfThere } from './files.ts'
-import { fetchOf, safeUrl } from './settings.ts'
+import { tryParseJson } from '../core/tryParseJson.ts'
+import { localFailure } from './failure.ts'
+import { readFileIfPresent } from './files.ts'
+import { fetchOf, requireSafeUrl } from './settings.ts'
 
 export const DEV_FILE = '.freehold/dev.json'
 
@@ -22,16 +22,16 @@ export type DevFile = z.output<typeof DevFile>
 
 /** Reads the file that `npm run up` writes. @throws CommandFailure (local) if it is missing or invalid */
 export async function readDevFile(path: string): Promise<DevFile> {
-  const text = await readIfThere(path)
-  if (text === undefined) throw localTrouble(`There is no ${path}: start the platform with \`npm run up\`.`)
-  const parsed = DevFile.safeParse(parsedJson(text))
-  if (!parsed.success) throw localTrouble(`${path} is not the dev.json of \`npm run up\`.`)
+  const text = await readFileIfPresent(path)
+  if (text === undefined) throw localFailure(`There is no ${path}: start the platform with \`npm run up\`.`)
+  const parsed = DevFile.safeParse(tryParseJson(text))
+  if (!parsed.success) throw localFailure(`${path} is not the dev.json of \`npm run up\`.`)
   return parsed.data
 }
 
 /** Discovers the issuer, which is https, through the token URL in `dev.json`, which is plain http on this machine. */
-export async function issuerOf(tokenUrl: string, certificateAuthority: string | undefined): Promise<string> {
-  const realmUrl = safeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
+export async function discoverIssuer(tokenUrl: string, certificateAuthority: string | undefined): Promise<string> {
+  const realmUrl = requireSafeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
   const url = `${realmUrl}/.well-known/openid-configuration`
   const authority = certificateAuthority === undefined ? {} : { certificateAuthority: resolve(certificateAuthority) }
   const fetch = await fetchOf(authority)
@@ -58,12 +58,12 @@ export type KubernetesServer = { server: string; certificateAuthorityData?: stri
 
 /** Returns the server of the first cluster, without credentials; undefined if the file is not a kubeconfig. */
 export async function serverOfKubeconfig(path: string): Promise<KubernetesServer | undefined> {
-  const text = await readIfThere(path)
+  const text = await readFileIfPresent(path)
   const parsed = Kubeconfig.safeParse(text === undefined ? undefined : yaml(text))
   const cluster = parsed.data?.clusters[0]?.cluster
   if (cluster === undefined) return undefined
   const { server, 'certificate-authority-data': data, 'certificate-authority': file } = cluster
-  const pem = file === undefined ? undefined : await readIfThere(resolve(dirname(path), file))
+  const pem = file === undefined ? undefined : await readFileIfPresent(resolve(dirname(path), file))
   const authority = data ?? (pem === undefined ? undefined : Buffer.from(pem).toString('base64'))
   return { server, ...(authority !== undefined && { certificateAuthorityData: authority }) }
 }

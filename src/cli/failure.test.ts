@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { EXIT, eachOrRefusals, usage } from './failure.ts'
+import { EXIT, mapOrFailTogether, usage } from './failure.ts'
 
 describe('refusals of several things', () => {
   const even = (one: number) => {
@@ -8,12 +8,12 @@ describe('refusals of several things', () => {
   }
 
   it('are told all at once', () =>
-    expect(() => eachOrRefusals([1, 2, 3], even))
+    expect(() => mapOrFailTogether([1, 2, 3], even))
       .to.throw('1 is odd.\n3 is odd.')
       .with.property('exitCode', EXIT.usage))
 
-  it('are none where all can be made', () => expect(eachOrRefusals([2, 4], even)).to.deep.equal([1, 2]))
+  it('are none where all can be made', () => expect(mapOrFailTogether([2, 4], even)).to.deep.equal([1, 2]))
 
   it('leave faults of the program as they are', () =>
-    expect(() => eachOrRefusals([1], () => JSON.parse('{'))).to.throw(SyntaxError))
+    expect(() => mapOrFailTogether([1], () => JSON.parse('{'))).to.throw(SyntaxError))
 })

@@ -20,7 +20,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Maps a status of REST or of the API server to an exit code. 400 means that the input can never work. */
-export function exitOfAnswer(status: number): ExitCode {
+export function exitCodeForStatus(status: number): ExitCode {
   if (status === 401) return EXIT.notSignedIn
   return status === 400 ? EXIT.usage : EXIT.refused
 }
@@ -38,11 +38,14 @@ export class CommandFailure extends Error {
 
 export const usage = (message: string) => new CommandFailure(EXIT.usage, message)
 export const notSignedIn = (message: string) => new CommandFailure(EXIT.notSignedIn, message)
-export const localTrouble = (message: string, cause?: unknown) =>
+export const localFailure = (message: string, cause?: unknown) =>
   new CommandFailure(EXIT.local, cause === undefined ? message : `${message} (${messageOf(cause)})`)
 
 /** Maps each item, and reports all failures together. @throws CommandFailure with a line per failure */
-export function eachOrRefusals<Given, Made>(given: readonly Given[], make: (one: Given, at: number) => Made): Made[] {
+export function mapOrFailTogether<Given, Made>(
+  given: readonly Given[],
+  make: (one: Given, at: number) => Made,
+): Made[] {
   const made: Made[] = []
   const refusals: CommandFailure[] = []
   for (const [at, one] of given.entries()) {

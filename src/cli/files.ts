@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { localTrouble } from './failure.ts'
+import { localFailure } from './failure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Paths of the client's files, by the XDG Base Directory Specification. */
-export type Places = {
+export type ClientPaths = {
   /** Addresses and defaults; not secret. */
   readonly settings: string
   /** The stored login: secret. */
   readonly login: string
 }
 
-export function placesIn(environment: Environment, home = homedir()): Places {
+export function clientPathsFor(environment: Environment, home = homedir()): ClientPaths {
   // The specification requires relative paths to be ignored.
   const folder = (name: string, otherwise: string) => {
     const value = environment[name]
@@ -27,12 +27,12 @@ export function placesIn(environment: Environment, home = homedir()): Places {
 }
 
 /** Reads a file; undefined if it does not exist. @throws CommandFailure (local) if it cannot be read */
-export async function readIfThere(path: string): Promise<string | undefined> {
+export async function readFileIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (isMissing(error)) return undefined
-    throw localTrouble(`${path} cannot be read.`, error)
+    throw localFailure(`${path} cannot be read.`, error)
   }
 }
 
@@ -48,7 +48,7 @@ export async function readPrivate(path: string): Promise<string | undefined> {
     const { mode, uid } = await file.stat()
     const own = process.getuid?.()
     if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) {
-      throw localTrouble(
+      throw localFailure(
         `${path} is readable by others (mode ${(mode & 0o777).toString(8)}): delete it and sign in again, or \`chmod 600\` it if nobody else uses this machine.`,
       )
     }
@@ -56,7 +56,7 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   } catch (error) {
     if (isMissing(error)) return undefined
     if (error instanceof Error && error.name === 'CommandFailure') throw error
-    throw localTrouble(`${path} cannot be read.`, error)
+    throw localFailure(`${path} cannot be read.`, error)
   } finally {
     await file?.close()
   }
@@ -77,7 +77,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
     await rename(own, path)
   } catch (error) {
     await rm(own, { force: true }).catch(() => undefined)
-    throw localTrouble(`${path} cannot be written.`, error)
+    throw localFailure(`${path} cannot be written.`, error)
   }
 }
 
@@ -85,7 +85,7 @@ export async function removeFile(path: string): Promise<void> {
   try {
     await rm(path, { force: true })
   } catch (error) {
-    throw localTrouble(`${path} cannot be deleted.`, error)
+    throw localFailure(`${path} cannot be deleted.`, error)
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { VERBS } from './collection.ts'
-import { chooseRoute, collectionsOf, findCollection, formsOf, placeOf } from './collections.ts'
-import { readInput } from './command.ts'
+import { chooseRoute, commandLinesFor, deriveCollections, findCollection, normalizedPath } from './collections.ts'
+import { parseCommandLine } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
-import { pairsOf } from './text.ts'
+import { parsePairs } from './text.ts'
 
-const COLLECTIONS = collectionsOf()
+const COLLECTIONS = deriveCollections()
 const COMMAND_OF = { list: 'list', get: 'get', create: 'create', update: 'get', patch: 'get', delete: 'delete' }
 
 /** Where a command line leads, read as the command line reads it. */
@@ -17,15 +17,15 @@ function ledTo(
   const [, name, ...words] = form.split(' ')
   const command = COMMANDS.find((each) => each.name === name)
   if (command === undefined) throw new Error(`There is no command ${name}.`)
-  const input = readInput(command, words)
+  const input = parseCommandLine(command, words)
   const [word = '', thing] = input.positionals
   const given = {
     name: thing,
     boundary: input.text('boundary') ?? defaults.boundary,
     group: input.text('group') ?? (input.has('all-groups') ? undefined : defaults.group),
-    parameters: Object.fromEntries(pairsOf('param', input.all('param'))),
+    parameters: Object.fromEntries(parsePairs('param', input.all('param'))),
   }
-  return placeOf(chooseRoute(findCollection(word, COLLECTIONS), verb, given).route)
+  return normalizedPath(chooseRoute(findCollection(word, COLLECTIONS), verb, given).route)
 }
 
 describe('valid forms that a refusal names', () => {
@@ -35,16 +35,16 @@ describe('valid forms that a refusal names', () => {
       const command = COMMANDS.find((each) => each.name === COMMAND_OF[verb])
       if (candidates.length === 0 || command === undefined) continue
       it(`lead to where they say: ${verb} ${noun}`, () => {
-        const forms = formsOf(
+        const forms = commandLinesFor(
           candidates,
           noun,
-          readInput(
+          parseCommandLine(
             command,
             (command.positionals ?? []).map(({ name }) => name),
           ).command,
         )
         const places = new Set(forms.map((form) => ledTo(form, verb)))
-        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(placeOf)))
+        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(normalizedPath)))
       })
     }
 })
@@ -58,10 +58,10 @@ describe('valid forms where the configuration says the place', () => {
       if (candidates.length === 0 || command === undefined) continue
       it(`leave it out, and lead to where they say: ${verb} ${noun}`, () => {
         const words = (command.positionals ?? []).map(({ name }) => name)
-        const forms = formsOf(candidates, noun, readInput(command, words).command, defaults)
+        const forms = commandLinesFor(candidates, noun, parseCommandLine(command, words).command, defaults)
         expect(forms.join('\n')).to.not.match(/--boundary|--group /)
         const places = new Set(forms.map((form) => ledTo(form, verb, defaults)))
-        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(placeOf)))
+        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(normalizedPath)))
       })
     }
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { filled } from './jsonpath.ts'
+import { evaluateTemplate } from './jsonpath.ts'
 
 describe('templates of output', () => {
   const record = { id: 'a', tags: { 'a.b': 'c' }, peers: [{ uri: 'x', ok: true }, { uri: 'y' }], none: null }
@@ -18,16 +18,16 @@ describe('templates of output', () => {
     ['reach nothing that objects inherit', '{.constructor}', record, ''],
   ]
   for (const [what, template, value, expected] of cases) {
-    it(what, () => expect(filled(template, value)).to.equal(expected))
+    it(what, () => expect(evaluateTemplate(template, value)).to.equal(expected))
   }
 
   for (const template of ['{.status', '.status}', '{.a}{', 'x{.a}}']) {
     it(`refuse an unmatched brace: ${template}`, () => {
-      expect(() => filled(template, record)).to.throw(/an unmatched brace/)
+      expect(() => evaluateTemplate(template, record)).to.throw(/an unmatched brace/)
     })
   }
 
   it('refuse what is no path', () => {
-    expect(() => filled('{.a[?(@.b)]}', record)).to.throw(/not a path of fields/)
+    expect(() => evaluateTemplate('{.a[?(@.b)]}', record)).to.throw(/not a path of fields/)
   })
 })

@@ -8,7 +8,7 @@ type Step = { readonly key: string } | { readonly index: number } | 'all'
  *
  * @throws CommandFailure (usage) for an invalid path
  */
-export function filled(template: string, value: unknown): string {
+export function evaluateTemplate(template: string, value: unknown): string {
   const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value
   const whole = template.includes('{') ? template : `{${template}}`
   const rest = whole.replaceAll(/\{[^{}]*\}/g, '')

@@ -1,15 +1,15 @@
 import { PlatformApiError, RESOURCE_KINDS } from '../client/index.ts'
 import { boundaryNamespace } from '../core/names.ts'
-import { quoted } from '../core/shellWord.ts'
+import { quoteShellWord } from '../core/shellWord.ts'
 import { activityOf } from './activity.ts'
+import { kindOf } from './clusterDetails.ts'
 import { chooseRoute } from './collections.ts'
 import type { Context } from './command.ts'
 import { describeFailure } from './describeFailure.ts'
 import { CommandFailure, usage } from './failure.ts'
 import { accessOfSession, openKubernetes } from './kubernetes.ts'
-import { type Prepared, send } from './requests.ts'
+import { type PreparedRequest, send } from './requests.ts'
 import { openSession } from './session.ts'
-import { kindOf } from './story.ts'
 
 const CLAIMS = 'persistentvolumeclaims/'
 
@@ -36,7 +36,7 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
     const [claim = '', clusterId] = held.split('/').reverse()
     const { noun, name } = ownerOfClaim(claim) ?? { noun: 'KIND', name: 'NAME' }
     const there = clusterId === undefined ? [] : ['-d', JSON.stringify({ clusterId })]
-    return `  freehold delete ${[noun, name, '-g', group, ...placed, ...there].map(quoted).join(' ')} --kept-data`
+    return `  freehold delete ${[noun, name, '-g', group, ...placed, ...there].map(quoteShellWord).join(' ')} --kept-data`
   })
   const { lines, exitCode } = describeFailure(error)
   const said = 'Volumes that were kept when their resource was deleted go for good with:'
@@ -48,9 +48,9 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
  *
  * @throws CommandFailure (usage) if the resource still exists, or never existed
  */
-export async function takeBack(
-  reading: Prepared,
-  given: { body: unknown; create: Prepared; name: string },
+export async function recreateDeleted(
+  reading: PreparedRequest,
+  given: { body: unknown; create: PreparedRequest; name: string },
   context: Context,
 ): Promise<void> {
   const isThere = await send(reading).then(
@@ -77,7 +77,7 @@ export async function takeBack(
  *
  * @throws CommandFailure (usage) if neither the group lists kept volumes for it, nor its activity log has an entry
  */
-async function requireFormerOne(reading: Prepared, name: string, context: Context): Promise<void> {
+async function requireFormerOne(reading: PreparedRequest, name: string, context: Context): Promise<void> {
   if (await isToldByGroup(reading, name, context)) return
   const done = await activityOf(reading, ENTRIES_ASKED).catch((error: unknown) => {
     // A name that was never used has no activity. A caller without the permission gets the error.
@@ -94,7 +94,11 @@ async function requireFormerOne(reading: Prepared, name: string, context: Contex
 const ENTRIES_ASKED = 100
 
 /** Whether the group's status, as read from the API server if known, lists volumes kept for this resource. */
-async function isToldByGroup({ target, collection }: Prepared, name: string, context: Context): Promise<boolean> {
+async function isToldByGroup(
+  { target, collection }: PreparedRequest,
+  name: string,
+  context: Context,
+): Promise<boolean> {
   const access = accessOfSession(await openSession(context))
   const kind = kindOf({ target, collection })
   const { boundaryId = '', resourceGroupName: group = '' } = target.values
@@ -114,7 +118,7 @@ async function isToldByGroup({ target, collection }: Prepared, name: string, con
 const GROUPS = RESOURCE_KINDS.find(({ kind }) => kind === 'ResourceGroup') as (typeof RESOURCE_KINDS)[number]
 
 /** Prepares the creation of the resource to be deleted. @throws CommandFailure (usage) if its kind keeps no data */
-export function creationOf({ collection, target, ...prepared }: Prepared, name: string): Prepared {
+export function prepareRecreation({ collection, target, ...prepared }: PreparedRequest, name: string): PreparedRequest {
   const { boundaryId: boundary, resourceGroupName: group } = target.values
   if (!target.route.query?.includes('keepData')) throw usage(`${collection.noun} keep no data when they are deleted.`)
   return { ...prepared, collection, target: chooseRoute(collection, 'create', { name, boundary, group }), query: {} }

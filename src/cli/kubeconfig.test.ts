@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { UnsecuredJWT } from 'jose'
-import { execCredential, isOurs, kubeconfigFor } from './kubeconfig.ts'
+import { buildExecCredential, buildKubeconfig, isOwnKubeconfig } from './kubeconfig.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const tokenThatEnds = (seconds: number) => new UnsecuredJWT({ exp: NOW / 1000 + seconds }).encode()
@@ -17,7 +17,7 @@ describe('a kubeconfig for people', () => {
   }
 
   it('asks this program for tokens and holds none', () => {
-    const made = kubeconfigFor(parts) as { users: { user: { exec: object } }[]; contexts: { context: object }[] }
+    const made = buildKubeconfig(parts) as { users: { user: { exec: object } }[]; contexts: { context: object }[] }
     expect(made.users[0]?.user).to.have.all.keys('exec')
     expect(made.users[0]?.user.exec).to.deep.include({
       command: '/usr/bin/node',
@@ -28,7 +28,7 @@ describe('a kubeconfig for people', () => {
   })
 
   it('names its context after the platform that it is of', () => {
-    const made = kubeconfigFor(parts) as { 'current-context': string; contexts: { name: string }[] }
+    const made = buildKubeconfig(parts) as { 'current-context': string; contexts: { name: string }[] }
     expect([made['current-context'], made.contexts[0]?.name]).to.deep.equal(
       Array(2).fill('freehold-api.example.com:8443'),
     )
@@ -36,13 +36,13 @@ describe('a kubeconfig for people', () => {
 
   it('is known again, and another is not', () => {
     const other = { clusters: [{}], contexts: [{}], users: [{ name: 'freehold', user: { token: 'x' } }] }
-    const verdicts = [kubeconfigFor(parts), other, undefined, 'text'].map(isOurs)
+    const verdicts = [buildKubeconfig(parts), other, undefined, 'text'].map(isOwnKubeconfig)
     expect(verdicts).to.deep.equal([true, false, false, false])
   })
 
   it('leaves out what is not known', () => {
     const made = JSON.stringify(
-      kubeconfigFor({ ...parts, kubernetes: { server: 'https://k.test' }, namespace: undefined }),
+      buildKubeconfig({ ...parts, kubernetes: { server: 'https://k.test' }, namespace: undefined }),
     )
     expect(made).to.not.include('certificate-authority').and.to.not.include('namespace')
   })
@@ -56,7 +56,7 @@ describe('a token for kubectl', () => {
   ]
   for (const [what, token, until] of cases) {
     it(what, () => {
-      const credential = execCredential(token, NOW) as Credential
+      const credential = buildExecCredential(token, NOW) as Credential
       expect(credential).to.include({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' })
       expect(credential.status.token).to.equal(token)
       expect(credential.status.expirationTimestamp).to.equal(until)

@@ -24,7 +24,7 @@ export type KubeconfigParts = {
  * Builds a kubeconfig without secrets: kubectl runs this program as a credential plugin (Kubernetes documentation,
  * "client-go credential plugins").
  */
-export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: KubeconfigParts): object {
+export function buildKubeconfig({ facadeUrl, kubernetes, program, namespace }: KubeconfigParts): object {
   const name = entryOf(facadeUrl)
   const { server, certificateAuthorityData } = kubernetes
   const [command, ...words] = program
@@ -64,7 +64,7 @@ export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: Kub
 }
 
 /** Whether a kubeconfig holds one entry of ours and nothing else. */
-export function isOurs(content: unknown): boolean {
+export function isOwnKubeconfig(content: unknown): boolean {
   const { clusters, users, contexts } = (content ?? {}) as Record<string, unknown>
   const hasOne = [clusters, users, contexts].every((entries) => Array.isArray(entries) && entries.length === 1)
   const [user] = hasOne ? (users as { user?: { exec?: { args?: unknown } } }[]) : []
@@ -77,7 +77,7 @@ export function isOurs(content: unknown): boolean {
  *
  * @param now milliseconds since the epoch
  */
-export function execCredential(token: string, now: number): object {
+export function buildExecCredential(token: string, now: number): object {
   const expiresAt = expiryOf(token)
   // Never in the past, or kubectl would run the plugin for every request.
   const until = expiresAt === undefined ? undefined : Math.max(expiresAt - MARGIN_SECONDS, Math.ceil(now / 1000) + 1)

@@ -1,7 +1,7 @@
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
-import { CommandFailure, EXIT, localTrouble } from './failure.ts'
-import { networkRemedy } from './networkTrouble.ts'
+import { CommandFailure, EXIT, localFailure } from './failure.ts'
+import { networkRemedy } from './networkRemedy.ts'
 import type { Session } from './session.ts'
 
 /** Address of an API server, and the credentials for it. */
@@ -18,7 +18,7 @@ export function accessOfKubeconfig(path: string): KubernetesAccess {
   try {
     return loadKubeconfig(path)
   } catch (error) {
-    throw localTrouble(`${path} cannot be used as a kubeconfig.`, error)
+    throw localFailure(`${path} cannot be used as a kubeconfig.`, error)
   }
 }
 
@@ -88,6 +88,6 @@ async function shownTo({ tls, authorization }: KubernetesAccess) {
     return { tls: await tls(), authorization: await authorization() }
   } catch (error) {
     if (error instanceof CommandFailure) throw error
-    throw localTrouble('The credentials of the kubeconfig cannot be read.', error)
+    throw localFailure('The credentials of the kubeconfig cannot be read.', error)
   }
 }

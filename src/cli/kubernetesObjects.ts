@@ -3,13 +3,13 @@ import { RESOURCE_KINDS } from '../client/index.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
 import {
-  breaksRule,
+  explainUnknownKind,
   hasUnknownFields,
-  isOfSchema,
   refusalOf,
   type ServedKind,
-  strangeKind,
   titleOf,
+  violatesRule,
+  violatesSchema,
   waitsForNamespace,
 } from './kubernetesRefusal.ts'
 import { type Schemas, schemaOfKind, unknownFields } from './kubernetesSchema.ts'
@@ -80,8 +80,8 @@ export async function judgeAtKubernetes(manifest: Manifest, send: SendToKubernet
   const path = await pathOfObject(manifest, send)
   const answer = await patch(manifest, path, send, '&dryRun=All&force=true')
   if (answer.status < 400) return undefined
-  const isFinal = isOfSchema(answer) || breaksRule(answer)
-  if (isFinal && !isOfSchema(answer) && (await isReplaceable(manifest, path, send))) return undefined
+  const isFinal = violatesSchema(answer) || violatesRule(answer)
+  if (isFinal && !violatesSchema(answer) && (await isReplaceable(manifest, path, send))) return undefined
   return { refusal: await refused(manifest, answer, send), isFinal, waitsForPlace: waitsForNamespace(answer) }
 }
 
@@ -96,7 +96,7 @@ async function isReplaceable({ spec }: Manifest, path: string, send: SendToKuber
   const body = JSON.stringify({ ...before.body, metadata, spec })
   const query = `fieldManager=${FIELD_MANAGER}&dryRun=All`
   const answer = await send(`${path}?${query}`, { method: 'PUT', body, contentType: 'application/json' })
-  return !breaksRule(answer)
+  return !violatesRule(answer)
 }
 
 function patch(manifest: Manifest, path: string, send: SendToKubernetes, more = ''): Promise<KubernetesAnswer> {
@@ -158,6 +158,6 @@ async function strange(manifest: Manifest, send: SendToKubernetes): Promise<Comm
       }),
     ),
   )
-  const sentence = strangeKind(manifest, [...RESOURCE_KINDS, ...served])
+  const sentence = explainUnknownKind(manifest, [...RESOURCE_KINDS, ...served])
   return new CommandFailure(EXIT.usage, `${manifest.where}: ${sentence}`)
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RESOURCE_KINDS } from '../client/index.ts'
 import { EXIT } from './failure.ts'
-import { breaksRule, hasUnknownFields, isOfSchema, refusalOf, strangeKind } from './kubernetesRefusal.ts'
+import { explainUnknownKind, hasUnknownFields, refusalOf, violatesRule, violatesSchema } from './kubernetesRefusal.ts'
 import { parseManifests } from './manifests.ts'
 
 const [, MANIFEST] = parseManifests(
@@ -70,7 +70,7 @@ describe('what the API server refuses', () => {
     ['a rule', 'spec: Invalid value: 0', false, false],
   ] as const) {
     it(`is seen to be ${sentence}`, () => {
-      expect([hasUnknownFields(answered(500, message)), isOfSchema(answered(500, message))]).to.deep.equal([
+      expect([hasUnknownFields(answered(500, message)), violatesSchema(answered(500, message))]).to.deep.equal([
         unknown,
         schema,
       ])
@@ -91,7 +91,7 @@ describe('a rule of a kind', () => {
     ['is none of a policy', 422, 'a "x" is invalid: : ValidatingAdmissionPolicy "p" denied request: no', false],
     ['is none of rights', 403, 'a is forbidden', false],
   ] as const) {
-    it(sentence, () => expect(breaksRule(answered(status, message))).to.equal(expected))
+    it(sentence, () => expect(violatesRule(answered(status, message))).to.equal(expected))
   }
 })
 
@@ -102,6 +102,6 @@ describe('a kind that nobody serves', () => {
     ['is mistyped', 'data.freehold.dev/v1alpha1', 'VectorClustr', 'did you mean "VectorCluster"?'],
     ['is none at all', 'example.com/v1', 'Zebra', 'there is no kind Zebra in example.com/v1.'],
   ] as const) {
-    it(sentence, () => expect(strangeKind({ apiVersion, kind }, RESOURCE_KINDS)).to.include(expected))
+    it(sentence, () => expect(explainUnknownKind({ apiVersion, kind }, RESOURCE_KINDS)).to.include(expected))
   }
 })

@@ -1,5 +1,5 @@
 import { suggestion } from '../core/suggestion.ts'
-import { CommandFailure, EXIT, type ExitCode, exitOfAnswer } from './failure.ts'
+import { CommandFailure, EXIT, type ExitCode, exitCodeForStatus } from './failure.ts'
 import type { KubernetesAnswer } from './kubernetes.ts'
 import { printable } from './output.ts'
 
@@ -20,14 +20,14 @@ const OF_FIELDS = /^Apply failed with /
 const DENIED = /denied (the )?request/
 
 /** Whether the manifest violates the schema, so that it is refused in any circumstances. */
-export const isOfSchema = (answer: KubernetesAnswer): boolean =>
+export const violatesSchema = (answer: KubernetesAnswer): boolean =>
   hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
 
 /**
  * Whether a value or a validation rule of the kind was violated. Leaves out what REST treats differently: it fills in
  * required fields, takes null as absent, and writes as another user for policies.
  */
-export const breaksRule = (answer: KubernetesAnswer): boolean =>
+export const violatesRule = (answer: KubernetesAnswer): boolean =>
   answer.status === 422 &&
   / is invalid: /.test(messageOfAnswer(answer)) &&
   !/denied (the )?request|Required value|Invalid value: "null"/.test(messageOfAnswer(answer))
@@ -82,7 +82,7 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
     case 422:
       return [DENIED.test(message) ? EXIT.refused : EXIT.usage, said]
     default:
-      return [hasUnknownFields(answer) ? EXIT.usage : exitOfAnswer(answer.status), said]
+      return [hasUnknownFields(answer) ? EXIT.usage : exitCodeForStatus(answer.status), said]
   }
 }
 
@@ -94,7 +94,7 @@ export type ServedKind = { readonly apiVersion: string; readonly kind: string }
  *
  * @param served all known kinds
  */
-export function strangeKind({ apiVersion, kind }: ServedKind, served: readonly ServedKind[]): string {
+export function explainUnknownKind({ apiVersion, kind }: ServedKind, served: readonly ServedKind[]): string {
   const said = `there is no kind ${kind} in ${apiVersion}`
   const versions = [...new Set(served.filter((each) => each.kind === kind).map((each) => each.apiVersion))]
   if (versions.length > 0) return `${said}: its apiVersion is ${versions.join(' or ')}.`

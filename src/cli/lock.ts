@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { localTrouble } from './failure.ts'
+import { localFailure } from './failure.ts'
 
 const PAUSE_MILLISECONDS = 25
 
@@ -23,7 +23,7 @@ export async function withLock<Result>(
     database.exec('PRAGMA busy_timeout = 0')
     const until = performance.now() + deadlineMilliseconds
     while (!tryBegin(database)) {
-      if (performance.now() > until) throw localTrouble(`Another process has held ${path} for too long: try again.`)
+      if (performance.now() > until) throw localFailure(`Another process has held ${path} for too long: try again.`)
       await delay(PAUSE_MILLISECONDS)
     }
     return await work()

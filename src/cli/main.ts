@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { collectionsOf } from './collections.ts'
+import { deriveCollections } from './collections.ts'
 import type { Terminal } from './command.ts'
-import { type Environment, placesIn } from './files.ts'
+import { clientPathsFor, type Environment } from './files.ts'
 import { run } from './run.ts'
 
 /** Returns the command that opens a URL; undefined if no browser is likely. */
@@ -80,10 +80,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
-  places: placesIn(process.env),
+  places: clientPathsFor(process.env),
   program: [process.execPath, fileURLToPath(new URL('../../bin/freehold.mjs', import.meta.url))],
   terminal: terminalOf(process.env),
-  collections: collectionsOf(),
+  collections: deriveCollections(),
   signal: interruption.signal,
   now: Date.now,
 })

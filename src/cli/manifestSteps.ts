@@ -1,7 +1,7 @@
 import { boundaryOfNamespace, groupNamespace, groupOfNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { Collection } from './collection.ts'
 import type { Context, Input, Option } from './command.ts'
-import { CommandFailure, eachOrRefusals, usage } from './failure.ts'
+import { CommandFailure, mapOrFailTogether, usage } from './failure.ts'
 import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
 import { judgeAtKubernetes, type Verdict } from './kubernetesObjects.ts'
 import {
@@ -9,10 +9,10 @@ import {
   type Manifest,
   type ManifestPlan,
   manifestsIn,
-  placed,
   placeOfManifest,
   planManifest,
-  refuseStrangeKind,
+  requireKnownKind,
+  withDefaultNamespace,
 } from './manifests.ts'
 import { placeOf, type Session } from './session.ts'
 
@@ -23,7 +23,7 @@ export const KUBECONFIG: Option = {
 }
 
 /** A manifest, and how REST writes it; undefined if only the API server can. */
-export type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
+export type ManifestStep = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
 
 /** Connects to the API server; undefined if none is known. */
 export async function kubernetesFor(
@@ -37,12 +37,12 @@ export async function kubernetesFor(
 }
 
 /** Reads all manifests of the given files, and places each. @throws CommandFailure (usage) */
-export async function stepsOf(
+export async function planManifestSteps(
   input: Input,
   session: Session,
   context: Context,
   kubernetes: SendToKubernetes | undefined,
-): Promise<Step[]> {
+): Promise<ManifestStep[]> {
   const files = input.all('file')
   if (files.length === 0) throw usage('--file is missing.')
   const place = placeOf(input, session.settings)
@@ -50,9 +50,9 @@ export async function stepsOf(
   for await (const manifest of manifestsIn(files, context.terminal)) found.push(manifest)
   if (found.length === 0) throw usage('The input contains no manifest.')
   const boundaries = boundariesIn(found)
-  return eachOrRefusals(found, (manifest) => {
+  return mapOrFailTogether(found, (manifest) => {
     const boundary = boundaries.find((id) => isGroupOf(id, manifest)) ?? place.boundary
-    return stepOf(manifest, context.collections, { ...place, boundary }, kubernetes !== undefined)
+    return planManifestStep(manifest, context.collections, { ...place, boundary }, kubernetes !== undefined)
   })
 }
 
@@ -70,19 +70,19 @@ const isGroupOf = (boundary: string, { namespace = '' }: Manifest) =>
  * @param hasKubernetes whether there is an API server for what REST cannot write
  * @throws CommandFailure (usage) with file and document if neither can write it
  */
-export function stepOf(
+export function planManifestStep(
   manifest: Manifest,
   collections: readonly Collection[],
   place: ReturnType<typeof placeOf>,
   hasKubernetes: boolean,
-): Step {
-  refuseStrangeKind(manifest)
+): ManifestStep {
+  requireKnownKind(manifest)
   try {
     // An unknown namespace is a mistake in either case. For `freehold-system`, only the API server can tell.
     if (hasKubernetes && manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE)
       placeOfManifest(manifest, place)
     const plan = planFor(manifest, collections, place, hasKubernetes && manifest.name !== undefined)
-    return { manifest: placed(manifest, place), plan }
+    return { manifest: withDefaultNamespace(manifest, place), plan }
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     throw new CommandFailure(error.exitCode, `${manifest.where}: ${error.message}`, { cause: error })
@@ -109,7 +109,10 @@ function planFor(
  * Asks the API server about a manifest before it is written; undefined if it accepts it, or was not asked. If REST
  * writes the manifest, errors of the API server are ignored.
  */
-export async function verdictOn({ manifest, plan }: Step, kubernetes: SendToKubernetes | undefined): Promise<Verdict> {
+export async function judgeManifest(
+  { manifest, plan }: ManifestStep,
+  kubernetes: SendToKubernetes | undefined,
+): Promise<Verdict> {
   if (kubernetes === undefined || manifest.name === undefined) return undefined
   try {
     return await judgeAtKubernetes(manifest, kubernetes)

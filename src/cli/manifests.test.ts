@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { groupNamespace } from '../core/names.ts'
-import { collectionsOf, type Target } from './collections.ts'
+import { deriveCollections, type Target } from './collections.ts'
 import { parseManifests, planManifest } from './manifests.ts'
 
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
-const collections = collectionsOf()
+const collections = deriveCollections()
 const line = (target: Target | undefined) =>
   target === undefined ? '-' : `${target.route.method} ${pathOf(target.route.path, target.values)}`
 

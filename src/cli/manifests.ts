@@ -15,9 +15,9 @@ import {
 import type { Collection } from './collection.ts'
 import { chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
-import { eachOrRefusals, usage } from './failure.ts'
-import { strangeKind } from './kubernetesRefusal.ts'
-import { textOf } from './text.ts'
+import { mapOrFailTogether, usage } from './failure.ts'
+import { explainUnknownKind } from './kubernetesRefusal.ts'
+import { readTextInput } from './text.ts'
 
 /** Configuration of kustomize, which is not a manifest. */
 const KUSTOMIZATION = /^kustomization\.ya?ml$/
@@ -25,7 +25,7 @@ const KUSTOMIZATION = /^kustomization\.ya?ml$/
 /** Yields the manifests of files and folders; `-` is stdin. @throws CommandFailure */
 export async function* manifestsIn(paths: readonly string[], terminal: Terminal): AsyncGenerator<Manifest> {
   for (const file of (await Promise.all(paths.map(filesIn))).flat())
-    yield* parseManifests(await textOf(file, terminal), file === '-' ? 'stdin' : file)
+    yield* parseManifests(await readTextInput(file, terminal), file === '-' ? 'stdin' : file)
 }
 
 /** Lists a folder's files like kubectl: sorted, and without subfolders. */
@@ -65,7 +65,7 @@ export function parseManifests(text: string, file: string): Manifest[] {
     return kind === 'List' && Array.isArray(items) ? items : [document]
   })
   const written = entries.filter((entry) => entry !== null && entry !== undefined)
-  return eachOrRefusals(written, (entry, index) => manifest(entry, file, index))
+  return mapOrFailTogether(written, (entry, index) => manifest(entry, file, index))
 }
 
 function manifest(entry: unknown, file: string, index: number): Manifest {
@@ -123,15 +123,15 @@ export type ManifestPlan = {
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
 /** @throws CommandFailure (usage) for an unknown kind of ours, or a wrong apiVersion */
-export function refuseStrangeKind({ where, apiVersion, kind }: Manifest): void {
+export function requireKnownKind({ where, apiVersion, kind }: Manifest): void {
   const group = apiVersion.split('/')[0] ?? ''
   const isOurs = RESOURCE_KINDS.some((each) => group === each.apiVersion.split('/')[0])
   const isKnown = RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
-  if (isOurs && !isKnown) throw usage(`${where}: ${strangeKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
+  if (isOurs && !isKnown) throw usage(`${where}: ${explainUnknownKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
 }
 
 /** Adds the namespace from the options to a manifest without one. */
-export function placed(found: Manifest, { boundary, group }: Defaults): Manifest {
+export function withDefaultNamespace(found: Manifest, { boundary, group }: Defaults): Manifest {
   if (found.namespace !== undefined || boundary === undefined || !isUuid(boundary)) return found
   const kind = RESOURCE_KINDS.find((each) => each.kind === found.kind && each.apiVersion === found.apiVersion)
   const inGroup = group === undefined ? undefined : groupNamespace(boundary, group)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { NetworkError, PlatformApiError } from '../client/index.ts'
 import { describeFailure } from './describeFailure.ts'
 import { notSignedIn } from './failure.ts'
-import { columnsOf, rendered } from './output.ts'
+import { columnsOf, renderRecords } from './output.ts'
 
 describe('output', () => {
   it('is a table with the known fields first and plain ones behind', () => {
@@ -10,7 +10,7 @@ describe('output', () => {
       { id: '1', color: 'red', name: 'a', status: 'Running', tags: { x: 'y' }, replicas: 1, empty: null },
       { id: '2', color: 'blue', name: 'long-name', status: 'Pending', tags: {}, replicas: 10, empty: null },
     ]
-    expect(rendered(items, 'table').split('\n')).to.deep.equal([
+    expect(renderRecords(items, 'table').split('\n')).to.deep.equal([
       'NAME       STATUS   REPLICAS  COLOR',
       'a          Running  1         red',
       'long-name  Pending  10        blue',
@@ -43,7 +43,7 @@ describe('output', () => {
     }
     const items = [member, { ...member, scope: '/' }]
     expect(
-      rendered(items, 'table')
+      renderRecords(items, 'table')
         .split('\n')
         .map((line) => line.split(/ {2,}/).slice(0, 3)),
     ).to.deep.equal([
@@ -99,7 +99,7 @@ describe('output', () => {
     ],
   ]
   for (const [what, value, format, expected] of texts) {
-    it(what, () => expect(rendered(value, format)).to.equal(expected))
+    it(what, () => expect(renderRecords(value, format)).to.equal(expected))
   }
 })
 

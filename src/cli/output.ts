@@ -31,7 +31,7 @@ const COLUMNS_MAX = 7
 const CELL_MAX = 60
 
 /** Renders one value or a list, with a final line break. */
-export function rendered(value: unknown, format: Format, nameField: NameField = 'name'): string {
+export function renderRecords(value: unknown, format: Format, nameField: NameField = 'name'): string {
   switch (format) {
     case 'name':
       return (Array.isArray(value) ? value : [value])

@@ -1,10 +1,10 @@
 import { PlatformApiError, pagesOf, type QueryValue } from '../client/index.ts'
-import { vaultReference } from '../contracts/jobs.ts'
+import { parseVaultReference } from '../contracts/jobs.ts'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { isRecord } from '../core/isRecord.ts'
 import type { Collection, CollectionRoute } from './collection.ts'
-import { nameFieldOf, placeOf } from './collections.ts'
-import { type Prepared, send } from './requests.ts'
+import { nameFieldOf, normalizedPath } from './collections.ts'
+import { type PreparedRequest, send } from './requests.ts'
 
 /** A resource that others may refer to, and its parent, if it has one. */
 export type Referred = { readonly noun: string; readonly name: string; readonly parent: string | undefined }
@@ -28,7 +28,7 @@ export function refersTo(record: unknown, referred: Referred): boolean {
 }
 
 function isTextFor(text: string, { noun, name, parent }: Referred): boolean {
-  const found = vaultReference(text)
+  const found = parseVaultReference(text)
   if (noun === VAULTS) return found?.vault === name
   return noun === SECRETS && found?.vault === parent && found?.secret.toLowerCase() === name.toLowerCase()
 }
@@ -46,12 +46,12 @@ function isReference(fields: Readonly<Record<string, unknown>>, { noun, name, pa
  * Lists what refers to a resource that is about to be deleted (`apps shop`), as far as the caller may read. Makes no
  * requests for kinds that nothing can refer to.
  */
-export async function referrersOf(prepared: Prepared, collections: readonly Collection[]): Promise<string[]> {
+export async function referrersOf(prepared: PreparedRequest, collections: readonly Collection[]): Promise<string[]> {
   const { noun } = prepared.collection
   const { values, route } = prepared.target
   const names = route.parameters.slice(2).map((parameter) => values[parameter] ?? '')
   const [name, parent] = [names.at(-1), names.at(-2)]
-  if (!MAY_BE_REFERRED_TO.includes(noun) || name === undefined || !placeOf(route).startsWith(GROUP)) return []
+  if (!MAY_BE_REFERRED_TO.includes(noun) || name === undefined || !normalizedPath(route).startsWith(GROUP)) return []
   const functions = collections.find((each) => each.noun === FUNCTIONS)
   const search = { prepared, referred: { noun, name, parent }, functions }
   const found = collections.flatMap((collection) => {
@@ -62,13 +62,13 @@ export async function referrersOf(prepared: Prepared, collections: readonly Coll
 }
 
 const isInGroup = (route: CollectionRoute) => {
-  const place = placeOf(route)
+  const place = normalizedPath(route)
   const isDirect = place.startsWith(GROUP) && !place.slice(GROUP.length).includes('/')
   return isDirect && route.verb === 'list'
 }
 
 type Search = {
-  readonly prepared: Prepared
+  readonly prepared: PreparedRequest
   readonly referred: Referred
   readonly functions: Collection | undefined
 }
@@ -94,10 +94,14 @@ async function referring({ list, collection }: Listed, search: Search): Promise<
 type Listed = { readonly list: CollectionRoute; readonly collection: Collection }
 
 const isListBelow = (route: CollectionRoute, list: CollectionRoute) =>
-  route.verb === 'list' && placeOf(route) === `${placeOf(list)}/{}/${FUNCTIONS}`
+  route.verb === 'list' && normalizedPath(route) === `${normalizedPath(list)}/{}/${FUNCTIONS}`
 
 /** Returns no items if the caller may not list them. */
-async function itemsAt(prepared: Prepared, route: CollectionRoute, known: Record<string, string>): Promise<unknown[]> {
+async function itemsAt(
+  prepared: PreparedRequest,
+  route: CollectionRoute,
+  known: Record<string, string>,
+): Promise<unknown[]> {
   const [boundaryId = '', group = ''] = [known.boundaryId, known.resourceGroupName ?? known.resourceGroup]
   const values = { ...known, boundaryId, resourceGroupName: group, resourceGroup: group }
   const items: unknown[] = []

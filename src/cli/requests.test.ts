@@ -1,22 +1,22 @@
 import { expect } from 'chai'
 import { PlatformApiError } from '../client/index.ts'
-import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
+import { chooseRoute, deriveCollections, findCollection } from './collections.ts'
 import { describeFailure } from './describeFailure.ts'
-import { rendered } from './output.ts'
-import { routesBelow } from './requests.ts'
+import { renderRecords } from './output.ts'
+import { listSubresourceRoutes } from './requests.ts'
 
 describe('routes below a thing', () => {
   const target = (word: string, name: string) =>
-    chooseRoute(findCollection(word, collectionsOf()), 'get', { name, boundary: 'b', group: 'g' })
+    chooseRoute(findCollection(word, deriveCollections()), 'get', { name, boundary: 'b', group: 'g' })
 
   it('come from the table', () => {
-    const words = routesBelow(target('vectorclusters', 'x'), 'GET').map((route) => route.words)
+    const words = listSubresourceRoutes(target('vectorclusters', 'x'), 'GET').map((route) => route.words)
     expect(words).to.include.members(['apikey', 'connectioninfo', 'health', 'scale'])
-    expect(routesBelow(target('jobs', 'x'), 'GET').map((route) => route.words)).to.include('logs')
+    expect(listSubresourceRoutes(target('jobs', 'x'), 'GET').map((route) => route.words)).to.include('logs')
   })
 
   it('mark what shows secrets', () => {
-    const all = routesBelow(target('vectorclusters', 'x'), 'GET')
+    const all = listSubresourceRoutes(target('vectorclusters', 'x'), 'GET')
     expect(all.find(({ words }) => words === 'apikey')?.operation.isData).to.equal(true)
     expect(all.find(({ words }) => words === 'health')?.operation.isData).to.equal(undefined)
   })
@@ -81,14 +81,14 @@ describe('names and wide tables', () => {
   const plans = [{ id: 'vector-medium', name: 'Medium', a: 1, b: 2, c: 3, d: 4, e: 5, f: 'x'.repeat(80) }]
 
   it('show what commands take', () => {
-    expect(rendered(plans, 'name', 'id')).to.equal('vector-medium\n')
-    expect(rendered(plans, 'table', 'id')).to.match(/^NAME +ID .*\nMedium +vector-medium /)
-    expect(rendered(plans, 'table')).to.not.contain('vector-medium')
-    expect(rendered(plans[0], 'name')).to.equal('Medium\n')
+    expect(renderRecords(plans, 'name', 'id')).to.equal('vector-medium\n')
+    expect(renderRecords(plans, 'table', 'id')).to.match(/^NAME +ID .*\nMedium +vector-medium /)
+    expect(renderRecords(plans, 'table')).to.not.contain('vector-medium')
+    expect(renderRecords(plans[0], 'name')).to.equal('Medium\n')
   })
 
   it('cut nothing when they are wide', () => {
-    expect(rendered(plans, 'table', 'id')).to.not.contain('xxx')
-    expect(rendered(plans, 'wide', 'id')).to.contain('x'.repeat(80))
+    expect(renderRecords(plans, 'table', 'id')).to.not.contain('xxx')
+    expect(renderRecords(plans, 'wide', 'id')).to.contain('x'.repeat(80))
   })
 })

@@ -1,29 +1,29 @@
 import { type Client, OPERATIONS, type Operation, pathOf, type QueryValue, type RawAnswer } from '../client/index.ts'
-import { jsonOf } from './answers.ts'
-import type { Collection, Given, Verb } from './collection.ts'
+import { parseJsonAnswer } from './answers.ts'
+import type { Collection, GivenArguments, Verb } from './collection.ts'
 import { chooseRoute, findCollection, type Target } from './collections.ts'
 import type { Context, Input, Option, Positional } from './command.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from './session.ts'
-import { pairsOf } from './text.ts'
+import { parsePairs } from './text.ts'
 
 export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
 export const NAME: Positional = { name: 'NAME', isOptional: true, offers: 'names' }
-export const ONE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
+export const NAMED_RESOURCE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
 
 /** Options for the place of a resource. */
-export const WHERE: readonly Option[] = [
+export const PATH_OPTIONS: readonly Option[] = [
   ...PLACE_OPTIONS,
   { long: 'param', short: 'p', value: 'NAME=VALUE', many: true, summary: 'A further parameter of the path' },
 ]
-export const MORE: readonly Option[] = [
-  ...WHERE,
+export const REQUEST_OPTIONS: readonly Option[] = [
+  ...PATH_OPTIONS,
   { long: 'query', short: 'q', value: 'NAME=VALUE', many: true, summary: 'A parameter of the query' },
 ]
-export const PLACES =
+export const KIND_HELP =
   'KIND is a plural, singular or short name of `freehold kinds`; if one word has several places, it means the highest; use parent/child for the others.'
 
 /** A request that is ready to be sent. */
-export type Prepared = {
+export type PreparedRequest = {
   readonly client: Client
   readonly collection: Collection
   readonly target: Target
@@ -31,19 +31,19 @@ export type Prepared = {
 }
 
 /** @throws CommandFailure (usage) if the arguments match no route, or several */
-export async function prepare(verb: Verb, input: Input, context: Context): Promise<Prepared> {
+export async function prepareRequest(verb: Verb, input: Input, context: Context): Promise<PreparedRequest> {
   const { client, settings } = await openSession(context)
   const [word = '', name] = input.positionals
   const place = placeOf(input, settings)
   const group = input.has('all-groups') ? undefined : place.group
-  const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
+  const parameters = Object.fromEntries(parsePairs('param', input.all('param')))
   const defaults = defaultsIn(input, place)
   const isAcross = input.has('all-groups')
-  const given: Given = { name, boundary: place.boundary, group, parameters, defaults, isAcross }
+  const given: GivenArguments = { name, boundary: place.boundary, group, parameters, defaults, isAcross }
   const collection = findCollection(word, context.collections)
   const target = chooseRoute(collection, verb, given, input.command)
   const query: Record<string, string[]> = {}
-  for (const [key, value] of pairsOf('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
+  for (const [key, value] of parsePairs('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
   return { client, collection, target, query }
 }
 
@@ -56,24 +56,27 @@ function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf
 }
 
 /** Sends the request and parses the JSON; undefined if the answer has no body. */
-export const send = async (prepared: Omit<Prepared, 'collection'>, body?: unknown): Promise<unknown> =>
-  jsonOf(await answerTo(prepared, body))
+export const send = async (prepared: Omit<PreparedRequest, 'collection'>, body?: unknown): Promise<unknown> =>
+  parseJsonAnswer(await requestRawAnswer(prepared, body))
 
 /** Sends the request and returns the raw answer. */
-export function answerTo({ client, target, query }: Omit<Prepared, 'collection'>, body?: unknown): Promise<RawAnswer> {
+export function requestRawAnswer(
+  { client, target, query }: Omit<PreparedRequest, 'collection'>,
+  body?: unknown,
+): Promise<RawAnswer> {
   const { route, values } = target
   return client.request({ method: route.method, path: pathOf(route.path, values, query), body })
 }
 
 /** A route below a resource: its path after the resource's own, such as `scale` or `actions/{action}`. */
-export type RouteBelow = { readonly words: string; readonly operation: Operation }
+export type SubresourceRoute = { readonly words: string; readonly operation: Operation }
 
 /** Returns all routes below a resource, from the route table. */
-export function routesBelow(
+export function listSubresourceRoutes(
   { route }: Target,
   method: Operation['method'],
   operations: readonly Operation[] = Object.values(OPERATIONS),
-): RouteBelow[] {
+): SubresourceRoute[] {
   const own = route.path.split('/')
   // Parameters match whatever their name: the API calls the same one `name` in one route and `appName` in another.
   const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
@@ -88,10 +91,10 @@ export function routesBelow(
 }
 
 /** Finds the route for a path such as `revisions/1/diff/2`, with its parameter values. */
-export function routeTo(
-  routes: readonly RouteBelow[],
+export function findSubresourceRoute(
+  routes: readonly SubresourceRoute[],
   words: string,
-): { route: RouteBelow; values: Record<string, string> } | undefined {
+): { route: SubresourceRoute; values: Record<string, string> } | undefined {
   const given = words.split('/')
   const found = routes.flatMap((route) => {
     const own = route.words.split('/')
@@ -107,16 +110,16 @@ export function routeTo(
 type Below = { values?: Record<string, string>; body?: unknown }
 
 /** Sends to a route below a resource, and parses the JSON. */
-export const sendBelow = async (
-  prepared: Pick<Prepared, 'client' | 'target'>,
-  route: RouteBelow,
+export const sendToSubresource = async (
+  prepared: Pick<PreparedRequest, 'client' | 'target'>,
+  route: SubresourceRoute,
   more?: Below,
-): Promise<unknown> => jsonOf(await answerBelow(prepared, route, more))
+): Promise<unknown> => parseJsonAnswer(await requestSubresource(prepared, route, more))
 
 /** Sends to a route below a resource, and returns the raw answer. */
-export function answerBelow(
-  { client, target }: Pick<Prepared, 'client' | 'target'>,
-  { operation }: RouteBelow,
+export function requestSubresource(
+  { client, target }: Pick<PreparedRequest, 'client' | 'target'>,
+  { operation }: SubresourceRoute,
   { values = {}, body }: Below = {},
 ): Promise<RawAnswer> {
   // The largest page.

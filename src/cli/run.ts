@@ -1,7 +1,7 @@
-import { misnamedBoundary } from './boundaryNames.ts'
-import { type Context, type Input, readInput } from './command.ts'
+import { suggestBoundaryId } from './boundaryNames.ts'
+import { type Context, type Input, parseCommandLine } from './command.ts'
 import { COMMANDS, findCommand } from './commands/index.ts'
-import { staleDefault } from './defaults.ts'
+import { explainStaleDefault } from './defaults.ts'
 import { describeFailure } from './describeFailure.ts'
 import { EXIT, type ExitCode } from './failure.ts'
 import { helpOf, overview } from './help.ts'
@@ -21,7 +21,7 @@ export async function run(words: readonly string[], context: Context): Promise<E
   let read: Input | undefined
   try {
     const command = findCommand(name === '--version' || name === '-v' ? 'version' : name)
-    const input = readInput(command, rest)
+    const input = parseCommandLine(command, rest)
     read = input
     if (input.has('help')) terminal.out((await command.helpFor?.(input, context)) ?? helpOf(command))
     else await command.run(input, context)
@@ -38,4 +38,4 @@ export async function run(words: readonly string[], context: Context): Promise<E
 
 /** Looks for a cause in the place: a boundary given by display name, or a default that no longer exists. */
 const troubleOfPlace = async (error: unknown, input: Input, context: Context) =>
-  (await misnamedBoundary(error, input, context)) ?? staleDefault(error, input, context)
+  (await suggestBoundaryId(error, input, context)) ?? explainStaleDefault(error, input, context)

@@ -1,8 +1,8 @@
 import { type Client, createClient } from '../client/index.ts'
 import type { Context, Input, Option } from './command.ts'
 import { type Credential, chooseCredential, tokenSource } from './credentials.ts'
-import { filled } from './jsonpath.ts'
-import { FORMATS, type Format, type NameField, rendered } from './output.ts'
+import { evaluateTemplate } from './jsonpath.ts'
+import { FORMATS, type Format, type NameField, renderRecords } from './output.ts'
 import { type Fetch, fetchOf, readSettings, type Settings } from './settings.ts'
 import { loginStore } from './storedLogin.ts'
 import { tokenIssuer } from './tokens.ts'
@@ -46,7 +46,7 @@ export const OUTPUT: Option = {
   choices: FORMATS,
   openChoice: JSONPATH,
   check: (text) => {
-    if (text.startsWith(`${JSONPATH}=`)) filled(text.slice(JSONPATH.length + 1), undefined)
+    if (text.startsWith(`${JSONPATH}=`)) evaluateTemplate(text.slice(JSONPATH.length + 1), undefined)
   },
   summary: 'table on a terminal, else json',
 }
@@ -58,11 +58,11 @@ export const isForPeople = (input: Input, { terminal }: Context): boolean =>
 export function show(value: unknown, input: Input, { terminal }: Context, nameField?: NameField): void {
   const asked = input.text('output')
   if (asked?.startsWith(`${JSONPATH}=`) === true) {
-    terminal.out(`${filled(asked.slice(JSONPATH.length + 1), value)}\n`)
+    terminal.out(`${evaluateTemplate(asked.slice(JSONPATH.length + 1), value)}\n`)
     return
   }
   const format = (asked as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
-  terminal.out(rendered(value, format, nameField))
+  terminal.out(renderRecords(value, format, nameField))
 }
 
 export const PLACE_OPTIONS: readonly Option[] = [

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { believing } from '../core/authorities.ts'
+import { withDefaultAuthorities } from '../core/authorities.ts'
 import { isLoopback } from '../core/isLoopback.ts'
-import { localTrouble, usage } from './failure.ts'
-import { readIfThere, writePrivate } from './files.ts'
+import { localFailure, usage } from './failure.ts'
+import { readFileIfPresent, writePrivate } from './files.ts'
 
 export const DEFAULT_CLIENT_ID = 'freehold-cli'
 
@@ -33,7 +33,7 @@ export type Settings = z.output<typeof Settings>
  *
  * @param facadeUrl undefined to keep the current platform
  */
-export function settingsAt(before: Settings | undefined, facadeUrl: string | undefined): Partial<Settings> {
+export function inheritedSettings(before: Settings | undefined, facadeUrl: string | undefined): Partial<Settings> {
   if (before === undefined || facadeUrl === undefined || before.facadeUrl === facadeUrl) return before ?? {}
   const { others: left = [], ...own } = before
   const others = [...left.filter((each) => each.facadeUrl !== facadeUrl), own]
@@ -46,19 +46,19 @@ export function settingsAt(before: Settings | undefined, facadeUrl: string | und
 export async function readSettings(path: string): Promise<Settings> {
   const settings = await findSettings(path)
   if (settings === undefined)
-    throw localTrouble(
+    throw localFailure(
       'This client is not set up: run `freehold setup` first, or `freehold setup --dev` in the folder of a running `npm run up`.',
     )
   return settings
 }
 
 export async function findSettings(path: string): Promise<Settings | undefined> {
-  const text = await readIfThere(path)
+  const text = await readFileIfPresent(path)
   if (text === undefined) return undefined
   try {
     return Settings.parse(JSON.parse(text))
   } catch {
-    throw localTrouble(`${path} is not what \`freehold setup\` writes: run it again.`)
+    throw localFailure(`${path} is not what \`freehold setup\` writes: run it again.`)
   }
 }
 
@@ -78,7 +78,7 @@ export function withoutAbsent<Fields extends object>(fields: Fields): Present<Fi
  * @throws CommandFailure (usage) for an invalid URL, and for http except to this machine: the token could be read in
  *   transit
  */
-export function safeUrl(name: string, text: string): string {
+export function requireSafeUrl(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw usage(`${name} must be an http(s) address.`)
   if (url.username !== '' || url.password !== '') throw usage(`${name} must not hold a user name or password.`)
@@ -98,11 +98,11 @@ export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>):
   try {
     pem = await readFile(certificateAuthority, 'utf8')
   } catch (error) {
-    throw localTrouble(`The certificate authority ${certificateAuthority} cannot be read.`, error)
+    throw localFailure(`The certificate authority ${certificateAuthority} cannot be read.`, error)
   }
   // Slow to load, and rarely needed.
   const { Agent, fetch: fetchWith } = await import('undici')
-  const dispatcher = new Agent({ connect: { ca: believing(pem) } })
+  const dispatcher = new Agent({ connect: { ca: withDefaultAuthorities(pem) } })
   // The types of undici and of Node's built-in copy are distinct.
   return (url, init) =>
     fetchWith(url, { ...init, dispatcher } as Parameters<typeof fetchWith>[1]) as unknown as Promise<Response>

@@ -7,7 +7,7 @@ import { commandLine } from '../../test/make/commandLine.ts'
 import { WITHIN } from '../../test/make/ownProcess.ts'
 import { browse, startIssuer, type TestIssuer } from '../../test/worlds/issuer.ts'
 import type { Terminal } from './command.ts'
-import { placesIn } from './files.ts'
+import { clientPathsFor } from './files.ts'
 import { run } from './run.ts'
 import { loginStore } from './storedLogin.ts'
 
@@ -50,7 +50,7 @@ describe('signing in', () => {
       browsing = browse(url, fields)
     },
   })
-  const store = () => loginStore(placesIn({}, home).login)
+  const store = () => loginStore(clientPathsFor({}, home).login)
 
   it('works with a browser, keeps the login to its owner and shows no secret', async () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)

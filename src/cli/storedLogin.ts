@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { localTrouble } from './failure.ts'
+import { localFailure } from './failure.ts'
 import { readPrivate, removeFile, writePrivate } from './files.ts'
 import { withLock } from './lock.ts'
 
@@ -39,7 +39,7 @@ export function loginStore(path: string): LoginStore {
       try {
         return StoredLogin.parse(JSON.parse(text))
       } catch {
-        throw localTrouble(`${path} is not what \`freehold login\` writes: run \`freehold login\` again.`)
+        throw localFailure(`${path} is not what \`freehold login\` writes: run \`freehold login\` again.`)
       }
     },
     write: (login) => writePrivate(path, `${JSON.stringify(login)}\n`),

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import type { Terminal } from './command.ts'
-import { localTrouble, usage } from './failure.ts'
+import { localFailure, usage } from './failure.ts'
 
 /** Reads a file, or stdin for `-`. */
-export async function textOf(file: string, terminal: Terminal): Promise<string> {
+export async function readTextInput(file: string, terminal: Terminal): Promise<string> {
   if (file === '-') return terminal.readInput()
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    throw localTrouble(`${file} cannot be read.`, error)
+    throw localFailure(`${file} cannot be read.`, error)
   }
 }
 
 /** Reads `--data JSON`, `--data @file` or `--data -`. @throws CommandFailure (usage) if it is not JSON */
-export async function dataOf(given: string, terminal: Terminal): Promise<unknown> {
-  const text = given === '-' || given.startsWith('@') ? await textOf(given.replace(/^@/, ''), terminal) : given
+export async function parseDataOption(given: string, terminal: Terminal): Promise<unknown> {
+  const text = given === '-' || given.startsWith('@') ? await readTextInput(given.replace(/^@/, ''), terminal) : given
   try {
     return JSON.parse(text)
   } catch {
@@ -23,7 +23,7 @@ export async function dataOf(given: string, terminal: Terminal): Promise<unknown
 }
 
 /** Parses `name=value` pairs. @throws CommandFailure (usage) */
-export function pairsOf(option: string, texts: readonly string[]): [string, string][] {
+export function parsePairs(option: string, texts: readonly string[]): [string, string][] {
   return texts.map((text) => {
     const at = text.indexOf('=')
     if (at < 1) throw usage(`--${option} takes name=value, not "${text}".`)

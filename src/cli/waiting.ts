@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
+import { reasonReader } from './clusterDetails.ts'
 import { chooseRoute } from './collections.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
-import { duration, outlookOf, statusLine, statusOf } from './outlook.ts'
 import { printable } from './output.ts'
-import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
-import { reasonReader } from './story.ts'
+import { parseDuration, settleStateOf, statusLine, statusOf } from './recordStatus.ts'
+import { listSubresourceRoutes, type PreparedRequest, send, sendToSubresource } from './requests.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has settled, and show its progress' }
 const TIMEOUT: Option = {
@@ -16,12 +16,12 @@ const TIMEOUT: Option = {
   summary: 'How long to wait, such as 90s; default 10m',
   check: (text) => void timeIn(text),
 }
-export const TIMEOUTS: readonly Option[] = [TIMEOUT]
-export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
+export const TIMEOUT_OPTIONS: readonly Option[] = [TIMEOUT]
+export const WAIT_OPTIONS: readonly Option[] = [WAIT, TIMEOUT]
 
 const DEFAULT_TIMEOUT = 600_000
 /** Milliseconds between polls. There is no stream for a single resource. */
-export const ASK_EVERY = 1_000
+export const STATUS_POLL_INTERVAL_MS = 1_000
 
 /** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {
@@ -30,13 +30,16 @@ export function timeoutOf(input: Input): number {
 }
 
 function timeIn(text: string): number {
-  const time = duration(text)
+  const time = parseDuration(text)
   if (time === undefined) throw usage(`--timeout must be a time such as 90s, 10m or 1h, not "${text}".`)
   return time
 }
 
 /** @throws CommandFailure (usage) for a status that the kind never has, which would only time out */
-export function checkStatus(status: string, { collection, target }: Pick<Prepared, 'collection' | 'target'>): void {
+export function requireKnownStatus(
+  status: string,
+  { collection, target }: Pick<PreparedRequest, 'collection' | 'target'>,
+): void {
   const { statuses } = target.route
   if (statuses === undefined || statuses.includes(status)) return
   const known = [...statuses, DELETED]
@@ -54,7 +57,7 @@ type Wanted = {
 }
 
 /** Returns the request that reads the same resource. @throws CommandFailure (usage) if it cannot be read */
-export function readingOf(prepared: Prepared, name: string): Prepared {
+export function readRequestOf(prepared: PreparedRequest, name: string): PreparedRequest {
   const { values, route } = prepared.target
   const {
     boundaryId: boundary,
@@ -73,12 +76,17 @@ export function readingOf(prepared: Prepared, name: string): Prepared {
  * @returns the last record; undefined if the resource is gone
  * @throws CommandFailure (failed) if it ended otherwise, (overdue) after the timeout
  */
-export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, context: Context): Promise<unknown> {
+export async function waitFor(
+  prepared: PreparedRequest,
+  wanted: Wanted,
+  input: Input,
+  context: Context,
+): Promise<unknown> {
   const { signal, terminal } = context
   const until = performance.now() + timeoutOf(input)
   const title = input.positionals.join(' ')
-  const withReason = reasonReader(prepared, nameIn(prepared), context)
-  const lasts = lasting(wanted)
+  const withReason = reasonReader(prepared, resourceNameOf(prepared), context)
+  const lasts = createResultDebounce(wanted)
   let told = ''
   // Before the first successful read, it may never have existed.
   let absent = 'not there'
@@ -88,29 +96,29 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     absent = 'gone'
     if (line !== told) terminal.err(`${title}: ${line}\n`)
     told = line
-    const seen = endOf(record, wanted)
+    const seen = waitResultOf(record, wanted)
     const isOnItsWay = seen === 'reached' && mayScale(record, wanted) && (await isScaling(prepared))
     const end = lasts(isOnItsWay ? undefined : seen)
     if (end === 'reached') return record
     if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
-    if (performance.now() + ASK_EVERY > until) {
+    if (performance.now() + STATUS_POLL_INTERVAL_MS > until) {
       throw new CommandFailure(
         EXIT.overdue,
         `${title} is still ${line.replace(/\.$/, '')}; it continues without you, and \`freehold describe ${title}\` shows more.`,
       )
     }
-    await delay(ASK_EVERY, undefined, { signal })
+    await delay(STATUS_POLL_INTERVAL_MS, undefined, { signal })
   }
 }
 
 /** Returns the name of the resource of a request. */
-export const nameIn = ({ target }: Pick<Prepared, 'target'>): string =>
+export const resourceNameOf = ({ target }: Pick<PreparedRequest, 'target'>): string =>
   target.values[target.route.nameParameter ?? ''] ?? ''
 
 type End = 'reached' | 'missed'
 
 /** @returns a function that takes each result and returns it if it counts */
-export function lasting({ isChanged = false }: Wanted): (seen: End | undefined) => End | undefined {
+export function createResultDebounce({ isChanged = false }: Wanted): (seen: End | undefined) => End | undefined {
   let before: End | undefined
   return (seen) => {
     const isCounted = !isChanged || seen === before
@@ -120,17 +128,17 @@ export function lasting({ isChanged = false }: Wanted): (seen: End | undefined) 
 }
 
 /** Returns the result of waiting, or undefined to continue. */
-export function endOf(record: unknown, { status, isGone = false }: Wanted): End | undefined {
+export function waitResultOf(record: unknown, { status, isGone = false }: Wanted): End | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
   const now = statusOf(record)
   if (status !== undefined && now === status) return 'reached'
-  const outlook = outlookOf(record)
+  const outlook = settleStateOf(record)
   if (outlook === 'failed') return 'missed'
   return outlook === 'settled' && status === undefined ? 'reached' : undefined
 }
 
-async function readIfThere(prepared: Prepared): Promise<unknown> {
+async function readIfThere(prepared: PreparedRequest): Promise<unknown> {
   try {
     return (await send(prepared)) ?? {}
   } catch (error) {
@@ -145,9 +153,9 @@ export function mayScale(record: unknown, { isChanged = false }: Wanted): boolea
 }
 
 /** A resource may seem settled for a moment before it starts to scale. */
-async function isScaling(prepared: Prepared): Promise<boolean> {
-  const scale = routesBelow(prepared.target, 'GET').find(({ words }) => words === 'scale')
+async function isScaling(prepared: PreparedRequest): Promise<boolean> {
+  const scale = listSubresourceRoutes(prepared.target, 'GET').find(({ words }) => words === 'scale')
   if (scale === undefined) return false
-  const { isScaling: answer } = ((await sendBelow(prepared, scale)) ?? {}) as { isScaling?: unknown }
+  const { isScaling: answer } = ((await sendToSubresource(prepared, scale)) ?? {}) as { isScaling?: unknown }
   return answer === true
 }

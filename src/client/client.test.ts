@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { EXECUTION_STATES, isExecutionOver } from '../contracts/blueprints/executions.ts'
-import { DEPLOYMENT_PHASES, isEnd } from '../contracts/deployments.ts'
-import { isFinished, JOB_STATES } from '../contracts/jobs.ts'
+import { DEPLOYMENT_PHASES, isFinalPhase } from '../contracts/deployments.ts'
+import { isJobFinished, JOB_STATES } from '../contracts/jobs.ts'
 import { isRolloutOver, ROLLOUT_STATES } from '../contracts/rollouts/states.ts'
 import { isRunOver, RUN_STATES } from '../crds/registry.ts'
 import {
@@ -215,9 +215,9 @@ describe('waiting with the client', () => {
   })
 
   const ends: [what: string, states: readonly string[], isOver: (state: never) => boolean, field?: string][] = [
-    ['a job', JOB_STATES, isFinished],
+    ['a job', JOB_STATES, isJobFinished],
     ['an execution of a blueprint', EXECUTION_STATES, isExecutionOver],
-    ['a deployment', DEPLOYMENT_PHASES, isEnd, 'phase'],
+    ['a deployment', DEPLOYMENT_PHASES, isFinalPhase, 'phase'],
     ['a run of retention', RUN_STATES, isRunOver],
     ['a rollout', ROLLOUT_STATES, isRolloutOver, 'state'],
   ]

@@ -11,9 +11,9 @@ import { systemClock } from '../core/clock.ts'
 import { PlatformError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
-import { type Guesses, secretPasswords } from '../identity/index.ts'
+import { type GuessLimiter, secretPasswords } from '../identity/index.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { remembered } from './remembered.ts'
+import { memoizeWithTtl } from './memoizeWithTtl.ts'
 
 /** Password reset requests per hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
@@ -27,13 +27,13 @@ export async function accountServices(
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
   records: Records,
   log: Log,
-  { client, guesses }: { client: KubeClient; guesses: Guesses },
+  { client, guesses }: { client: KubeClient; guesses: GuessLimiter },
 ): Promise<AccountServices> {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
     makesNoAccounts: configuration.identityProvider === 'external',
-    passwordRules: remembered(passwordRules, RULES_KEPT),
+    passwordRules: memoizeWithTtl(passwordRules, RULES_KEPT),
     ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client, guesses) } : {}),
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),
@@ -50,7 +50,7 @@ export async function accountServices(
   }
 }
 
-function passwordCheck(client: KubeClient, guesses: Guesses): NonNullable<AccountServices['isPassword']> {
+function passwordCheck(client: KubeClient, guesses: GuessLimiter): NonNullable<AccountServices['isPassword']> {
   const passwords = secretPasswords(client)
   return async ({ id, userName }, password, address) => {
     const judged = await guesses.judge(address, userName, async () =>

@@ -1,15 +1,20 @@
 import type { Server } from 'node:http'
-import { Figures, forgetGone } from '../activator/figures.ts'
-import { createFiguresServer } from '../activator/figuresServer.ts'
-import { Gate } from '../activator/gate.ts'
+import { CallAuthorizer } from '../activator/callAuthorizer.ts'
+import { CallStatistics, dropDeletedFunctions } from '../activator/callStatistics.ts'
+import { limitClusterConnections } from '../activator/copyConnection.ts'
 import { createActivatorServer } from '../activator/server.ts'
+import { createStatisticsServer } from '../activator/statisticsServer.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
-import { type MakeTestCall, testCalls } from '../activator/testCalls.ts'
-import { timerRuns } from '../activator/timerRuns.ts'
+import { createTestCaller, type MakeTestCall } from '../activator/testCalls.ts'
+import { createTimerHooks } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
-import { bounded } from '../activator/way.ts'
 import type { Configuration } from '../config.ts'
-import { ACTIVATOR_LEASE, type ActivatorStatus, DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
+import {
+  ACTIVATOR_LEASE,
+  type ActivatorStatus,
+  KEY_DIGEST_SECRET,
+  KEY_DIGEST_SECRET_ENTRY,
+} from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
 import { closeServer } from '../core/closeServer.ts'
 import { messageOf } from '../core/errors.ts'
@@ -25,11 +30,11 @@ import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
-import { reachHere, reachThroughGate } from './agents/copies.ts'
+import { reachThroughGate, reachThroughTunnel } from './agents/copies.ts'
 import type { AgentHub } from './agents/hub.ts'
-import { type ActivatorHere, Closing } from './areas/setup.ts'
-import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
-import type { Part, Surroundings } from './part.ts'
+import { type LocalActivatorRef, ShutdownHooks } from './areas/setup.ts'
+import { type Connection, connect, instanceName, userAgent, waitForApiServer } from './connection.ts'
+import type { Part, PartDependencies } from './part.ts'
 
 /** Milliseconds for calls in flight at shutdown. Others wait as long, because the next activator starts only then. */
 const CALLS_END_WITHIN = 5_000
@@ -41,15 +46,15 @@ const CALLS_END_WITHIN = 5_000
  */
 export async function runActivator(
   configuration: Configuration,
-  { log: root, fail }: Surroundings,
+  { log: root, fail }: PartDependencies,
   facade: CacheSet | undefined,
   agents: AgentHub,
-  activatorHere: ActivatorHere,
+  activatorHere: LocalActivatorRef,
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
-  const closing = new Closing()
+  const closing = new ShutdownHooks()
   const connection = openConnection(configuration, facade, log, closing)
-  await untilServed(connection.client, log)
+  await waitForApiServer(connection.client, log)
   connection.caches.start()
   await connection.caches.whenAllSynced()
   let isWorking = false
@@ -69,7 +74,7 @@ function openConnection(
   { kubeconfig, activatorContext: context }: Configuration,
   beside: CacheSet | undefined,
   log: Log,
-  { onStop }: Closing,
+  { onStop }: ShutdownHooks,
 ): Connection {
   const connection = connect({ kubeconfig, context, fieldManager: 'freehold-activator', log, beside })
   for (const { resource } of [FunctionNamespace, ServerlessFunction]) connection.caches.add(resource)
@@ -81,7 +86,7 @@ function openConnection(
 function lead(
   { kubeconfig, activatorContext }: Configuration,
   log: Log,
-  { onStop }: Closing,
+  { onStop }: ShutdownHooks,
   onAcquired: () => void,
   fail: (why: string) => void,
 ): void {
@@ -99,12 +104,12 @@ async function start(
   configuration: Configuration,
   { client, caches }: Connection,
   log: Log,
-  { activatorHere, agents }: { activatorHere: ActivatorHere; agents: AgentHub },
+  { activatorHere, agents }: { activatorHere: LocalActivatorRef; agents: AgentHub },
 ) {
   const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
   const isPlayed = engines === 'simulated'
   const scaler = new Scaler(client, log)
-  const figures = new Figures(systemClock)
+  const figures = new CallStatistics(systemClock)
   const functions = caches.get<CachedFunction>(ServerlessFunction.resource)
   const namespaces = caches.get<CachedNamespace>(FunctionNamespace.resource)
   const switchboard = new Switchboard({
@@ -114,20 +119,46 @@ async function start(
     scale: (object, desired) => scaler.scale(object, desired),
   })
   const base = facadeUrl ?? `http://127.0.0.1:${facadePort}`
-  const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
+  const gate = new CallAuthorizer({
+    digestKey: () => digestKey(client),
+    mayRead: (token, path) => mayRead(base, token, path),
+  })
   const hasHub = configuration.role !== 'activator'
   const portForwardOf = (clusterId: string) => agents.portForwardOf(clusterId)
-  const reach = bounded(
-    hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl),
+  const reach = limitClusterConnections(
+    hasHub ? reachThroughTunnel({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl),
     ({ namespace, name }) => switchboard.tenantOf(`${namespace}/${name}`),
   )
-  const server = createActivatorServer({ switchboard, gate, figures, reach, clock: systemClock, log, isPlayed })
-  const runs = timerRuns({ switchboard, client, figures, reach, clock: systemClock, log, isPlayed })
-  const call = testCalls({ switchboard, figures, reach, clock: systemClock, log, isPlayed })
+  const server = createActivatorServer({
+    switchboard,
+    authorizer: gate,
+    statistics: figures,
+    reach,
+    clock: systemClock,
+    log,
+    isSimulated: isPlayed,
+  })
+  const runs = createTimerHooks({
+    switchboard,
+    client,
+    statistics: figures,
+    reach,
+    clock: systemClock,
+    log,
+    isSimulated: isPlayed,
+  })
+  const call = createTestCaller({
+    switchboard,
+    statistics: figures,
+    reach,
+    clock: systemClock,
+    log,
+    isSimulated: isPlayed,
+  })
   activatorHere.calls = { of: (key) => figures.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
   const look = () => timers.look()
-  const endings = [functions.subscribe(look), namespaces.subscribe(look), forgetGone(figures, functions)]
+  const endings = [functions.subscribe(look), namespaces.subscribe(look), dropDeletedFunctions(figures, functions)]
   look()
   const servers = [server]
   await listen(server, 'The activator', { port: activatorPort, host: activatorHost })
@@ -145,11 +176,11 @@ async function start(
 
 /** On a port of its own, separate from the ports for calls and for metrics. */
 async function serveFacades(
-  figures: Figures,
+  figures: CallStatistics,
   call: MakeTestCall,
   { managementHost, figuresPort }: Configuration,
 ): Promise<Server> {
-  const server = createFiguresServer(figures, call)
+  const server = createStatisticsServer(figures, call)
   await listen(server, 'The activator', { port: figuresPort, host: managementHost })
   return server
 }
@@ -197,8 +228,8 @@ class Scaler {
 }
 
 async function digestKey(client: Pick<KubeClient, 'get'>): Promise<string | undefined> {
-  const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
-  return (await client.get<SecretObject>(secret, ref).catch(absent))?.data?.[DIGEST_ENTRY]
+  const ref = { namespace: SYSTEM_NAMESPACE, name: KEY_DIGEST_SECRET }
+  return (await client.get<SecretObject>(secret, ref).catch(absent))?.data?.[KEY_DIGEST_SECRET_ENTRY]
 }
 
 /** Asks the facade, which applies all rules, including denies. */

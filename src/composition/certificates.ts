@@ -19,12 +19,12 @@ import {
 
 /** A certificate and its key (PKCS #8); PEM. */
 export type CertificatePair = { certPem: string; keyPem: string }
-export type Purpose = 'server' | 'client' | 'peer'
+export type CertificatePurpose = 'server' | 'client' | 'peer'
 
 export type LeafRequest = {
   commonName: string
   organizations?: readonly string[]
-  purpose: Purpose
+  purpose: CertificatePurpose
   /** DNS names and addresses of a server. */
   names?: readonly string[]
   /** Validity in days; 365 by default. */
@@ -35,7 +35,7 @@ export type LeafRequest = {
 export const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const BACKDATE_MS = 5 * 60_000
-const PURPOSES: Record<Purpose, string[]> = {
+const PURPOSES: Record<CertificatePurpose, string[]> = {
   server: ['1.3.6.1.5.5.7.3.1'],
   client: ['1.3.6.1.5.5.7.3.2'],
   peer: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],

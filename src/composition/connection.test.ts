@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { FakeKubeClient } from '../kube/fake.ts'
-import { untilServed } from './connection.ts'
+import { waitForApiServer } from './connection.ts'
 
 type Looked = number | Error
 
@@ -16,7 +16,7 @@ async function waited(looks: readonly Looked[], sayAgain = Number.POSITIVE_INFIN
     return { status: found, text: '' }
   })
   const warn = ({ reason }: { reason?: string }, message: string) => void said.push(`${message} ${reason}`)
-  await untilServed(client, { warn }, { lookAgain: 1, sayAgain })
+  await waitForApiServer(client, { warn }, { lookAgain: 1, sayAgain })
   return { said, asked: client.calls.length }
 }
 

@@ -59,7 +59,7 @@ const WAITING = { lookAgain: 1_000, sayAgain: 30_000 }
  * Waits until the API server is ready, and logs that it waits. If the process exited instead, the kubelet's backoff
  * would delay its restart long beyond the API server's return.
  */
-export async function untilServed(
+export async function waitForApiServer(
   client: Pick<KubeClient, 'request'>,
   log: Pick<Log, 'warn'>,
   { lookAgain, sayAgain } = WAITING,

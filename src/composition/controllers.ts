@@ -1,5 +1,5 @@
 import type { Configuration } from '../config.ts'
-import type { ConnectOther } from '../controllers/engine/otherClusters.ts'
+import type { ConnectOtherCluster } from '../controllers/engine/otherClusters.ts'
 import { type RunningControllers, startControllers } from '../controllers/index.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -11,9 +11,9 @@ import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 import type { AgentHub } from './agents/hub.ts'
 import { areaPorts } from './areas/index.ts'
-import { Closing } from './areas/setup.ts'
-import { connect, instanceName, requestMetrics, untilServed, userAgent } from './connection.ts'
-import type { Part, Surroundings } from './part.ts'
+import { ShutdownHooks } from './areas/setup.ts'
+import { connect, instanceName, requestMetrics, userAgent, waitForApiServer } from './connection.ts'
+import type { Part, PartDependencies } from './part.ts'
 import { platformHosts } from './platformHosts.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
@@ -27,13 +27,13 @@ const LEASE = 'freehold-controllers'
  */
 export async function runControllers(
   configuration: Configuration,
-  surroundings: Surroundings,
+  surroundings: PartDependencies,
   facade: CacheSet | undefined,
   agents: AgentHub,
 ): Promise<Part> {
   const { registry, fail } = surroundings
   const log = surroundings.log.child({ part: 'controllers' })
-  const closing = new Closing()
+  const closing = new ShutdownHooks()
   let running: RunningControllers | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
   const lease = openLease(configuration, log, closing, {
@@ -53,7 +53,7 @@ export async function runControllers(
   const { client } = connection
   closing.onStop(() => client.close())
   if (configuration.leaderElection) closing.onStop(() => lease.stop())
-  await untilServed(client, log)
+  await waitForApiServer(client, log)
   const events = new EventRecorder({ client, controller: 'freehold.dev/controllers', instance: instanceName(), log })
   closing.onStop(() => events.stop())
   closing.onStop(() => connection.caches.stopAll())
@@ -65,7 +65,8 @@ export async function runControllers(
     state = 'starting'
     const { clusterDomain: domain, region, workersPerController: workers, objectsPerBoundary } = configuration
     const fence = configuration.leaderElection ? lease.fence : undefined
-    const connectOther: ConnectOther = (clusterId, observer) => agents.connect(clusterId, { fence, log, observer })
+    const connectOther: ConnectOtherCluster = (clusterId, observer) =>
+      agents.connect(clusterId, { fence, log, observer })
     const clusters = { records: connection, workloads: connection, connectOther }
     try {
       running = await startControllers({
@@ -104,7 +105,7 @@ export async function runControllers(
 function openLease(
   { kubeconfig, controllersContext }: Configuration,
   log: Log,
-  { onStop }: Closing,
+  { onStop }: ShutdownHooks,
   hears: { onAcquired: () => void; onLost: (why: string) => void },
 ): LeaderLease {
   const access = loadKubeconfig(kubeconfig, controllersContext)

@@ -5,7 +5,7 @@ import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { assumedPrincipals } from '../api/callers/assumedPrincipals.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
-import { createLateGrants } from '../api/callers/lateGrants.ts'
+import { createGrantRefresher } from '../api/callers/grantRefresher.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
 import { createTokenVerifier, type TokenVerifier } from '../api/callers/tokens.ts'
 import type { Services } from '../api/http/context.ts'
@@ -16,7 +16,7 @@ import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { invitationsOnAccountPage } from '../api/invitations/account.ts'
 import { invitationPages, signedInPages } from '../api/invitations/pages.ts'
 import { endSessionsOfEnded } from '../api/objectstorage/endedCallers.ts'
-import { onAccountPage } from '../api/passwords/index.ts'
+import { accountPagePasswordChange } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
@@ -26,7 +26,7 @@ import { createRecords } from '../api/records/kubeRecords.ts'
 import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
 import { followRemovals } from '../api/resources/recordTexts.ts'
-import { inTenant } from '../api/rules/tenants.ts'
+import { withTenantLock } from '../api/rules/tenants.ts'
 import { installPages } from '../api/sources/install.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
@@ -42,7 +42,7 @@ import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import {
   createLastSeen,
-  type Guesses,
+  type GuessLimiter,
   type LastSeen,
   limitPasswords,
   limitSecrets,
@@ -57,12 +57,12 @@ import type { AgentHub, runGate } from './agents/hub.ts'
 import { servedVersion } from './agents/servedVersion.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
-import { type ActivatorHere, Closing } from './areas/setup.ts'
+import { type LocalActivatorRef, ShutdownHooks } from './areas/setup.ts'
 import { browserSignIn } from './browserSignIn.ts'
-import { type Connection, connect, untilServed } from './connection.ts'
+import { type Connection, connect, waitForApiServer } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
-import type { Part, Surroundings } from './part.ts'
+import type { Part, PartDependencies } from './part.ts'
 import { ssoServices } from './sso.ts'
 import { standingOf } from './standing.ts'
 import { openTracing } from './tracing.ts'
@@ -75,20 +75,20 @@ const LINK_PAGES = [signedInPages, invitationPages, resetPages, installPages]
 /** Runs the REST facade, and the local identity provider if configured. */
 export async function runFacade(
   configuration: Configuration,
-  surroundings: Surroundings,
+  surroundings: PartDependencies,
   { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
   agents: AgentHub,
-  activatorHere: ActivatorHere,
+  activatorHere: LocalActivatorRef,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
-  const closing = new Closing()
+  const closing = new ShutdownHooks()
   let isStopping = false
   const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   const checks = checksOf(isReady, staleness, () => !isStopping)
   const access = accessOver(client, caches, log)
-  await untilServed(client, log)
+  await waitForApiServer(client, log)
   caches.start()
   const tokens = await openedTokens(configuration, surroundings, closing)
   let served: Services | undefined
@@ -148,7 +148,7 @@ export async function runFacade(
 }
 
 function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) {
-  const late = createLateGrants({ client, caches, clock: systemClock })
+  const late = createGrantRefresher({ client, caches, clock: systemClock })
   return createAccess({ caches, clock: systemClock, log, late })
 }
 
@@ -184,7 +184,7 @@ async function openedGate(configuration: Configuration, agents: AgentHub, parts:
   return runGate(configuration, agents, parts)
 }
 
-async function openedTracer(configuration: Configuration, closing: Closing) {
+async function openedTracer(configuration: Configuration, closing: ShutdownHooks) {
   const tracing = await openTracing(configuration)
   closing.onStop(() => tracing?.stop())
   return tracing
@@ -205,7 +205,7 @@ function limitsOf(configuration: Configuration) {
 /** Opens client and caches of the facade. A part of its own, because in role all the controllers share the caches. */
 export function openFacadeConnection(
   { kubeconfig, facadeContext, apiServerTimeoutSeconds, role }: Configuration,
-  { log }: Surroundings,
+  { log }: PartDependencies,
 ): Connection & Part {
   const { client, caches, exec } = connect({
     kubeconfig,
@@ -236,11 +236,11 @@ export function openFacadeConnection(
 type Beside = {
   /** The services, once they are complete. */
   whole: () => Services | undefined
-  surroundings: Surroundings
+  surroundings: PartDependencies
   log: Log
-  closing: Closing
+  closing: ShutdownHooks
   tokens: TokenVerifier
-  secretGuesses: Guesses
+  secretGuesses: GuessLimiter
   lastSeen: LastSeen
 }
 
@@ -267,7 +267,7 @@ async function openPeople(
   const recorded = recordedPrincipals(records)
   if (configuration.identityProvider === 'local') {
     const onKeysChange = () => void tokens.keysChanged()
-    const changePassword = onAccountPage({ accounts, records })
+    const changePassword = accountPagePasswordChange({ accounts, records })
     const { fetch } = sso.outgoing
     const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
       onKeysChange,
@@ -276,7 +276,7 @@ async function openPeople(
       lastSeen,
       changePassword,
       invitations: invitationsOnAccountPage(whole),
-      inTenant: (tenantId, work) => inTenant({ records }, tenantId, work),
+      inTenant: (tenantId, work) => withTenantLock({ records }, tenantId, work),
     })
     closing.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }
@@ -322,13 +322,13 @@ async function platformFacts(
   return { platform, protectedResource: { address, issuer } }
 }
 
-async function openedTokens(configuration: Configuration, surroundings: Surroundings, closing: Closing) {
+async function openedTokens(configuration: Configuration, surroundings: PartDependencies, closing: ShutdownHooks) {
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   closing.onStop(() => tokens.stop())
   return tokens
 }
 
-async function tokenOptions(configuration: Configuration, { log }: Surroundings) {
+async function tokenOptions(configuration: Configuration, { log }: PartDependencies) {
   const { issuer, audience, issuerCertificateAuthority: path } = configuration
   return {
     issuer,

@@ -4,15 +4,14 @@ import { type Configuration, ConfigurationError } from '../config.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
-  type ArrivalsOptions,
   type ChangePassword,
   createIdentityProvider,
   createSweeper,
-  type Guesses,
+  type GuessLimiter,
   type Invitations,
-  kubeArrivals,
   kubeClientStore,
   kubeConnections,
+  kubeUserProvisioner,
   kubeUserStore,
   type LastSeen,
   openSigningKeys,
@@ -20,22 +19,23 @@ import {
   secretPasswords,
   secretStateStore,
   startIdentityServers,
+  type UserProvisionerOptions,
   watchKeys,
 } from '../identity/index.ts'
 import type { WatchCache } from '../kube/cache.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
-import type { Part, Surroundings } from './part.ts'
+import type { Part, PartDependencies } from './part.ts'
 
 type Doors = {
   onKeysChange: () => void
-  guesses: Guesses
-  secretGuesses: Guesses
+  guesses: GuessLimiter
+  secretGuesses: GuessLimiter
   lastSeen: LastSeen
   changePassword: ChangePassword
   invitations: Invitations
-  inTenant: ArrivalsOptions['inTenant']
+  inTenant: UserProvisionerOptions['inTenant']
 }
 
 /** Runs the local identity provider: TLS for the API server, plain http on loopback for tools. */
@@ -43,7 +43,7 @@ export async function runIdentityProvider(
   configuration: Configuration,
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
-  surroundings: Surroundings,
+  surroundings: PartDependencies,
   { onKeysChange, inTenant, ...account }: Doors,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
@@ -79,7 +79,7 @@ export async function runIdentityProvider(
     external: {
       fetch,
       connections: kubeConnections(client, () => whole(connections), fetch),
-      arrivals: kubeArrivals({ client, bindings: () => whole(bindings), inTenant }),
+      arrivals: kubeUserProvisioner({ client, bindings: () => whole(bindings), inTenant }),
     },
     state,
     keys,

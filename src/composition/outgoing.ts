@@ -3,7 +3,7 @@ import { createOutgoing, type OutgoingOptions } from '../adapters/outgoing/clien
 import type { Configuration } from '../config.ts'
 
 /** Opens a client for tenant-supplied addresses, with the configured additional hosts and authorities. */
-export function outgoingOf(
+export function openOutgoing(
   { outgoingHosts, outgoingCertificateAuthority: path }: Configuration,
   options: OutgoingOptions = {},
 ): ReturnType<typeof createOutgoing> {

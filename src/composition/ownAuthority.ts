@@ -6,9 +6,9 @@ import type { KubeObject } from '../core/object.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/webhook.ts'
 import { validatingWebhookConfiguration } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { alreadyThere, isKubeError } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists, isKubeError } from '../kube/errors.ts'
 import type { CertificatePair } from './certificates.ts'
-import { createTexts, readTexts } from './secretTexts.ts'
+import { createSecretTexts, readSecretTexts } from './secretTexts.ts'
 
 const SECRET = 'freehold-webhook-authority'
 /** Milliseconds between checks: applying the manifest again removes the authority. */
@@ -30,7 +30,7 @@ export async function openOwnAuthority(
   { name, commonName }: { name: string; commonName: string } = { name: SECRET, commonName: 'freehold webhooks' },
 ): Promise<OwnAuthority> {
   const read = async () => {
-    const texts = await readTexts(client, name)
+    const texts = await readSecretTexts(client, name)
     return { certPem: texts['ca.crt'] ?? '', keyPem: texts['ca.key'] ?? '', path: texts.path ?? '' }
   }
   try {
@@ -42,7 +42,7 @@ export async function openOwnAuthority(
   const { certPem, keyPem } = await createAuthority(commonName, now)
   // In hex, because the API server does not accept capital letters in the path.
   const path = `/admit/${randomBytes(24).toString('hex')}`
-  await createTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path }).catch(alreadyThere)
+  await createSecretTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path }).catch(ignoreKubeAlreadyExists)
   return read()
 }
 
@@ -51,7 +51,7 @@ type WebhookConfiguration = KubeObject & {
 }
 
 /** Writes authority and path into the webhook configuration if they differ. Returns false if there is none. */
-export async function announce(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
+export async function publishWebhookAuthority(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
   const ref = { name: WEBHOOK_CONFIGURATION }
   let stored: WebhookConfiguration
   try {
@@ -76,9 +76,9 @@ export async function announce(client: Client, { certPem, path }: OwnAuthority):
 }
 
 /** Announces now, and again whenever it was overwritten. Failures are logged; tenants' writes are refused then. */
-export function keepAnnounced(client: Client, authority: OwnAuthority, log: Log): { stop(): void } {
+export function keepAuthorityPublished(client: Client, authority: OwnAuthority, log: Log): { stop(): void } {
   const once = () =>
-    announce(client, authority).then(
+    publishWebhookAuthority(client, authority).then(
       (isThere) => {
         if (!isThere) log.warn({ name: WEBHOOK_CONFIGURATION }, 'The webhook configuration is not installed.')
       },

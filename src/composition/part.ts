@@ -3,7 +3,7 @@ import type { ReadinessCheck } from '../api/http/management.ts'
 import type { Log } from '../core/log.ts'
 
 /** Dependencies of every part. */
-export type Surroundings = {
+export type PartDependencies = {
   log: Log
   registry: Registry
   /** Ends the process with a failure, so that another replica takes over. */

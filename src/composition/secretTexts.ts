@@ -5,12 +5,12 @@ import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 
 /** Reads a Secret in the platform's namespace as texts. @throws KubeError NotFound */
-export async function readTexts(client: Pick<KubeClient, 'get'>, name: string): Promise<Record<string, string>> {
+export async function readSecretTexts(client: Pick<KubeClient, 'get'>, name: string): Promise<Record<string, string>> {
   return secretTexts((await client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })).data)
 }
 
 /** @throws KubeError AlreadyExists */
-export async function createTexts(
+export async function createSecretTexts(
   client: Pick<KubeClient, 'create'>,
   name: string,
   texts: Record<string, string>,
@@ -21,7 +21,7 @@ export async function createTexts(
 }
 
 /** Creates or updates the Secret; other entries are kept. */
-export async function storeTexts(
+export async function storeSecretTexts(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   name: string,
   texts: Record<string, string>,
@@ -30,6 +30,6 @@ export async function storeTexts(
     await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name }, { data: secretData(texts) })
   } catch (error) {
     if (!isKubeError(error, 'NotFound')) throw error
-    await createTexts(client, name, texts)
+    await createSecretTexts(client, name, texts)
   }
 }

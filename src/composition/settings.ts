@@ -5,7 +5,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { LeaseTurns } from '../kube/leaseTurns.ts'
+import { KeyedLeaseMutex } from '../kube/keyedLeaseMutex.ts'
 import type { Part } from './part.ts'
 
 /** The kubelet updates a mounted ConfigMap by replacing this symlink. */
@@ -85,7 +85,7 @@ function sumOf(file: string, read: () => object): string {
  */
 export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<void> {
   const timings = { duration: BETWEEN_RESTARTS, patience: Number.POSITIVE_INFINITY, pause: { least: 1000, most: 3000 } }
-  const turns = new LeaseTurns(client, timings)
+  const turns = new KeyedLeaseMutex(client, timings)
   const taken = () =>
     new Promise<void>((done, fail) => {
       const held = () => {

@@ -1,5 +1,5 @@
-import { directoryStanding } from '../api/callers/directoryStanding.ts'
-import { createStanding, recordedStanding, type Standing } from '../api/callers/standing.ts'
+import { directoryPrincipalStatus } from '../api/callers/directoryPrincipalStatus.ts'
+import { createPrincipalStatus, type PrincipalStatus, recordedStanding } from '../api/callers/principalStatus.ts'
 import type { AccountServices } from '../api/people/accounts.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
@@ -12,12 +12,12 @@ import type { Connection } from './connection.ts'
 export function standingOf(
   { identityProvider }: Pick<Configuration, 'identityProvider'>,
   { client, caches, users }: Pick<Connection, 'client' | 'caches'> & Pick<AccountServices, 'users'>,
-): Standing {
+): PrincipalStatus {
   switch (identityProvider) {
     case 'local':
-      return createStanding({ client, caches })
+      return createPrincipalStatus({ client, caches })
     case 'keycloak':
-      return directoryStanding({ users, clock: systemClock })
+      return directoryPrincipalStatus({ users, clock: systemClock })
     case 'external':
       return recordedStanding({ caches })
   }

@@ -3,26 +3,26 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { createServer, type Server } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
 import { WorkRefused } from '../adapters/workers/port.ts'
-import type { Standing } from '../api/callers/standing.ts'
+import type { PrincipalStatus } from '../api/callers/principalStatus.ts'
 import type { Services } from '../api/http/context.ts'
 import type { Staleness } from '../api/http/staleness.ts'
 import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
-import { isThere } from '../api/records/activity/subjects.ts'
-import { whyNotGiven } from '../api/rules/assignments.ts'
+import { resourceExists } from '../api/records/activity/subjects.ts'
+import { grantRefusalMessage } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
-import { AUDIT_LOG_BYTES_MAX } from '../contracts/auditLog.ts'
+import { MAX_AUDIT_LOG_BYTES } from '../contracts/auditLog.ts'
 import { closeServer } from '../core/closeServer.ts'
-import { bounded, TLS_PATIENCE } from '../core/connectionBounds.ts'
+import { closeWhenIdle } from '../core/closeWhenIdle.ts'
+import { boundConnections, TLS_CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
+import { KeyedMutex } from '../core/keyedMutex.ts'
 import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
-import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { isSameText } from '../core/sameText.ts'
-import { Turns } from '../core/turns.ts'
-import { untilStill } from '../core/untilStill.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
+import { withoutPipelining } from '../core/withoutPipelining.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
@@ -31,12 +31,12 @@ import {
   createReviewer,
   followPlaces,
   givenToPods,
-  paced,
+  limitReviewRate,
   partOwners,
   podOwners,
 } from '../webhooks/authorizer/index.ts'
-import { daily } from './daily.ts'
-import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
+import { runDaily } from './daily.ts'
+import { keepAuthorityPublished, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** Common name of the API server's client certificate. No other client may ask for decisions. */
 export const CALLER_NAME = 'freehold:authorization-webhook-caller'
@@ -54,7 +54,7 @@ export type WebhookOptions = {
   client: KubeClient
   isReady: () => boolean
   staleness: Staleness
-  standing?: Standing | undefined
+  standing?: PrincipalStatus | undefined
   recorder: ActivityRecorder
   log: Log
 }
@@ -94,7 +94,7 @@ function auditOf(answer: Review['answer'], { workers }: Services): Review {
           if (error instanceof WorkRefused && error.reason === 'Overdue') return undefined
           throw error
         })
-  return { answer, most: AUDIT_LOG_BYTES_MAX + LIST_BYTES_MAX, parse }
+  return { answer, most: MAX_AUDIT_LOG_BYTES + LIST_BYTES_MAX, parse }
 }
 
 /**
@@ -115,9 +115,9 @@ export async function runWebhooks(
   if (webhookCertificate === undefined) {
     const own = await openOwnAuthority(client, new Date(services.clock.now()))
     const listener = listenerOf(new Map([[own.path, reviewOf(admit)]]), () => true, log)
-    const server = bounded(createServer(await ownTls(own), listener))
+    const server = boundConnections(createServer(await ownTls(own), listener))
     const webhooks = await serve(server, configuration)
-    const announced = keepAnnounced(client, own, log)
+    const announced = keepAuthorityPublished(client, own, log)
     const renewal = renewed(server, () => ownTls(own), options)
     return withEnd(webhooks, () => {
       renewal.stop()
@@ -132,12 +132,12 @@ export async function runWebhooks(
     ownerOf: podOwners(caches),
     givenTo: givenToPods(caches, client),
     ownerOfPart: partOwners(caches),
-    whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
+    whyNotGiven: (principalId, roleName, scope) => grantRefusalMessage(services, { principalId }, roleName, scope),
     isReady,
     staleness,
     standing,
   })
-  const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)
+  const isKnown = (resource: Parameters<typeof resourceExists>[1]) => resourceExists(services.records, resource)
   const audit = createAuditor({
     placeOf: places.placeOf,
     ownerOfPart: partOwners(caches),
@@ -147,13 +147,16 @@ export async function runWebhooks(
     isReady,
   })
   const reviews: Reviews = new Map([
-    [AUTHORIZE, reviewOf(paced(review, { requestsPerMinute, clock: services.clock, placeOf: places.placeOf }))],
+    [
+      AUTHORIZE,
+      reviewOf(limitReviewRate(review, { requestsPerMinute, clock: services.clock, placeOf: places.placeOf })),
+    ],
     [ADMIT, reviewOf(admit)],
     [AUDIT, auditOf(audit, services)],
   ])
   // Checked once per connection, because parsing a certificate takes longer than most answers.
   const callers = new WeakSet<object>()
-  const server = bounded(
+  const server = boundConnections(
     createServer(
       tls,
       listenerOf(reviews, ({ socket }) => callers.has(socket), log),
@@ -170,7 +173,12 @@ export async function runWebhooks(
   })
 }
 
-const LIMITS = { ...TLS_PATIENCE, requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const
+const LIMITS = {
+  ...TLS_CONNECTION_TIMEOUTS,
+  requestTimeout: 10_000,
+  keepAliveTimeout: KEEP_ALIVE,
+  minVersion: 'TLSv1.2',
+} as const
 
 /** @throws ConfigurationError */
 async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuthority }: Configuration) {
@@ -194,7 +202,7 @@ async function ownTls(own: OwnAuthority) {
 /** Renews the certificate daily: our own is valid for a year, a configured one may be replaced in its file. */
 function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { services, log }: WebhookOptions) {
   const failed = 'The certificate of the webhooks could not be renewed.'
-  return daily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
+  return runDaily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
 }
 
 /** Milliseconds. */
@@ -226,7 +234,7 @@ function listenerOf(reviews: Reviews, isCaller: (request: IncomingMessage) => bo
       send(response, 500)
     })
   }
-  return oneByOne(untilStill(listener))
+  return withoutPipelining(closeWhenIdle(listener))
 }
 
 async function answer(
@@ -265,7 +273,7 @@ function reviewAt(path: string, reviews: Reviews): Review | undefined {
 }
 
 /** Reads large bodies one at a time, to bound memory. */
-const LARGE = new Turns()
+const LARGE = new KeyedMutex()
 
 /** Returns undefined for a body that is too long or not JSON. */
 async function readBody(request: IncomingMessage, { most, parse }: Review): Promise<unknown> {

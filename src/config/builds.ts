@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Networks, Pairs } from './fields.ts'
+import { listSettingMatching, Networks } from './fields.ts'
 
 export const buildSettings = {
   buildImage: z
@@ -19,7 +19,7 @@ export const buildSettings = {
     .max(255)
     .optional()
     .describe('Mirror from which builds pull images of other registries, as host and port'),
-  buildPackageMirrors: Pairs(
+  buildPackageMirrors: listSettingMatching(
     /^(npm|pypi|go|maven)=https?:\/\/\S+$/,
     'expected npm, pypi, go or maven, = and an address',
   )
@@ -39,7 +39,7 @@ export const buildSettings = {
     .max(32)
     .default('10Gi')
     .describe('Maximum disk space of a build, freed when it ends'),
-  buildNodeSelector: Pairs(/^[^=\s]+=[^=\s]*$/, 'expected the label of nodes, such as builds=only')
+  buildNodeSelector: listSettingMatching(/^[^=\s]+=[^=\s]*$/, 'expected the label of nodes, such as builds=only')
     .default([])
     .describe('Labels of the nodes that builds run on; all nodes when empty'),
   buildRuntimeClass: z

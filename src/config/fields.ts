@@ -2,10 +2,10 @@ import { z } from 'zod'
 
 /** Types of settings, which are texts in the environment or values in a file. */
 
-export const Whole = z.coerce.number().int()
-export const Positive = Whole.min(1)
-export const between = (least: number, most: number) => Whole.min(least).max(most)
-export const Port = between(0, 65_535)
+export const IntegerSetting = z.coerce.number().int()
+export const PositiveIntegerSetting = IntegerSetting.min(1)
+export const integerSettingInRange = (least: number, most: number) => IntegerSetting.min(least).max(most)
+export const Port = integerSettingInRange(0, 65_535)
 export const Flag = z.union([z.boolean(), z.stringbool()])
 export const List = z.union([
   z.array(z.string()),
@@ -16,8 +16,9 @@ export const List = z.union([
       .filter((part) => part !== ''),
   ),
 ])
-export const Pairs = (what: RegExp, expected: string) => List.pipe(z.array(z.string().regex(what, expected)))
-export const Networks = Pairs(
+export const listSettingMatching = (what: RegExp, expected: string) =>
+  List.pipe(z.array(z.string().regex(what, expected)))
+export const Networks = listSettingMatching(
   /^[0-9a-fA-F.:]+\/[0-9]{1,3}(@[0-9]{1,5}(\+[0-9]{1,5})*)?$/,
   'expected a CIDR, with @ and ports if not all are meant, such as 10.1.0.0/16@443+5000',
 )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OptionalText, Positive, Url } from './fields.ts'
+import { OptionalText, PositiveIntegerSetting, Url } from './fields.ts'
 
 export const objectStoreSettings = {
   objectStoreDriver: z
@@ -35,5 +35,7 @@ export const objectStoreSettings = {
     .describe(
       'Local folder with the folders objects, versions and metadata of versitygw, where buckets that are deleted with their contents are removed',
     ),
-  objectStoreUsageSeconds: Positive.default(300).describe('Interval between measurements of the usage of a bucket'),
+  objectStoreUsageSeconds: PositiveIntegerSetting.default(300).describe(
+    'Interval between measurements of the usage of a bucket',
+  ),
 }

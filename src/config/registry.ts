@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OptionalText, Url, Whole } from './fields.ts'
+import { IntegerSetting, OptionalText, Url } from './fields.ts'
 
 const Name = z.string().min(1).max(255)
 
@@ -23,7 +23,7 @@ export const registrySettings = {
   registryAuditFolder: OptionalText.describe(
     'Folder that keeps the audit of the registry for 90 days, shared by facades and controllers. When absent, it is only in memory, and controllers without a facade in their process remove no images',
   ),
-  registryUploadGraceSeconds: Whole.min(600)
+  registryUploadGraceSeconds: IntegerSetting.min(600)
     .default(3600)
     .describe(
       'How long nothing is removed from a repository after its last token for a push; longer than any single request of a push',

@@ -22,30 +22,30 @@ export const DRY_RUN_ANNOTATION = `${DRY_RUN_POLICY}/${DRY_RUN_KEY}`
 
 export const ENTRIES_MAX = 10_000
 /** Maximum of these that callers reported: however much they write, it displaces nothing that the platform saw. */
-export const REPORTED_MAX = 1_000
+export const REPORTED_ENTRIES_MAX = 1_000
 export const RETENTION_DAYS = 90
 /** Milliseconds that a reported time may be in the future, because the clocks of callers differ. */
-export const AHEAD_MAX = 300_000
+export const MAX_CLOCK_SKEW_MS = 300_000
 /** Maximum bytes of an entry as JSON; the longest lists of changes are cut. */
-export const ENTRY_BYTES_MAX = 4_096
+export const MAX_ENTRY_BYTES = 4_096
 /** Maximum compressed bytes of all entries of a resource; the oldest are dropped first. */
-export const RECORD_BYTES_MAX = 4 * 1024 * 1024
+export const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const REPORTED_BYTES_MAX = 512 * 1024
 
 export type RecordBounds = { readonly entries: number; readonly bytes: number }
 /** The two parts of a resource's record, each with its own bounds. */
 export const OWN_BOUNDS: RecordBounds = {
-  entries: ENTRIES_MAX - REPORTED_MAX,
-  bytes: RECORD_BYTES_MAX - REPORTED_BYTES_MAX,
+  entries: ENTRIES_MAX - REPORTED_ENTRIES_MAX,
+  bytes: MAX_RECORD_BYTES - REPORTED_BYTES_MAX,
 }
-export const REPORTED_BOUNDS: RecordBounds = { entries: REPORTED_MAX, bytes: REPORTED_BYTES_MAX }
+export const REPORTED_BOUNDS: RecordBounds = { entries: REPORTED_ENTRIES_MAX, bytes: REPORTED_BYTES_MAX }
 
 /** Returns the audit id of a write by the facade: entry and caller, should the facade die before it reports. */
 export function auditIdOf(entryId: string, principalId: string): string {
   return `${entryId}.${principalId}`
 }
 
-export function readAuditId(text: string): { entryId: string; principalId: string } | undefined {
+export function parseAuditId(text: string): { entryId: string; principalId: string } | undefined {
   const [entryId = '', principalId = '', ...more] = text.split('.')
   return isUuid(entryId) && isUuid(principalId) && more.length === 0 ? { entryId, principalId } : undefined
 }

@@ -2,7 +2,7 @@
  * Maximum bytes of one request of the API server's audit webhook, and of one event. A refusal repeats the refused
  * object of up to 3 MiB, which may take four times as much with a backslash before every quote.
  */
-export const AUDIT_LOG_BYTES_MAX = 16 * 1024 * 1024
+export const MAX_AUDIT_LOG_BYTES = 16 * 1024 * 1024
 
 type Event = { requestObject?: unknown; responseObject?: unknown; responseStatus?: { code?: number; reason?: string } }
 

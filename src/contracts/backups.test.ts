@@ -4,12 +4,12 @@ import {
   BACKUPS_MAX,
   type Backup,
   type BackupLocation,
+  backupLocationObstacle,
   expiryOf,
   failureOf,
+  listSurplusBackups,
+  selectBackupLocation,
   snapshotObstacle,
-  surplusOf,
-  targetObstacle,
-  targetOf,
 } from './backups.ts'
 
 const place = (name: string, spec: object = {}, phase = 'Available'): BackupLocation => ({
@@ -38,7 +38,7 @@ describe('the place of backups', () => {
   ]
   for (const [sentence, locations, expected] of cases) {
     it(sentence, () => {
-      const obstacle = targetObstacle(targetOf(locations))
+      const obstacle = backupLocationObstacle(selectBackupLocation(locations))
       if (expected === undefined) expect(obstacle).to.equal(undefined)
       else expect(obstacle).to.match(expected)
     })
@@ -93,12 +93,12 @@ describe('backups that are kept', () => {
       status: { phase: index === 2 ? 'Completed' : 'Failed', startTimestamp: at(index) },
     }))
     for (const keepLast of [undefined, 1])
-      expect(surplusOf(many, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(['b1', 'b0'])
+      expect(listSurplusBackups(many, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(['b1', 'b0'])
   })
 
   for (const [sentence, backups, keepLast, surplus] of cases) {
     it(sentence, () => {
-      expect(surplusOf(backups, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(surplus)
+      expect(listSurplusBackups(backups, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(surplus)
     })
   }
 

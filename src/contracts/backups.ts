@@ -5,14 +5,14 @@ import type { KubeObject } from '../core/object.ts'
 /** What the facade and the controllers read from Velero: where backups go, what prevents them, which were taken. */
 
 /** Prefixes of the names of Schedules, by the kind that is backed up. */
-export const BACKUP_STEMS = { ContainerInstance: 'ctibackup', PlatformApp: 'pappbackup' } as const
+export const BACKUP_NAME_PREFIXES = { ContainerInstance: 'ctibackup', PlatformApp: 'pappbackup' } as const
 
 /** Names a resource's Schedule, and the ConfigMap of its volume policy, apart from those of all other namespaces. */
-export function backupName({
+export function backupScheduleName({
   kind,
   metadata: { namespace = '', name },
 }: Pick<KubeObject, 'kind' | 'metadata'>): string {
-  const stem = BACKUP_STEMS[kind === 'ContainerInstance' ? kind : 'PlatformApp']
+  const stem = BACKUP_NAME_PREFIXES[kind === 'ContainerInstance' ? kind : 'PlatformApp']
   return childName(stem, name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
@@ -22,12 +22,12 @@ export type BackupLocation = KubeObject & {
 }
 
 /** Returns where backups of tenants go: the default location of Velero, or the only one. */
-export function targetOf(locations: readonly BackupLocation[]): BackupLocation | undefined {
+export function selectBackupLocation(locations: readonly BackupLocation[]): BackupLocation | undefined {
   return locations.find(({ spec }) => spec?.default === true) ?? (locations.length === 1 ? locations[0] : undefined)
 }
 
 /** Returns why nothing can be written to the location now; undefined if it can. */
-export function targetObstacle(target: BackupLocation | undefined): string | undefined {
+export function backupLocationObstacle(target: BackupLocation | undefined): string | undefined {
   if (target === undefined)
     return 'This platform has no backup target: an administrator must create a default BackupStorageLocation of Velero.'
   if (target.spec?.accessMode === 'ReadOnly') return 'The backup target of this platform is read-only now.'
@@ -41,11 +41,11 @@ export type SnapshotClass = KubeObject & { driver?: string }
 export type StorageClass = KubeObject & { provisioner?: string }
 
 /** Returns the Persistent volumes that a policy covers. */
-export function backedUp<V extends Volume>(volumes: readonly V[], policy: Policy): V[] {
+export function selectBackedUpVolumes<V extends Volume>(volumes: readonly V[], policy: Policy): V[] {
   return volumes.filter(({ name, kind }) => kind === 'Persistent' && (policy.volumes?.includes(name) ?? true))
 }
 
-const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+const DEFAULT_CLASS_ANNOTATION = 'storageclass.kubernetes.io/is-default-class'
 
 /** Returns why a volume cannot be snapshotted; undefined if all can, or the policy takes no snapshots. */
 export function snapshotObstacle(
@@ -54,9 +54,11 @@ export function snapshotObstacle(
   classes: { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] },
 ): { volume: string; message: string } | undefined {
   if (policy.method !== 'Snapshot') return undefined
-  for (const { name, storageClass } of backedUp(volumes, policy)) {
+  for (const { name, storageClass } of selectBackedUpVolumes(volumes, policy)) {
     const found = classes.storage.find(({ metadata }) =>
-      storageClass === undefined ? metadata.annotations?.[DEFAULT_CLASS] === 'true' : metadata.name === storageClass,
+      storageClass === undefined
+        ? metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true'
+        : metadata.name === storageClass,
     )
     if (found !== undefined && classes.snapshot.some(({ driver }) => driver === found.provisioner)) continue
     const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
@@ -83,7 +85,7 @@ export type Backup = KubeObject & {
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'PartiallyFailed', 'FailedValidation'])
 const isOver = ({ status }: Backup) => status?.phase === 'Completed' || FAILED.has(status?.phase ?? '')
 
-export function startOf({ metadata, status }: Backup): string {
+export function backupStartOf({ metadata, status }: Backup): string {
   return status?.startTimestamp ?? metadata.creationTimestamp ?? ''
 }
 
@@ -95,11 +97,11 @@ export function expiryOf(backup: Backup): string {
   const { spec, status } = backup
   if (status?.expiration !== undefined) return status.expiration
   const [, hours = TTL_HOURS, minutes = 0] = /^(\d+)h(?:(\d+)m)?/.exec(spec?.ttl ?? '') ?? []
-  return timestamp(Date.parse(startOf(backup)) + (Number(hours) * 60 + Number(minutes)) * 60_000)
+  return timestamp(Date.parse(backupStartOf(backup)) + (Number(hours) * 60 + Number(minutes)) * 60_000)
 }
 
-export function newestFirst(backups: readonly Backup[]): Backup[] {
-  return [...backups].sort((one, other) => startOf(other).localeCompare(startOf(one)) || byName(one, other))
+export function sortBackupsNewestFirst(backups: readonly Backup[]): Backup[] {
+  return [...backups].sort((one, other) => backupStartOf(other).localeCompare(backupStartOf(one)) || byName(one, other))
 }
 const byName = (one: Backup, other: Backup) => other.metadata.name.localeCompare(one.metadata.name)
 
@@ -118,8 +120,8 @@ export function failureOf(backup: Backup): string | undefined {
 }
 
 /** Returns the newest backup that is over. */
-export function lastOver(backups: readonly Backup[]): Backup | undefined {
-  return newestFirst(backups).find(isOver)
+export function findLastEndedBackup(backups: readonly Backup[]): Backup | undefined {
+  return sortBackupsNewestFirst(backups).find(isOver)
 }
 
 /** Maximum per resource, whatever its policy: Velero and the platform hold every backup in memory. */
@@ -129,8 +131,8 @@ export const BACKUPS_MAX = 500
  * Returns the backups to delete: those older than the newest `keepLast` successful ones, and those beyond BACKUPS_MAX.
  * A failed backup never displaces a successful one, but is deleted in the end.
  */
-export function surplusOf(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
-  const over = newestFirst(backups).filter(isOver)
+export function listSurplusBackups(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
+  const over = sortBackupsNewestFirst(backups).filter(isOver)
   const good = over.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
   const last = keepLast === undefined ? undefined : good[keepLast - 1]
   return over.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)

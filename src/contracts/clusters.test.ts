@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import {
   type AgentFacts,
+  agentRefusalOf,
   type ClusterFacts,
   clusterStateOf,
-  untilOffline,
-  whyRefused,
-  withoutUsed,
+  consumeJoinToken,
+  msUntilOffline,
   withToken,
 } from './clusters.ts'
 
@@ -66,13 +66,13 @@ describe('the state of a cluster', () => {
     const spec = { isPlatform: true }
     expect(clusterStateOf({ spec }, 0)).to.equal('Online')
     expect(clusterStateOf({ spec, status: { nodeCount: 2, readyNodeCount: 1 } }, 0)).to.equal('Degraded')
-    expect(untilOffline({ spec }, 'Online', 0)).to.equal(undefined)
+    expect(msUntilOffline({ spec }, 'Online', 0)).to.equal(undefined)
   })
 
   it('changes by itself 90 seconds after the connection was lost, and only then', () => {
-    expect(untilOffline(facts({ joinedAt: 0, connection: 'b' }), 'Online', at(100))).to.equal(undefined)
-    expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online', at(100))).to.equal(60_000)
-    expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Revoked', at(100))).to.equal(undefined)
+    expect(msUntilOffline(facts({ joinedAt: 0, connection: 'b' }), 'Online', at(100))).to.equal(undefined)
+    expect(msUntilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online', at(100))).to.equal(60_000)
+    expect(msUntilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Revoked', at(100))).to.equal(undefined)
   })
 })
 
@@ -97,10 +97,10 @@ describe('join tokens', () => {
 
   it('are good once, or while they last', () => {
     const [once, often] = [token('once', 100), token('often', 100, true)]
-    expect(withoutUsed([once, often], 'once', at(0))).to.deep.equal([often])
-    expect(withoutUsed([once, often], 'often', at(0))).to.deep.equal([once, often])
-    expect(withoutUsed([once], 'other', at(0))).to.equal(undefined)
-    expect(withoutUsed([once], 'once', at(100))).to.equal(undefined)
+    expect(consumeJoinToken([once, often], 'once', at(0))).to.deep.equal([often])
+    expect(consumeJoinToken([once, often], 'often', at(0))).to.deep.equal([once, often])
+    expect(consumeJoinToken([once], 'other', at(0))).to.equal(undefined)
+    expect(consumeJoinToken([once], 'once', at(100))).to.equal(undefined)
   })
 })
 
@@ -112,7 +112,7 @@ describe('an agent with a certificate', () => {
     isBeingDeleted: false,
     ...change,
   })
-  const cases: [string, Parameters<typeof whyRefused>[1], RegExp | undefined][] = [
+  const cases: [string, Parameters<typeof agentRefusalOf>[1], RegExp | undefined][] = [
     ['comes in', cluster(), undefined],
     [
       'comes in if it joined after a revocation',
@@ -132,7 +132,7 @@ describe('an agent with a certificate', () => {
   ]
   for (const [name, given, why] of cases) {
     it(name, () => {
-      const said = whyRefused(identity, given)
+      const said = agentRefusalOf(identity, given)
       if (why === undefined) expect(said).to.equal(undefined)
       else expect(said).to.match(why)
     })

@@ -1,13 +1,13 @@
 /** What the facade, which agents call, and the controllers share about clusters. */
 
 /** Milliseconds without a connection after which a cluster counts as offline. */
-export const OFFLINE_AFTER = 90_000
+export const OFFLINE_TIMEOUT_MS = 90_000
 /** Milliseconds without any traffic after which an open connection counts as lost. */
-export const SILENT_AFTER = 30_000
+export const SILENCE_TIMEOUT_MS = 30_000
 /** Milliseconds for which a token stays valid once a newer one was issued. */
-export const TOKEN_GRACE = 600_000
+export const TOKEN_GRACE_PERIOD_MS = 600_000
 /** Maximum valid tokens; more would only be forgotten ones. */
-const MOST_TOKENS = 10
+const JOIN_TOKENS_MAX = 10
 /** Days for which an agent's certificate is valid. It is renewed after two thirds of them. */
 export const CERTIFICATE_DAYS = 30
 
@@ -63,7 +63,7 @@ export function clusterStateOf({ spec, status }: ClusterFacts, now: number): Clu
   if (isRevoked(joinedAt, revokedAtOf({ spec, status }))) return 'Revoked'
   if (Number.isNaN(joinedAt)) return 'AwaitingJoin'
   if (isConnected(agent)) return whole
-  if (now - lastHeardOf(agent) >= OFFLINE_AFTER) return 'Offline'
+  if (now - lastHeardOf(agent) >= OFFLINE_TIMEOUT_MS) return 'Offline'
   return timeOf(agent?.lastSeenAt) >= joinedAt ? whole : 'Joining'
 }
 
@@ -74,14 +74,14 @@ function lastHeardOf(agent: AgentFacts | undefined): number {
 }
 
 /** Returns the milliseconds until the state changes by itself; undefined if it never does. */
-export function untilOffline({ status }: ClusterFacts, state: ClusterState, now: number): number | undefined {
+export function msUntilOffline({ status }: ClusterFacts, state: ClusterState, now: number): number | undefined {
   if (state !== 'Online' && state !== 'Joining' && state !== 'Degraded') return undefined
   const since = lastHeardOf(status?.agent)
-  return isConnected(status?.agent) || Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_AFTER - now, 1)
+  return isConnected(status?.agent) || Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_TIMEOUT_MS - now, 1)
 }
 
 /** Whether workloads in the cluster can be read and changed now. */
-export function isReachable(state: ClusterState): boolean {
+export function isClusterReachable(state: ClusterState): boolean {
   return state === 'Online' || state === 'Degraded'
 }
 
@@ -89,15 +89,15 @@ type Token = { readonly hash: string; readonly expiresAt: string; readonly reusa
 
 /** Adds a token: earlier ones end soon, and expired ones are dropped. */
 export function withToken(tokens: readonly Token[], added: Token, now: number): Token[] {
-  const end = now + TOKEN_GRACE
+  const end = now + TOKEN_GRACE_PERIOD_MS
   const before = tokens
     .filter(({ expiresAt }) => timeOf(expiresAt) > now)
     .map((token) => (timeOf(token.expiresAt) <= end ? token : { ...token, expiresAt: new Date(end).toISOString() }))
-  return [...before.slice(-(MOST_TOKENS - 1)), added]
+  return [...before.slice(-(JOIN_TOKENS_MAX - 1)), added]
 }
 
 /** Returns the tokens after this one was used; undefined if it is not valid. */
-export function withoutUsed(tokens: readonly Token[], hash: string, now: number): readonly Token[] | undefined {
+export function consumeJoinToken(tokens: readonly Token[], hash: string, now: number): readonly Token[] | undefined {
   const found = tokens.find((token) => token.hash === hash)
   if (found === undefined || !(timeOf(found.expiresAt) > now)) return undefined
   return found.reusable ? tokens : tokens.filter((token) => token !== found)
@@ -107,7 +107,7 @@ export function withoutUsed(tokens: readonly Token[], hash: string, now: number)
 export type AgentIdentity = { readonly clusterId: string; readonly incarnation: string; readonly issuedAt: number }
 
 /** Returns why an agent is refused; undefined if it is admitted. */
-export function whyRefused(
+export function agentRefusalOf(
   { incarnation, issuedAt }: AgentIdentity,
   cluster:
     | (Pick<ClusterFacts, 'spec' | 'status'> & { incarnation: string | undefined; isBeingDeleted: boolean })

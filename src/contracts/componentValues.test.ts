@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { declaredValues, missingValues, neededValues, shownValues, valueTrouble } from './componentValues.ts'
+import { declaredValues, missingValues, neededValues, shownValues, valueObstacle } from './componentValues.ts'
 
 const needed = (key: string, more: object = {}) => ({
   ...{ key, title: key, type: 'String' as const, isSecret: false, description: '' },
@@ -48,5 +48,5 @@ describe('values of a component', () => {
     ['1e9', 'Integer', 'must be a whole number'],
   ]
   for (const [text, type, trouble] of texts)
-    it(`"${text}" as ${type}: ${trouble ?? 'can be given'}`, () => expect(valueTrouble(text, type)).to.equal(trouble))
+    it(`"${text}" as ${type}: ${trouble ?? 'can be given'}`, () => expect(valueObstacle(text, type)).to.equal(trouble))
 })

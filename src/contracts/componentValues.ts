@@ -26,7 +26,7 @@ type Component = {
 type Release = { readonly spec: { readonly requiredValues: readonly string[] } }
 
 /** Entries of the Secret install-configuration, decoded. */
-export type Configuration = Readonly<Record<string, string>>
+export type InstallValues = Readonly<Record<string, string>>
 
 /** Returns the values that people set for a version. Those that only the release names count as secret. */
 export function neededValues({ spec }: Component, release: Release | undefined): NeededValue[] {
@@ -42,7 +42,7 @@ export function neededValues({ spec }: Component, release: Release | undefined):
 }
 
 /** Returns the keys of needed values that are neither set nor have a default. */
-export function missingValues(component: Component, release: Release | undefined, held: Configuration): string[] {
+export function missingValues(component: Component, release: Release | undefined, held: InstallValues): string[] {
   return neededValues(component, release)
     .filter((one) => one.default === undefined && (held[configKey(component.metadata.name, one.key)] ?? '') === '')
     .map(({ key }) => key)
@@ -65,7 +65,7 @@ const MASK = '***'
 export function shownValues(
   component: Component,
   release: Release | undefined,
-  held: Configuration,
+  held: InstallValues,
 ): Record<string, unknown> {
   return neededValues(component, release).reduce((whole, { key, type, isSecret, default: text }) => {
     const set = held[configKey(component.metadata.name, key)]
@@ -75,7 +75,7 @@ export function shownValues(
 }
 
 /** Returns why a text is not a value of the type; undefined if it is one. */
-export function valueTrouble(text: string, type: NeededValue['type']): string | undefined {
+export function valueObstacle(text: string, type: NeededValue['type']): string | undefined {
   if (text === '') return 'must not be empty'
   if (type === 'Boolean' && text !== 'true' && text !== 'false') return 'must be true or false'
   if (type === 'Integer' && !/^-?(0|[1-9][0-9]{0,14})$/.test(text)) return 'must be a whole number'

@@ -27,7 +27,7 @@ export function containerNames(name: string, kind: ContainerKind = 'ContainerIns
 }
 
 /** Returns the names for an object of any of these kinds. */
-export function namesOf({ kind, metadata }: { kind: string; metadata: { name: string } }) {
+export function containerNamesOf({ kind, metadata }: { kind: string; metadata: { name: string } }) {
   return containerNames(metadata.name, kind as ContainerKind)
 }
 
@@ -46,7 +46,7 @@ export function digestOfImage(imageId: string | undefined): string | undefined {
 }
 
 /** Fields that decide who may see the values that an instance refers to. */
-export const CONTENT_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy', 'managedIdentity'] as const
+export const SECRET_ACCESS_FIELDS = ['components', 'volumes', 'parameters', 'backupPolicy', 'managedIdentity'] as const
 
 const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
 
@@ -63,7 +63,7 @@ export function unknownParameters({ command, args, env }: Parametrised, paramete
   return [...new Set(asked)].filter((name) => !Object.hasOwn(parameters, name)).sort()
 }
 
-export function withParameters(text: string, parameters: Readonly<Record<string, string>>): string {
+export function substituteParameters(text: string, parameters: Readonly<Record<string, string>>): string {
   return text.replaceAll(PLACEHOLDER, (whole, name: string) => parameters[name] ?? whole)
 }
 
@@ -71,7 +71,7 @@ type Mounting = { name: string; replicas: number; mounts: readonly { volume: str
 type Mounted = { name: string; kind: string; storageClass?: string | undefined }
 
 /** Returns why a component with replicas cannot mount a volume that one node holds; undefined if none does. */
-export function unsharedUse(
+export function sharedVolumeObstacle(
   { components, volumes }: { components: readonly Mounting[]; volumes: readonly Mounted[] },
   isShared: (storageClass: string | undefined) => boolean,
 ): { volume: string; message: string } | undefined {

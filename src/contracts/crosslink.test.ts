@@ -5,11 +5,11 @@ import {
   type CrosslinkSite,
   type Grant,
   type GrantEntries,
-  grantFor,
   isKnownEverywhere,
   withReport as merged,
   newestGrant,
   type StoredReport,
+  selectSpokeGrant,
   withConflicts,
   withGrant,
 } from './crosslink.ts'
@@ -137,7 +137,7 @@ describe('grants', () => {
   const entries: GrantEntries = { reported: withGrant(withGrant(undefined, grant('one', 5), 0), grant('two', 20), 0) }
   const now = Date.parse(at(10))
   const take = (given: GrantEntries, clusterId: string) => {
-    const found = grantFor(given, clusterId, now)
+    const found = selectSpokeGrant(given, clusterId, now)
     return { code: found?.grant.code, entries: found?.taken === undefined ? given : { ...given, taken: found.taken } }
   }
 
@@ -153,9 +153,11 @@ describe('grants', () => {
     ]) {
       const broken = { reported: text, issued: text, taken: text }
       expect(newestGrant(broken, now), text).to.equal(undefined)
-      expect(grantFor(broken, 'a', now), text).to.equal(undefined)
+      expect(selectSpokeGrant(broken, 'a', now), text).to.equal(undefined)
       expect(withGrant(text, grant('three', 30), now), text).to.include('"three"')
-      expect(grantFor({ ...broken, reported: entries.reported ?? '' }, 'a', now)?.grant.code, text).to.equal('two')
+      expect(selectSpokeGrant({ ...broken, reported: entries.reported ?? '' }, 'a', now)?.grant.code, text).to.equal(
+        'two',
+      )
     }
     expect(newestGrant({ issued: entries.reported ?? '' }, now)?.code).to.equal('two')
     expect(newestGrant({ issued: entries.reported ?? '' }, Date.parse(at(21)))).to.equal(undefined)

@@ -1,6 +1,6 @@
 import { DAY_MS, timestamp } from '../core/clock.ts'
 import { isRecord } from '../core/isRecord.ts'
-import { parsedJson } from '../core/parsedJson.ts'
+import { tryParseJson } from '../core/tryParseJson.ts'
 
 /** What the facade, agents and the controller share about links between the clusters of a boundary. */
 
@@ -16,13 +16,13 @@ export const SITE_ROLE = { hub: 0, spoke: 1 } as const
 export const SITE_STATUS = { provisioning: 0, active: 1, degraded: 2, failed: 3 } as const
 
 /** Milliseconds for which a spoke may use a grant. */
-export const GRANT_LIFETIME = 600_000
+export const GRANT_TTL_MS = 600_000
 /** Milliseconds after which a rotation drops the old authority, even if a site has not reported the new one. */
-export const ROTATION_LIMIT = DAY_MS
-const MOST_SITES = 100
-const MOST_EXPOSURES = 1000
+export const ROTATION_TIMEOUT_MS = DAY_MS
+const SITES_MAX = 100
+const EXPOSURES_MAX = 1000
 /** Maximum bytes of sites and exposures. Their object may have 1.5 MiB, with an authority of up to 64 KiB. */
-const MOST_BYTES = 1_000_000
+const MAX_REPORT_BYTES = 1_000_000
 
 export type CrosslinkSite = {
   readonly clusterId: string
@@ -85,12 +85,12 @@ export function withReport(
     known.set(site.clusterId, { ...site, linkStatus, observedAtUtc })
   }
   const spoken = new Set(told.map(({ clusterId }) => clusterId))
-  const kept = byId([...known.values()]).slice(0, MOST_SITES)
+  const kept = byId([...known.values()]).slice(0, SITES_MAX)
   const all = [
     ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
     ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
   ]
-  return { sites: kept, exposures: fairly(all, MOST_BYTES - bytesOf(kept)) }
+  return { sites: kept, exposures: fairly(all, MAX_REPORT_BYTES - bytesOf(kept)) }
 }
 
 const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
@@ -110,7 +110,7 @@ function fairly(exposures: readonly CrosslinkExposure[], mostBytes: number): Cro
   const kept: CrosslinkExposure[] = []
   for (const { exposure } of waiting.toSorted((one, other) => one.turn - other.turn)) {
     left -= bytesOf(exposure) + 1
-    if (left < 0 || kept.length >= MOST_EXPOSURES) break
+    if (left < 0 || kept.length >= EXPOSURES_MAX) break
     kept.push(exposure)
   }
   return byId(kept)
@@ -144,11 +144,11 @@ export type Grant = {
 /** Entries of the Secret of grants: those that agents of the hub reported, those that we issued, and who has which. */
 export type GrantEntries = { readonly reported?: string; readonly issued?: string; readonly taken?: string }
 
-const MOST_GRANTS = 20
+const GRANTS_MAX = 20
 
 /** Parses an entry; if somebody has damaged it, returns only its intact items. */
 function listOf<T>(text: string | undefined): T[] {
-  const read = parsedJson(text ?? '[]')
+  const read = tryParseJson(text ?? '[]')
   const isWhole = (each: unknown) =>
     isRecord(each) && typeof each.code === 'string' && typeof each.expiresUtc === 'string'
   return Array.isArray(read) ? read.filter(isWhole) : []
@@ -158,7 +158,7 @@ const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(eac
 
 /** Adds a grant to an entry, and drops expired ones. */
 export function withGrant(entry: string | undefined, grant: Grant, now: number): string {
-  return JSON.stringify([...listOf<Grant>(entry).filter(isOpen(now)), grant].slice(-MOST_GRANTS))
+  return JSON.stringify([...listOf<Grant>(entry).filter(isOpen(now)), grant].slice(-GRANTS_MAX))
 }
 
 /** Returns the newest grant of the hub; undefined if it has expired. */
@@ -172,7 +172,7 @@ type Taken = { readonly clusterId: string; readonly code: string; readonly expir
  * Returns the grant of a spoke: the one that it already has while that is valid, otherwise one that no spoke has. The
  * caller must store `taken` before it shows the grant; `taken` is undefined if it is stored already.
  */
-export function grantFor(
+export function selectSpokeGrant(
   entries: GrantEntries,
   clusterId: string,
   now: number,

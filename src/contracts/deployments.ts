@@ -23,18 +23,18 @@ const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled', 'Superseded
 /** Phases in which a build is running. */
 const BUILDING: readonly string[] = ['Cloning', 'Building', 'Pushing']
 
-export const isEnd = (phase: DeploymentPhase | undefined) => phase !== undefined && ENDS.includes(phase)
-export const isBuilding = (phase: DeploymentPhase | undefined) => phase !== undefined && BUILDING.includes(phase)
+export const isFinalPhase = (phase: DeploymentPhase | undefined) => phase !== undefined && ENDS.includes(phase)
+export const isBuildingPhase = (phase: DeploymentPhase | undefined) => phase !== undefined && BUILDING.includes(phase)
 
 /** Whether a deployment may change from one phase to the other: only forward, and never from a final one. */
-export function mayFollow(before: DeploymentPhase | undefined, next: DeploymentPhase): boolean {
+export function isPhaseChangeAllowed(before: DeploymentPhase | undefined, next: DeploymentPhase): boolean {
   if (before === undefined || before === next) return true
-  return !isEnd(before) && DEPLOYMENT_PHASES.indexOf(next) > DEPLOYMENT_PHASES.indexOf(before)
+  return !isFinalPhase(before) && DEPLOYMENT_PHASES.indexOf(next) > DEPLOYMENT_PHASES.indexOf(before)
 }
 
 /** Returns the later of two phases; a final phase never changes. */
 export function furthestPhase(before: DeploymentPhase | undefined, seen: DeploymentPhase): DeploymentPhase {
-  return mayFollow(before, seen) ? seen : (before ?? seen)
+  return isPhaseChangeAllowed(before, seen) ? seen : (before ?? seen)
 }
 
 /** The collections whose resources are deployed. */
@@ -51,13 +51,13 @@ export const DEPLOYMENT_STRATEGIES = ['Image', 'Build', 'Reported'] as const
 export const DEPLOYMENTS_KEPT = 50
 
 /** Maximum bytes of the log of one deployment. */
-export const BUILD_LOG_BYTES = 8 * 1024 ** 2
+export const MAX_BUILD_LOG_BYTES = 8 * 1024 ** 2
 
 /** Maximum bytes of all logs of one owner, which are stored as objects; the oldest are dropped first. */
-export const OWNER_LOG_BYTES = 32 * 1024 ** 2
+export const MAX_OWNER_LOG_BYTES = 32 * 1024 ** 2
 
 /** Maximum lines of the log of one deployment: an empty line has a single byte, but costs a reader a hundred. */
-export const BUILD_LOG_LINES = 100_000
+export const BUILD_LOG_LINES_MAX = 100_000
 
 /** Returns the last lines. Earlier ones are not split, because there may be millions of them. */
 export function lastLogLines(bytes: Uint8Array, most: number): string[] {
@@ -102,7 +102,7 @@ export function isOfSite(
 }
 
 /** The owner's progress with the deployment that it shall serve; in the status of each kind that is deployed. */
-export type Release = {
+export type ReleaseProgress = {
   deploymentId: string
   state: 'RollingOut' | 'Serving' | 'Failed'
   message?: string | undefined
@@ -111,7 +111,11 @@ export type Release = {
 }
 
 /** Returns since when a deployment is being released: a previous time only counts for the same deployment. */
-export function releasedSince(before: Release | undefined, deploymentId: string, now: string): string | undefined {
+export function releasedSince(
+  before: ReleaseProgress | undefined,
+  deploymentId: string,
+  now: string,
+): string | undefined {
   return before?.deploymentId === deploymentId ? before.since : now
 }
 
@@ -130,10 +134,10 @@ export function wantedDeployment<One extends Candidate>(deployments: readonly On
 }
 
 export function newestDeployment<One extends Candidate>(deployments: readonly One[]): One | undefined {
-  return newestFirst(deployments)[0]
+  return sortDeploymentsNewestFirst(deployments)[0]
 }
 
-export function newestFirst<One extends Candidate>(deployments: readonly One[]): One[] {
+export function sortDeploymentsNewestFirst<One extends Candidate>(deployments: readonly One[]): One[] {
   return deployments.toSorted((one, other) => numberOf(other) - numberOf(one))
 }
 

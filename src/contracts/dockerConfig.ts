@@ -13,12 +13,12 @@ export function dockerConfig(accounts: DockerAccounts): string {
 }
 
 /** The entry of a Secret that kubelets read. */
-export const CONFIG_ENTRY = '.dockerconfigjson'
+export const DOCKER_CONFIG_KEY = '.dockerconfigjson'
 
 /** Returns type and data of a Secret that kubelets pull with. */
 export function pullSecretContent(config: string) {
   return {
     type: 'kubernetes.io/dockerconfigjson',
-    data: secretData({ [CONFIG_ENTRY]: config }),
+    data: secretData({ [DOCKER_CONFIG_KEY]: config }),
   }
 }

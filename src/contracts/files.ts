@@ -65,16 +65,16 @@ export type FileAnswer =
 export type VolumeFolder = { path: string; folder: string }
 
 /** Maximum entries that are listed of a folder. */
-export const MOST_ENTRIES = 5_000
+export const LISTED_ENTRIES_MAX = 5_000
 /** Maximum bytes of an answer, without the content of files; longer listings are truncated. */
-export const MOST_OF_AN_ANSWER = 8 * 1024 * 1024
+export const MAX_FILE_ANSWER_BYTES = 8 * 1024 * 1024
 
-const LONGEST_PATH = 4_096
-const LONGEST_NAME = 255
+const MAX_PATH_BYTES = 4_096
+const MAX_NAME_BYTES = 255
 
 /** Returns the segments of a path; undefined if it is not allowed: not absolute, with `..` or NUL, or too long. */
 export function pathSegments(path: string): string[] | undefined {
-  if (!path.startsWith('/') || Buffer.byteLength(path) > LONGEST_PATH) return undefined
+  if (!path.startsWith('/') || Buffer.byteLength(path) > MAX_PATH_BYTES) return undefined
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
   return segments.every((segment) => segment !== '..' && isFileSegment(segment)) ? segments : undefined
 }
@@ -88,7 +88,7 @@ export function isFileName(name: string): boolean {
  * Whether a request can concern files of volumes that are mounted there, judged by its paths alone. What exists at them
  * is judged where the volumes are.
  */
-export function isAboutVolumes(request: FileRequest, mounts: readonly string[]): boolean {
+export function mayConcernVolumes(request: FileRequest, mounts: readonly string[]): boolean {
   const all = mounts.flatMap((mount) => [pathSegments(mount) ?? []])
   const leads = (path: string, isRead = false) => {
     const segments = pathSegments(path)
@@ -104,7 +104,7 @@ export function isAboutVolumes(request: FileRequest, mounts: readonly string[]):
 
 function isFileSegment(segment: string): boolean {
   // A name that is not well-formed Unicode would be written as a different one.
-  return !segment.includes('\0') && segment.isWellFormed() && Buffer.byteLength(segment) <= LONGEST_NAME
+  return !segment.includes('\0') && segment.isWellFormed() && Buffer.byteLength(segment) <= MAX_NAME_BYTES
 }
 
 export const joinPath = (segments: readonly string[]) => `/${segments.join('/')}`

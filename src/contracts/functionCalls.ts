@@ -2,23 +2,23 @@ import { z } from 'zod'
 
 /** Length of a bucket in which the activator counts calls of functions for the facade. */
 
-export const BUCKET_SECONDS = 15
+export const CALL_BUCKET_SECONDS = 15
 /** An hour, and a minute for requests for the last hour: they take a while, and clocks differ. */
-export const KEPT_SECONDS = 3660
-export const MOST_SAMPLES = 256
+export const CALL_RETENTION_SECONDS = 3660
+export const CALL_SAMPLES_MAX = 256
 
 const Count = z.int().nonnegative()
 
 /** The counts of one function in one bucket. */
 const CallBucket = z.object({
   /** Begin of the bucket, in seconds since the epoch. */
-  at: Count.multipleOf(BUCKET_SECONDS),
+  at: Count.multipleOf(CALL_BUCKET_SECONDS),
   invocations: Count,
   errors: Count,
   throttles: Count,
   coldStarts: Count,
   /** Milliseconds of a sample of the calls. */
-  durations: z.array(z.number().nonnegative()).max(MOST_SAMPLES),
+  durations: z.array(z.number().nonnegative()).max(CALL_SAMPLES_MAX),
 })
 export type CallBucket = z.output<typeof CallBucket>
 
@@ -28,17 +28,18 @@ export const CountedCalls = z.object({
   /** Seconds since the epoch: the calls before it are counted. */
   until: Count,
   /** Oldest first, with the unfinished bucket. A bucket is missing if there was no call. */
-  buckets: z.array(CallBucket).max(KEPT_SECONDS / BUCKET_SECONDS + 1),
+  buckets: z.array(CallBucket).max(CALL_RETENTION_SECONDS / CALL_BUCKET_SECONDS + 1),
 })
 export type CountedCalls = z.output<typeof CountedCalls>
 
 const PATH = '/calls'
 
 /** Path where the activator reports on a function (GET) and calls it (POST), on a port that only facades reach. */
-export const pathOfCalls = (namespace: string, name: string) => `${PATH}?${new URLSearchParams({ namespace, name })}`
+export const functionCallsPath = (namespace: string, name: string) =>
+  `${PATH}?${new URLSearchParams({ namespace, name })}`
 
 /** Returns the key of the function that a request names; undefined if it names none. */
-export function keyOfCalls(asked: string): string | undefined {
+export function parseFunctionCallsPath(asked: string): string | undefined {
   const [path, query] = asked.split('?')
   const given = new URLSearchParams(query)
   const [namespace, name] = [given.get('namespace'), given.get('name')]

@@ -5,7 +5,7 @@ import { childName, sha256 } from '../core/names.ts'
 /** What the facade, the controllers and the activator share about functions. */
 
 /** Maximum duration of a call of a function. */
-export const CALL_SECONDS_MOST = 900
+export const MAX_CALL_SECONDS = 900
 
 export const FUNCTION_PORT = 8080
 export const FUNCTION_CONTAINER = 'function'
@@ -34,16 +34,16 @@ export function functionNames(name: string) {
 }
 
 /** Prefix of the names of all objects for namespaces that stand beside the activator. */
-export const FUNCTION_ROUTES = 'fnns'
+export const FUNCTION_ROUTE_PREFIX = 'fnns'
 
 /** Name of the objects that route to a namespace. They stand beside the activator, with those of all tenants. */
 export function functionRouteName(namespace: string, name: string): string {
-  return childName(FUNCTION_ROUTES, name, sha256(`${namespace}/${name}`).slice(0, 10))
+  return childName(FUNCTION_ROUTE_PREFIX, name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
 /** Name of the certificate of a namespace's custom domain, and of the Secret that cert-manager keeps it in. */
 export function functionCertificateName(namespace: string, name: string, host: string): string {
-  return `${FUNCTION_ROUTES}cert-${sha256(`${namespace}/${name}/${host}`).slice(0, 32)}`
+  return `${FUNCTION_ROUTE_PREFIX}cert-${sha256(`${namespace}/${name}/${host}`).slice(0, 32)}`
 }
 
 /** The Service of the activator in the platform's own namespace. */
@@ -69,7 +69,7 @@ export function servesPath(path: string, asked: string): boolean {
 const MAY_END: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
 
 /** Returns why no copy gets ready until somebody changes what the status names; undefined if waiting may help. */
-export function whyNeverReady(object: Summarized): string | undefined {
+export function permanentFailureOf(object: Summarized): string | undefined {
   const { status, phase } = summaryOf(object)
   if (status !== 'Failed' || MAY_END.includes(phase)) return undefined
   // A function that was refused more replicas keeps those that it was granted, and wakes with them.
@@ -77,8 +77,8 @@ export function whyNeverReady(object: Summarized): string | undefined {
 }
 
 /** Secret in the platform's namespace with the HMAC key for digests of function keys, and its entry. */
-export const DIGEST_SECRET = 'freehold-function-keys'
-export const DIGEST_ENTRY = 'digest-key'
+export const KEY_DIGEST_SECRET = 'freehold-function-keys'
+export const KEY_DIGEST_SECRET_ENTRY = 'digest-key'
 
 /** Returns the digest of a key that a status may show: useless without the platform's own secret. */
 export function keyDigest(secret: string, incarnation: string, trigger: string, key: string): string {
@@ -149,6 +149,6 @@ export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
   },
 }
 
-export function newestVersion(runtime: FunctionRuntime): string {
+export function newestRuntimeVersion(runtime: FunctionRuntime): string {
   return FUNCTION_RUNTIMES[runtime].offered[0]
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { furthest, JOB_STATES, type JobState, vaultReference } from './jobs.ts'
+import { furthestJobState, JOB_STATES, type JobState, parseVaultReference } from './jobs.ts'
 
 describe('the state of a job', () => {
   const cases: [string, JobState | undefined, JobState, JobState][] = [
@@ -12,14 +12,14 @@ describe('the state of a job', () => {
     ['does not turn from failed to succeeded', 'Failed', 'Succeeded', 'Failed'],
   ]
   for (const [title, before, now, expected] of cases) {
-    it(title, () => expect(furthest(before, now)).to.equal(expected))
+    it(title, () => expect(furthestJobState(before, now)).to.equal(expected))
   }
 
   it('never goes back, whatever is seen in whatever order', () => {
     for (const a of JOB_STATES)
       for (const b of JOB_STATES)
         for (const c of JOB_STATES) {
-          const [second, third] = [furthest(a, b), furthest(furthest(a, b), c)]
+          const [second, third] = [furthestJobState(a, b), furthestJobState(furthestJobState(a, b), c)]
           expect(JOB_STATES.indexOf(second)).to.be.at.least(JOB_STATES.indexOf(a))
           expect(JOB_STATES.indexOf(third)).to.be.at.least(JOB_STATES.indexOf(second))
         }
@@ -37,6 +37,6 @@ describe('a vault reference', () => {
   ]
   for (const [text, expected] of cases) {
     it(`${JSON.stringify(text)} ${expected === undefined ? 'is none' : 'names a secret'}`, () =>
-      expect(vaultReference(text)).to.deep.equal(expected))
+      expect(parseVaultReference(text)).to.deep.equal(expected))
   }
 })

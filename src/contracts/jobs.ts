@@ -4,20 +4,20 @@ import { childName } from '../core/names.ts'
 export const JOB_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'TimedOut'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
-export function isFinished(state: JobState | undefined): boolean {
+export function isJobFinished(state: JobState | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed' || state === 'TimedOut'
 }
 
 /** Returns the later of two states; the first result is final. */
-export function furthest(before: JobState | undefined, now: JobState): JobState {
+export function furthestJobState(before: JobState | undefined, now: JobState): JobState {
   if (before === undefined) return now
-  return isFinished(before) || JOB_STATES.indexOf(before) > JOB_STATES.indexOf(now) ? before : now
+  return isJobFinished(before) || JOB_STATES.indexOf(before) > JOB_STATES.indexOf(now) ? before : now
 }
 
 /** The one container of a job's pod. */
 export const JOB_CONTAINER = 'job'
 /** Seconds for which the result and the log are kept after the pod is gone. */
-export const RESULT_SECONDS = 7 * 86_400
+export const JOB_RESULT_TTL_SECONDS = 7 * 86_400
 
 /** Names of a job's objects: its batch/v1 Job, the Secret with vault values, the parts of its kept log. */
 export function jobNames(name: string) {
@@ -32,10 +32,10 @@ export function jobNames(name: string) {
 /** A value of `env` that names a vault secret: `@vault(<vault>/<secret>)`. */
 export const VAULT_REFERENCE_PATTERN = '^@vault\\(([a-z0-9][a-z0-9-]*)/([A-Za-z0-9][A-Za-z0-9-]*)\\)$'
 export const VAULT_REFERENCE_PREFIX = '@vault('
-export type VaultReference = { vault: string; secret: string }
+export type JobVaultReference = { vault: string; secret: string }
 
 /** @returns undefined for a plain value */
-export function vaultReference(value: string): VaultReference | undefined {
+export function parseVaultReference(value: string): JobVaultReference | undefined {
   const [, vault, secret] = new RegExp(VAULT_REFERENCE_PATTERN).exec(value) ?? []
   return vault === undefined || secret === undefined ? undefined : { vault, secret }
 }

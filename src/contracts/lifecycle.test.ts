@@ -1,26 +1,26 @@
 import { expect } from 'chai'
 import {
-  compareVersions,
-  holdsTurn,
-  isNewer,
+  compareSemver,
+  componentRolloutOf,
+  holdsLifecycleLock,
+  isNewerSemver,
   isSameVersion,
-  meets,
   missingDependencies,
-  newestOf,
+  newestRelease,
   releaseName,
-  rolloutOf,
-  versionOrder,
+  satisfiesConstraint,
+  semverSortKey,
 } from './lifecycle.ts'
 
 const sorted = ['1.0.0-alpha', '1.0.0-alpha.2', '1.0.0-alpha.10', '1.0.0-rc.1', '1.0.0', 'v1.2.0', '1.10.0', '10.0.0']
 
 describe('versions of components', () => {
   it('are ordered as Semantic Versioning says, with and without a v', () => {
-    expect([...sorted].reverse().sort(compareVersions)).to.deep.equal(sorted)
+    expect([...sorted].reverse().sort(compareSemver)).to.deep.equal(sorted)
   })
 
   it('have an order that texts show too', () => {
-    expect([...sorted].reverse().sort((a, b) => (versionOrder(a) < versionOrder(b) ? -1 : 1))).to.deep.equal(sorted)
+    expect([...sorted].reverse().sort((a, b) => (semverSortKey(a) < semverSortKey(b) ? -1 : 1))).to.deep.equal(sorted)
   })
 
   it('are the same with and without a v', () => {
@@ -36,11 +36,11 @@ describe('versions of components', () => {
     ['a range that nobody can read is met by none', '1.0.0', 'some day', false],
   ]
   for (const [sentence, version, range, expected] of ranges)
-    it(sentence, () => expect(meets(version, range)).to.equal(expected))
+    it(sentence, () => expect(satisfiesConstraint(version, range)).to.equal(expected))
 
   it('that are no versions are newer than nothing', () => {
-    expect(isNewer('latest', '1.0.0')).to.equal(false)
-    expect(isNewer('1.0.1', 'latest')).to.equal(false)
+    expect(isNewerSemver('latest', '1.0.0')).to.equal(false)
+    expect(isNewerSemver('1.0.1', 'latest')).to.equal(false)
   })
 
   it('have a release each, whose name can be one', () => {
@@ -53,9 +53,9 @@ describe('the newest release', () => {
   const release = (component: string, version: string) => ({ spec: { component, version } })
   it('is no preview, unless there is nothing else', () => {
     const all = [release('a', '1.0.0'), release('a', '2.0.0-rc.1'), release('b', '3.0.0-rc.1'), release('c', '9.0.0')]
-    expect(newestOf(all, 'a')?.spec.version).to.equal('1.0.0')
-    expect(newestOf(all, 'b')?.spec.version).to.equal('3.0.0-rc.1')
-    expect(newestOf(all, 'd')).to.equal(undefined)
+    expect(newestRelease(all, 'a')?.spec.version).to.equal('1.0.0')
+    expect(newestRelease(all, 'b')?.spec.version).to.equal('3.0.0-rc.1')
+    expect(newestRelease(all, 'd')).to.equal(undefined)
   })
 })
 
@@ -71,7 +71,11 @@ describe('components that must be there first', () => {
 describe('how far the cluster has come with a version', () => {
   const told = { version: '2.0.0', state: 'Ready' as const, isInstalled: true, message: 'fine' }
   const missing = { phase: 'EngineMissing', statusMessage: 'Flux is not there.' }
-  const cases: [sentence: string, component: Omit<Parameters<typeof rolloutOf>[0], 'metadata'>, state: string][] = [
+  const cases: [
+    sentence: string,
+    component: Omit<Parameters<typeof componentRolloutOf>[0], 'metadata'>,
+    state: string,
+  ][] = [
     [
       'has failed where nobody is there to carry it out',
       { spec: { version: '2.0.0' }, status: { ...missing, observedGeneration: 3 } },
@@ -93,12 +97,14 @@ describe('how far the cluster has come with a version', () => {
   ]
   for (const [sentence, component, state] of cases)
     it(sentence, () =>
-      expect(rolloutOf({ ...component, metadata: { generation: 3 } }, { version: '2.0.0' }).state).to.equal(state),
+      expect(componentRolloutOf({ ...component, metadata: { generation: 3 } }, { version: '2.0.0' }).state).to.equal(
+        state,
+      ),
     )
 })
 
 describe('an install', () => {
-  const cases: [sentence: string, status: Parameters<typeof holdsTurn>[0], holds: boolean][] = [
+  const cases: [sentence: string, status: Parameters<typeof holdsLifecycleLock>[0], holds: boolean][] = [
     ['has its turn while it runs', { state: 'Running', step: 'Checking' }, true],
     ['keeps it where it paused after it had begun to change something', { state: 'Paused', step: 'Chart' }, true],
     ['gives it back where it paused before', { state: 'Paused', step: 'Checking' }, false],
@@ -106,5 +112,5 @@ describe('an install', () => {
     ['has none once it has ended', { state: 'Failed', step: 'Chart' }, false],
     ['has none before it was seen', undefined, false],
   ]
-  for (const [sentence, status, holds] of cases) it(sentence, () => expect(holdsTurn(status)).to.equal(holds))
+  for (const [sentence, status, holds] of cases) it(sentence, () => expect(holdsLifecycleLock(status)).to.equal(holds))
 })

@@ -9,14 +9,14 @@ import { childName, sha256 } from '../core/names.ts'
 export const COMPONENT_KINDS = ['Module', 'ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule'] as const
 export type ComponentKind = (typeof COMPONENT_KINDS)[number]
 
-export const OWN_COMPONENT = 'freehold'
+export const PLATFORM_COMPONENT = 'freehold'
 
 export const COMPONENT_STATES = ['NotInstalled', 'Installing', 'Ready', 'Degraded', 'Failed', 'Upgrading'] as const
 export type ComponentState = (typeof COMPONENT_STATES)[number]
 
 /** Progress of the cluster towards the version that a component shall have. */
-export const ROLLOUT_STATES = ['Applying', 'Ready', 'Failed'] as const
-export type RolloutState = (typeof ROLLOUT_STATES)[number]
+export const COMPONENT_ROLLOUT_STATES = ['Applying', 'Ready', 'Failed'] as const
+export type ComponentRolloutState = (typeof COMPONENT_ROLLOUT_STATES)[number]
 
 export const INSTALL_KINDS = ['Install', 'Repair'] as const
 export const INSTALL_STATES = ['Queued', 'Running', 'Paused', 'Succeeded', 'Failed'] as const
@@ -24,7 +24,7 @@ export type InstallState = (typeof INSTALL_STATES)[number]
 /** The phases of an install, in order. */
 export const INSTALL_PHASES = ['Checking', 'Dependencies', 'Crds', 'Chart', 'Health', 'Finished'] as const
 export type InstallPhase = (typeof INSTALL_PHASES)[number]
-export const STEP_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Skipped'] as const
+export const INSTALL_STEP_STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Skipped'] as const
 
 /** Whether an install has ended; it continues only if somebody resumes it. */
 export function isInstallOver(state: string | undefined): boolean {
@@ -37,7 +37,7 @@ type Standing = { readonly state?: string | undefined; readonly step?: string | 
  * Whether an install holds the turn, so that nothing else is installed or rolled out. A paused one does so once it has
  * changed something; before, one that waits for an administrator would block everything.
  */
-export function holdsTurn({ state, step }: Standing = {}): boolean {
+export function holdsLifecycleLock({ state, step }: Standing = {}): boolean {
   return state === 'Running' || (state === 'Paused' && step !== undefined && step !== 'Checking')
 }
 
@@ -58,32 +58,35 @@ export function releaseName(component: string, version: string): string {
 }
 
 /** A version as tags of charts have it: OCI tags contain no `+`. */
-export const VERSION_PATTERN = '^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$'
+export const CHART_VERSION_PATTERN = '^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$'
 
 /** Normalizes a version: charts say v1.2.3 and 1.2.3. Undefined for a text that is not a version. */
-export function versionOf(text: string | undefined): string | undefined {
+export function normalizeVersion(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (valid(text) ?? undefined)
 }
 
 /** Negative if `one` precedes `other` (Semantic Versioning 2.0.0, 11); texts that are no versions come first. */
-export function compareVersions(one: string, other: string): number {
-  const [first, second] = [versionOf(one), versionOf(other)]
+export function compareSemver(one: string, other: string): number {
+  const [first, second] = [normalizeVersion(one), normalizeVersion(other)]
   if (first === undefined || second === undefined) return Number(first !== undefined) - Number(second !== undefined)
   return compare(first, second) || (one < other ? -1 : Number(one > other))
 }
 
 /** Whether two texts name one version: programs omit the `v` that charts are tagged with. */
 export function isSameVersion(one: string | undefined, other: string | undefined): boolean {
-  return one !== undefined && (one === other || (versionOf(one) !== undefined && versionOf(one) === versionOf(other)))
+  return (
+    one !== undefined &&
+    (one === other || (normalizeVersion(one) !== undefined && normalizeVersion(one) === normalizeVersion(other)))
+  )
 }
 
-export function isNewer(one: string, than: string): boolean {
-  const [first, second] = [versionOf(one), versionOf(than)]
+export function isNewerSemver(one: string, than: string): boolean {
+  const [first, second] = [normalizeVersion(one), normalizeVersion(than)]
   return first !== undefined && second !== undefined && gt(first, second)
 }
 
 /** Returns a text that sorts as versions do. */
-export function versionOrder(version: string): string {
+export function semverSortKey(version: string): string {
   const read = parse(version)
   if (read === null) return ''
   const { major, minor, patch, prerelease } = read
@@ -93,8 +96,8 @@ export function versionOrder(version: string): string {
 }
 
 /** Whether a version is in a range such as `>=1.2.0 <2`; a preview counts as the version that it leads to. */
-export function meets(version: string, constraint: string | undefined): boolean {
-  const release = versionOf(version)
+export function satisfiesConstraint(version: string, constraint: string | undefined): boolean {
+  const release = normalizeVersion(version)
   if (constraint === undefined) return true
   return release !== undefined && satisfies(release, constraint, { includePrerelease: true })
 }
@@ -105,8 +108,8 @@ export function minorOf(version: string): string | undefined {
   return found === null ? undefined : `${found.major}.${found.minor}`
 }
 
-export function isPreview(version: string): boolean {
-  return versionOf(version)?.includes('-') ?? false
+export function isPrerelease(version: string): boolean {
+  return normalizeVersion(version)?.includes('-') ?? false
 }
 
 type Release = { readonly spec: { readonly component: string; readonly version: string } }
@@ -115,13 +118,13 @@ type Release = { readonly spec: { readonly component: string; readonly version: 
 export function releasesOf<R extends Release>(releases: readonly R[], component: string): R[] {
   return releases
     .filter(({ spec }) => spec.component === component)
-    .sort((one, other) => compareVersions(other.spec.version, one.spec.version))
+    .sort((one, other) => compareSemver(other.spec.version, one.spec.version))
 }
 
 /** Returns the newest release of one component; a preview only if there is nothing else. */
-export function newestOf<R extends Release>(releases: readonly R[], component: string): R | undefined {
+export function newestRelease<R extends Release>(releases: readonly R[], component: string): R | undefined {
   const found = releasesOf(releases, component)
-  return found.find(({ spec }) => !isPreview(spec.version)) ?? found[0]
+  return found.find(({ spec }) => !isPrerelease(spec.version)) ?? found[0]
 }
 
 type Upgraded = {
@@ -146,13 +149,13 @@ export function missingDependencies(
 ): string[] {
   const missing = dependsOn.filter(({ name, constraint }) => {
     const installed = components.find(({ metadata }) => metadata.name === name)?.status?.installedVersion
-    return installed === undefined || !meets(installed, constraint)
+    return installed === undefined || !satisfiesConstraint(installed, constraint)
   })
   return missing.map(({ name }) => name)
 }
 
-export type Rollout = {
-  readonly state: RolloutState
+export type ComponentRollout = {
+  readonly state: ComponentRolloutState
   readonly message?: string | undefined
   /** Whether Helm has finished; the workloads may not be ready yet. */
   readonly isInstalled: boolean
@@ -167,7 +170,7 @@ type Told = {
         readonly statusMessage?: string | undefined
         readonly observedGeneration?: number | undefined
         readonly rollout?:
-          | (Rollout & { readonly version: string; readonly requestedAt?: string | undefined })
+          | (ComponentRollout & { readonly version: string; readonly requestedAt?: string | undefined })
           | undefined
       }
     | undefined
@@ -179,10 +182,10 @@ type Told = {
  *
  * @param wanted `requestedAt` as it was given to `setVersion`, if it was
  */
-export function rolloutOf(
+export function componentRolloutOf(
   { spec, status, metadata }: Told,
   wanted: { readonly version: string; readonly requestedAt?: string | undefined },
-): Rollout {
+): ComponentRollout {
   const told = status?.rollout
   const { requestedAt = spec.requestedAt } = wanted
   const isMeant = spec.version === wanted.version && spec.requestedAt === requestedAt
@@ -197,4 +200,4 @@ export function rolloutOf(
 }
 
 /** Key of the turn that each install and rollout takes before it begins, on any replica: they change what runs. */
-export const LIFECYCLE_TURN_KEY = 'lifecycle changes'
+export const LIFECYCLE_LOCK_KEY = 'lifecycle changes'

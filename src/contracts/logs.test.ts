@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { asTheyCome, type LogLine, LogLineReader, lastLines, mergedByTime, parseLogLine } from './logs.ts'
+import { type LogLine, LogLineReader, lastLines, mergeByArrival, mergeLogsByTime, parseLogLine } from './logs.ts'
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items
@@ -61,13 +61,13 @@ describe('several logs', () => {
       [at(1, 'a1'), at(4, 'a4')],
       [at(2, 'b2'), at(3, 'b3'), at(5, 'b5')],
     ]
-    const merged = await all(mergedByTime([each(a), each(b), each([])]))
+    const merged = await all(mergeLogsByTime([each(a), each(b), each([])]))
     expect(merged.map(({ text }) => text)).to.deep.equal(['a1', 'b2', 'b3', 'a4', 'b5'])
   })
 
   it('keep the order of lines of one time, and a line without a time behind the one before it', async () => {
     const [a, b] = [[at(1, 'a1'), { timestamp: null, text: 'more' }, at(2, 'a2')], [at(2, 'b2')]]
-    const merged = await all(mergedByTime([each(a), each(b)]))
+    const merged = await all(mergeLogsByTime([each(a), each(b)]))
     expect(merged.map(({ text }) => text)).to.deep.equal(['a1', 'more', 'a2', 'b2'])
   })
 
@@ -78,7 +78,7 @@ describe('several logs', () => {
       yield 'slow'
     }
     const found: string[] = []
-    for await (const text of asTheyCome([slow(), each(['one', 'two'])])) {
+    for await (const text of mergeByArrival([slow(), each(['one', 'two'])])) {
       found.push(text)
       if (text === 'two') late.resolve()
     }

@@ -17,13 +17,13 @@ export function parseLogLine(line: string): LogLine {
 }
 
 /** Longer lines are cut into several of the same time, because a container may never write a line break. */
-const LONGEST_LINE = 64 * 1024
+const MAX_LINE_CHARACTERS = 64 * 1024
 
 /** Returns the pieces of a line; all but the last have the maximum length. */
 export function cutLine(line: string): string[] {
-  if (line.length <= LONGEST_LINE) return [line]
-  const pieces = Math.ceil(line.length / LONGEST_LINE)
-  return Array.from({ length: pieces }, (_, at) => line.slice(at * LONGEST_LINE, (at + 1) * LONGEST_LINE))
+  if (line.length <= MAX_LINE_CHARACTERS) return [line]
+  const pieces = Math.ceil(line.length / MAX_LINE_CHARACTERS)
+  return Array.from({ length: pieces }, (_, at) => line.slice(at * MAX_LINE_CHARACTERS, (at + 1) * MAX_LINE_CHARACTERS))
 }
 
 /** Assembles lines from chunks that end anywhere, even inside a character. */
@@ -35,7 +35,7 @@ export class LogLineReader {
     const pieces = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n')
     const rest = pieces.pop() ?? ''
     const lines = pieces.map(parseLogLine)
-    if (rest.length < LONGEST_LINE) {
+    if (rest.length < MAX_LINE_CHARACTERS) {
       this.#rest = rest
       return lines
     }
@@ -64,7 +64,9 @@ export function isAfter(line: LogLine, time: string | undefined): boolean {
 }
 
 /** Merges logs, oldest line first. A line without a time stays behind its predecessor. Buffers one line per log. */
-export async function* mergedByTime<Line extends LogLine>(logs: readonly AsyncIterable<Line>[]): AsyncGenerator<Line> {
+export async function* mergeLogsByTime<Line extends LogLine>(
+  logs: readonly AsyncIterable<Line>[],
+): AsyncGenerator<Line> {
   const readers = logs.map((log) => log[Symbol.asyncIterator]())
   try {
     const heads = await Promise.all(readers.map(async (reader) => ({ reader, head: await reader.next() })))
@@ -87,13 +89,13 @@ export async function* mergedByTime<Line extends LogLine>(logs: readonly AsyncIt
 const timeOf = (line: LogLine | undefined) => line?.timestamp ?? ''
 
 /** Maximum characters of lines that are held for one answer; older lines are left out. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+const MAX_LOG_CHARACTERS = 4 * 1024 * 1024
 
 /** Returns at most `most` lines from the end, and no more than an answer may hold. */
 export async function lastLines<Line extends LogLine>(
   lines: AsyncIterable<Line>,
   most: number,
-  mostCharacters = MOST_CHARACTERS,
+  mostCharacters = MAX_LOG_CHARACTERS,
 ): Promise<{ kept: Line[]; truncated: boolean }> {
   const kept: Line[] = []
   let [first, characters, truncated] = [0, 0, false]
@@ -112,7 +114,7 @@ export async function lastLines<Line extends LogLine>(
 }
 
 /** Merges streams of batches in the order of arrival; buffers one batch per stream. */
-export async function* asTheyCome<T>(streams: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
+export async function* mergeByArrival<T>(streams: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
   const next = async (stream: AsyncIterator<T>) => ({ stream, result: await stream.next() })
   const pending = new Map(streams.map((stream) => [stream, next(stream)]))
   try {

@@ -52,7 +52,7 @@ export const IDENTITY_PATH = '/var/run/secrets/freehold.dev/identity'
 export const IDENTITY_VOLUME = 'freehold--identity'
 
 /** Where an identity gets its tokens, and for which audience and realm. */
-export type SignIn = { tokenUrl: string; audience: string; realm: string }
+export type TokenEndpoint = { tokenUrl: string; audience: string; realm: string }
 
 /** The key of a client's Secret that the local identity provider reads. */
 export const CLIENT_SECRET_KEY = 'client-secret'

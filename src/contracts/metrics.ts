@@ -129,12 +129,12 @@ export const PLATFORM_METRICS = {
 } as const satisfies Readonly<Record<string, Metric>>
 
 /** Limits of a query: the longest span, and the seconds between two points. */
-export const SPAN_DAYS_MAX = 31
-export const STEP_SECONDS_MIN = 15
+export const MAX_SPAN_DAYS = 31
+export const MIN_STEP_SECONDS = 15
 const POINTS = 120
 
-export function stepOf(seconds: number): number {
-  return Math.max(STEP_SECONDS_MIN, Math.ceil(seconds / POINTS))
+export function defaultStepSeconds(seconds: number): number {
+  return Math.max(MIN_STEP_SECONDS, Math.ceil(seconds / POINTS))
 }
 
 /** Returns the unit of an aggregation: a sum over a rate is an amount. */

@@ -1,13 +1,18 @@
 import { expect } from 'chai'
-import { alertObjectName, seenOf, type Told, toldAgain } from './monitoring.ts'
+import { type AlertReports, addAlertReport, alertObjectName, alertOccurrencesOf } from './monitoring.ts'
 
 const BEGIN = '2026-01-01T00:00:00Z'
 const NOW = '2026-01-02T00:00:00Z'
 const EARLIER = '2026-01-01T12:00:00Z'
 
 describe('what REST was told of an alert', () => {
-  const fired: Told = { times: 2, lastAt: BEGIN }
-  const cases: [sentence: string, before: Told | undefined, status: 'Firing' | 'Resolved', after: Told][] = [
+  const fired: AlertReports = { times: 2, lastAt: BEGIN }
+  const cases: [
+    sentence: string,
+    before: AlertReports | undefined,
+    status: 'Firing' | 'Resolved',
+    after: AlertReports,
+  ][] = [
     ['counts from the first time', undefined, 'Firing', { times: 1, lastAt: NOW }],
     ['counts each time that it fires', fired, 'Firing', { times: 3, lastAt: NOW }],
     ['does not count that it is over', fired, 'Resolved', { times: 2, lastAt: NOW, resolvedAt: NOW }],
@@ -20,12 +25,13 @@ describe('what REST was told of an alert', () => {
     ['is no longer over when it fires again', { ...fired, resolvedAt: BEGIN }, 'Firing', { times: 3, lastAt: NOW }],
   ]
   for (const [sentence, before, status, after] of cases)
-    it(sentence, () => expect(toldAgain(before, status, NOW)).to.deep.equal(after))
+    it(sentence, () => expect(addAlertReport(before, status, NOW)).to.deep.equal(after))
 })
 
 describe('when an alert was seen', () => {
   const metadata = { creationTimestamp: BEGIN, generation: 2 }
-  const seen = (spec: Parameters<typeof seenOf>[0]['spec'], status = {}) => seenOf({ metadata, spec, status }, NOW)
+  const seen = (spec: Parameters<typeof alertOccurrencesOf>[0]['spec'], status = {}) =>
+    alertOccurrencesOf({ metadata, spec, status }, NOW)
 
   it('is when it was made, where nobody has said more', () => {
     const expected = { firstSeenAt: BEGIN, lastSeenAt: BEGIN, resolvedAt: undefined, occurrences: 1 }

@@ -12,7 +12,7 @@ export const ALERT_LEVELS = ['Recommendation', 'Information', 'Warning', 'Error'
 export const ALERT_LEVEL_MAX = ALERT_LEVELS.length - 1
 
 /** Milliseconds for which a resolved alert is kept. */
-export const RESOLVED_KEPT = 30 * DAY_MS
+export const RESOLVED_ALERT_TTL_MS = 30 * DAY_MS
 
 /** Keys of `metadata` that name the boundary and the group of the thing that an alert is about. */
 export const PLACE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const
@@ -37,10 +37,14 @@ export function isSameAlert(one: AlertIdentity, other: AlertIdentity): boolean {
 }
 
 /** How often and when an alert was reported by REST. */
-export type Told = { times: number; lastAt: string; resolvedAt?: string | undefined }
+export type AlertReports = { times: number; lastAt: string; resolvedAt?: string | undefined }
 
 /** Adds one report. An alert that is resolved already keeps its time of resolution. */
-export function toldAgain(before: Omit<Told, 'lastAt'> | undefined, status: AlertState, now: string): Told {
+export function addAlertReport(
+  before: Omit<AlertReports, 'lastAt'> | undefined,
+  status: AlertState,
+  now: string,
+): AlertReports {
   const times = (before?.times ?? 0) + (status === 'Firing' ? 1 : 0)
   return { times, lastAt: now, ...(status === 'Resolved' && { resolvedAt: before?.resolvedAt ?? now }) }
 }
@@ -48,7 +52,7 @@ export function toldAgain(before: Omit<Told, 'lastAt'> | undefined, status: Aler
 type Seen = { firstSeenAt: string; lastSeenAt: string; resolvedAt: string | undefined; occurrences: number }
 type AlertFacts = {
   metadata: { creationTimestamp?: string | undefined; generation?: number | undefined }
-  spec: { status: AlertState; told?: Told | undefined }
+  spec: { status: AlertState; told?: AlertReports | undefined }
   status?:
     | {
         firstSeenAt?: string | undefined
@@ -64,7 +68,7 @@ type AlertFacts = {
  * Returns when and how often an alert was seen. An alert from REST carries this itself; one written with kubectl is
  * seen whenever somebody changes it.
  */
-export function seenOf({ metadata, spec, status = {} }: AlertFacts, now: string): Seen {
+export function alertOccurrencesOf({ metadata, spec, status = {} }: AlertFacts, now: string): Seen {
   const { told } = spec
   const created = metadata.creationTimestamp ?? now
   const isChanged = status.observedGeneration !== undefined && status.observedGeneration !== metadata.generation

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { secretsOf, secretsWithin } from './namespaceSecrets.ts'
+import { filterAllowedSecrets, secretsGivenTo } from './namespaceSecrets.ts'
 
 const secret = (vaultName: string) => ({ secret: { vaultName, secretName: 'Key' } })
 const output = (collection: 'apps' | 'relationalclusters', name: string, output: string) => ({
@@ -7,7 +7,7 @@ const output = (collection: 'apps' | 'relationalclusters', name: string, output:
 })
 
 describe('what a function namespace has that is secret', () => {
-  const cases: [sentence: string, Parameters<typeof secretsOf>[0], string[]][] = [
+  const cases: [sentence: string, Parameters<typeof secretsGivenTo>[0], string[]][] = [
     ['nothing, where it says nothing', {}, []],
     ['its identity', { managedIdentity: true }, ['managedidentities']],
     ['each vault once', { env: [secret('a'), secret('b'), secret('a')] }, ['secretvaults/a', 'secretvaults/b']],
@@ -15,14 +15,14 @@ describe('what a function namespace has that is secret', () => {
     ['no address', { env: [output('relationalclusters', 'db', 'host'), output('apps', 'web', 'publicUrl')] }, []],
   ]
   for (const [sentence, around, expected] of cases)
-    it(`is ${sentence}`, () => expect(secretsOf(around)).to.deep.equal(expected))
+    it(`is ${sentence}`, () => expect(secretsGivenTo(around)).to.deep.equal(expected))
 
   it('may be given where it is named, or all of its collection', () => {
     const given = ['managedidentities', 'secretvaults/a', 'secretvaults/b', 'relationalclusters/a']
-    const within = (...allowed: string[]) => secretsWithin(given, allowed)
+    const within = (...allowed: string[]) => filterAllowedSecrets(given, allowed)
     expect(within()).to.deep.equal([])
     expect(within('secretvaults')).to.deep.equal(['secretvaults/a', 'secretvaults/b'])
     expect(within('secretvaults/a', 'managedidentities')).to.deep.equal(['managedidentities', 'secretvaults/a'])
-    expect(secretsWithin(['secretvaults'], ['secretvaults/a'])).to.deep.equal([])
+    expect(filterAllowedSecrets(['secretvaults'], ['secretvaults/a'])).to.deep.equal([])
   })
 })

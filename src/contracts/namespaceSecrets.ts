@@ -5,7 +5,7 @@ import {
   OUTPUT_COLLECTIONS,
   OUTPUTS,
   type OutputCollection,
-  type Referring,
+  type ValueReferences,
 } from './references.ts'
 
 /**
@@ -29,12 +29,12 @@ export const ACTIONS_OF_SECRETS: ReadonlyMap<string, ActionName> = new Map<strin
   }),
 ])
 
-type Around = Pick<Referring, 'managedIdentity'> & {
-  env?: NonNullable<Referring['components']>[number]['env']
+type Around = Pick<ValueReferences, 'managedIdentity'> & {
+  env?: NonNullable<ValueReferences['components']>[number]['env']
 }
 
 /** Returns the secrets that these settings give to code. Addresses of other resources are not secret. */
-export function secretsOf({ env = [], managedIdentity = false }: Around): string[] {
+export function secretsGivenTo({ env = [], managedIdentity = false }: Around): string[] {
   const given = env.flatMap(({ secret, output }) => {
     if (secret) return [`${VAULTS}/${secret.vaultName}`]
     return output && isSecretOutput(output) ? [`${output.collection}/${output.name}`] : []
@@ -45,6 +45,6 @@ export function secretsOf({ env = [], managedIdentity = false }: Around): string
 export const collectionOf = (secret: string) => secret.replace(/\/.*$/, '')
 
 /** Returns the secrets that `allowed` covers. */
-export function secretsWithin(secrets: readonly string[], allowed: readonly string[]): string[] {
+export function filterAllowedSecrets(secrets: readonly string[], allowed: readonly string[]): string[] {
   return secrets.filter((secret) => allowed.includes(secret) || allowed.includes(collectionOf(secret)))
 }

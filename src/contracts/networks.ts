@@ -7,7 +7,7 @@ export type Network = {
 }
 
 /** @param text in the format of settings: `10.1.0.0/16`, or with ports `10.1.2.3/32@443+5000` */
-export function networkOf(text: string): Network {
+export function parseNetworkSetting(text: string): Network {
   const [cidr = '', ports] = text.split('@')
   return { cidr, ...(ports !== undefined && { ports: ports.split('+').map(Number) }) }
 }

@@ -7,9 +7,9 @@ import { secretData, secretText } from '../core/secretData.ts'
 /** What facade and controllers of object storage share: names at the store, the Secret of a key, and limits. */
 
 /** Maximum keys of one owner: of an account itself, and of one managed identity. */
-export const KEYS_OF_ONE_OWNER = 4
+export const OWNER_KEYS_MAX = 4
 /** Maximum open sessions of one account. */
-export const SESSIONS_OF_ACCOUNT = 100
+export const ACCOUNT_SESSIONS_MAX = 100
 /** The shortest name that a store allows for a bucket, and so for an account, whose name begins it. */
 export const ACCOUNT_NAME_MIN_LENGTH = 3
 
@@ -19,13 +19,13 @@ export const ACCOUNT_NAME_MIN_LENGTH = 3
  *
  * @param consumer metadata of the object that refers to the account
  */
-export function consumersKeyName({ namespace = '', name, annotations }: ObjectMeta, account: string): string {
+export function consumerKeyName({ namespace = '', name, annotations }: ObjectMeta, account: string): string {
   const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
   return uuidV5(['access-key-of', namespace, name, incarnation, account].join('/'))
 }
 
 /** Whether the platform made the key for a resource, and so counts it for nobody. Only the platform writes owners. */
-export function isConsumersKey({ metadata }: { metadata: ObjectMeta }): boolean {
+export function isConsumerKey({ metadata }: { metadata: ObjectMeta }): boolean {
   return metadata.ownerReferences?.some(({ controller }) => controller === true) === true
 }
 
@@ -141,16 +141,16 @@ export function keyState(
 }
 
 /** A field that needs a feature that the store lacks. */
-export type Unsupported = { field: string; feature: StoreFeature }
+export type UnsupportedField = { field: string; feature: StoreFeature }
 
 type Wish = readonly [isWanted: boolean, field: string, feature: StoreFeature]
 
-function firstLacking(wishes: readonly Wish[], features: StoreFeatures): Unsupported | undefined {
+function firstLacking(wishes: readonly Wish[], features: StoreFeatures): UnsupportedField | undefined {
   const found = wishes.find(([isWanted, , feature]) => isWanted && !features[feature])
   return found === undefined ? undefined : { field: found[1], feature: found[2] }
 }
 
-export function accountLacks(
+export function unsupportedAccountFields(
   spec: {
     quotaBytes?: number | undefined
     quotaObjects?: number | undefined
@@ -158,7 +158,7 @@ export function accountLacks(
     defaultVersioning?: string | undefined
   },
   features: StoreFeatures,
-): Unsupported | undefined {
+): UnsupportedField | undefined {
   const wishes: Wish[] = [
     [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
     [spec.quotaObjects !== undefined, 'quotaObjects', 'quota'],
@@ -168,7 +168,7 @@ export function accountLacks(
   return firstLacking(wishes, features)
 }
 
-export function bucketLacks(
+export function unsupportedBucketFields(
   spec: {
     versioning?: string | undefined
     objectLock?: boolean | undefined
@@ -177,7 +177,7 @@ export function bucketLacks(
     lifecycleRules?: readonly unknown[] | undefined
   },
   features: StoreFeatures,
-): Unsupported | undefined {
+): UnsupportedField | undefined {
   const wishes: Wish[] = [
     [spec.versioning !== undefined && spec.versioning !== 'Off', 'versioning', 'versioning'],
     [spec.objectLock === true, 'objectLock', 'objectLock'],

@@ -99,7 +99,7 @@ export type ReferencedRight =
   | { readonly action: ActionName }
 
 /** Fields of a spec that refer to values. */
-export type Referring = {
+export type ValueReferences = {
   components?: readonly { env?: readonly Partial<Pick<EnvironmentVariable, 'secret' | 'output'>>[] | undefined }[]
   managedIdentity?: boolean | undefined
   volumes?: readonly { secret?: Pick<VaultReference, 'vaultName'> | undefined }[]
@@ -115,7 +115,7 @@ export function referencedRights({
   components = [],
   volumes = [],
   managedIdentity = false,
-}: Referring): ReferencedRight[] {
+}: ValueReferences): ReferencedRight[] {
   const variables = components.flatMap(({ env = [] }) => env)
   const vaults = [...variables, ...volumes].flatMap(({ secret }) => secret?.vaultName ?? [])
   const ofOutputs = variables.flatMap(({ output }) => {

@@ -1,5 +1,11 @@
 import { expect } from 'chai'
-import { connectionForms, engineHost, isRefusedParameter, outsideRecoveryWindow, serverName } from './relational.ts'
+import {
+  archiveServerName,
+  connectionForms,
+  engineHost,
+  isRefusedParameter,
+  recoveryWindowObstacle,
+} from './relational.ts'
 
 describe('words of relational databases', () => {
   it('name the engine itself, never a Service that may lead to another database', () => {
@@ -13,7 +19,7 @@ describe('words of relational databases', () => {
       archivingStoppedAt: '2026-01-01T09:00:00Z',
     }
     const outside = (target: string) =>
-      outsideRecoveryWindow(target, '2026-01-01T10:00:00Z', archive, '2026-01-01T12:00:00Z')
+      recoveryWindowObstacle(target, '2026-01-01T10:00:00Z', archive, '2026-01-01T12:00:00Z')
     expect(outside('2026-01-01T10:00:00Z')).to.equal(undefined)
     expect(outside('2026-01-01T11:00:00Z')).to.include({
       earliest: '2026-01-01T10:00:00Z',
@@ -34,7 +40,9 @@ describe('words of relational databases', () => {
   })
 
   it('give a database that is made anew another place in the archive', () => {
-    expect(serverName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(serverName('relc-orders', 'bbbbbbbb-1111'))
+    expect(archiveServerName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(
+      archiveServerName('relc-orders', 'bbbbbbbb-1111'),
+    )
   })
 
   // What the engine's operator sets itself; it refuses the whole Cluster for one of them (CloudNativePG, `configuration.go`).

@@ -58,7 +58,7 @@ export function relationalNames(name: string): RelationalNames {
 }
 
 /** Name of the Secret in which CloudNativePG keeps the certificate authority of a Cluster: `ca.crt`. */
-export function authoritySecret(cluster: string): string {
+export function caSecretName(cluster: string): string {
   return `${cluster}-ca`
 }
 
@@ -94,7 +94,7 @@ export function snapshotBackupName(snapshotId: string): string {
  * Returns the name under which a database writes to the backup target. It contains the incarnation, because the engine
  * refuses to write to the archive of a former database of the same name.
  */
-export function serverName(cluster: string, incarnation: string): string {
+export function archiveServerName(cluster: string, incarnation: string): string {
   return `${cluster}-${incarnation.replaceAll('-', '').slice(0, 12)}`
 }
 
@@ -212,7 +212,7 @@ type Base = {
  * @param siblings all snapshots of the database
  * @param serverName under which this incarnation of the database is backed up; undefined before its first backup
  */
-export function isLastBase(snapshot: Base, siblings: readonly Base[], serverName: string | undefined): boolean {
+export function isLastBaseBackup(snapshot: Base, siblings: readonly Base[], serverName: string | undefined): boolean {
   const isBase = ({ status }: Base) => status?.completedAt !== undefined && status.serverName === serverName
   if (serverName === undefined || !isBase(snapshot)) return false
   const stays = ({ metadata }: Base) =>
@@ -248,7 +248,7 @@ type Archive = {
 }
 
 /** Returns the later of two times, RFC 3339; the first if they are in the same millisecond. */
-export function laterOf(one: string | undefined, other: string | undefined): string | undefined {
+export function laterTime(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return Date.parse(other) > Date.parse(one) ? other : one
 }
@@ -257,10 +257,10 @@ export function laterOf(one: string | undefined, other: string | undefined): str
  * Returns the last moment that a database's archive reaches, RFC 3339; undefined without one. A base backup is complete
  * in itself: if the archive stopped before the first one, or the engine's clock is fast, only that one can be restored.
  */
-export function endOfArchive(archive: Archive | undefined, now: string): string | undefined {
+export function archiveEndOf(archive: Archive | undefined, now: string): string | undefined {
   const { archiving = 'Disabled', firstRecoverableAt, archivingStoppedAt } = archive ?? {}
   if (archiving === 'Disabled' || firstRecoverableAt === undefined) return undefined
-  return laterOf(firstRecoverableAt, archivingStoppedAt ?? now)
+  return laterTime(firstRecoverableAt, archivingStoppedAt ?? now)
 }
 
 /**
@@ -268,15 +268,15 @@ export function endOfArchive(archive: Archive | undefined, now: string): string 
  *
  * @param archive of the database that the snapshot was taken of; undefined if that is gone
  */
-export function outsideRecoveryWindow(
+export function recoveryWindowObstacle(
   targetTime: string,
   completedAt: string,
   archive: Archive | undefined,
   now: string,
 ): { message: string; earliest: string; latest: string } | undefined {
-  const [earliest, latest] = [completedAt, laterOf(completedAt, endOfArchive(archive, now)) ?? completedAt]
+  const [earliest, latest] = [completedAt, laterTime(completedAt, archiveEndOf(archive, now)) ?? completedAt]
   const wanted = Date.parse(targetTime)
-  const gaps = endOfArchive(archive, now) === undefined ? [] : (archive?.archivingGaps ?? [])
+  const gaps = archiveEndOf(archive, now) === undefined ? [] : (archive?.archivingGaps ?? [])
   const isInGap = gaps.some(({ from, to = now }) => wanted > Date.parse(from) && wanted < Date.parse(to))
   if (wanted >= Date.parse(earliest) && wanted <= Date.parse(latest) && !isInGap) return undefined
   const message = `With this snapshot, ${earliest} to ${latest} can be restored; ${targetTime} cannot.`

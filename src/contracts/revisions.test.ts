@@ -1,16 +1,16 @@
 import { expect } from 'chai'
-import { changesBetween, nextRevision, type Revision, revisionOf, type Wanted } from './revisions.ts'
+import { changesBetween, nextRevision, type Revision, revisionOf, type WantedRevision } from './revisions.ts'
 
 type Content = { image: string; other?: string; size?: number }
 const DEED = { at: '2026-01-01T00:00:00Z', by: 'somebody' }
-const wanted = (content: Content, redeployedAt: Record<string, string> = {}): Wanted<Content> => ({
+const wanted = (content: Content, redeployedAt: Record<string, string> = {}): WantedRevision<Content> => ({
   content,
   redeployedAt,
   parts: ({ image, other }) => ({ web: image, ...(other !== undefined && { worker: other }) }),
   essence: ({ size: _, ...rest }) => rest,
 })
 /** What comes of one change after the other. */
-function history(...contents: Wanted<Content>[]): Revision<Content>[] {
+function history(...contents: WantedRevision<Content>[]): Revision<Content>[] {
   const known: Revision<Content>[] = []
   for (const each of contents) {
     const next = nextRevision(known, each, DEED)
@@ -23,11 +23,11 @@ const shown = (known: readonly Revision<Content>[]) =>
 
 describe('revisions', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((image) => wanted({ image })) as [
-    Wanted<Content>,
-    Wanted<Content>,
-    Wanted<Content>,
+    WantedRevision<Content>,
+    WantedRevision<Content>,
+    WantedRevision<Content>,
   ]
-  const cases: [sentence: string, changes: Wanted<Content>[], expected: string[]][] = [
+  const cases: [sentence: string, changes: WantedRevision<Content>[], expected: string[]][] = [
     ['begin with the first content', [a], ['1 Created']],
     ['come with changes only', [a, a, b, b], ['1 Created', '2 Updated']],
     [

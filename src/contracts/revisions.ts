@@ -20,7 +20,7 @@ export type Revision<Content = Record<string, unknown>> = {
   since: Readonly<Record<string, number>>
 }
 
-export type Wanted<Content> = {
+export type WantedRevision<Content> = {
   content: Content
   redeployedAt: Readonly<Record<string, string>>
   /** For each part, the content that recreates it on a change. */
@@ -36,11 +36,11 @@ export type Wanted<Content> = {
  */
 export function nextRevision<Content>(
   known: readonly Revision<Content>[],
-  wanted: Wanted<Content>,
+  wanted: WantedRevision<Content>,
   deed: { at: string; by: string | undefined },
 ): Revision<Content> | undefined {
   const { content, redeployedAt, parts } = wanted
-  const newest = newestOf(known)
+  const newest = newestRevision(known)
   const isSame = newest !== undefined && isDeepStrictEqual(newest.content, content)
   if (isSame && isDeepStrictEqual(newest.redeployedAt, redeployedAt)) return undefined
   const number = (newest?.number ?? 0) + 1
@@ -64,19 +64,19 @@ function reasonOf<Content>(
   known: readonly Revision<Content>[],
   newest: Revision<Content> | undefined,
   isSame: boolean,
-  { content, essence }: Wanted<Content>,
+  { content, essence }: WantedRevision<Content>,
 ): Pick<Revision, 'reason' | 'message'> {
   if (newest === undefined) return { reason: 'Created' }
   if (isSame) return { reason: 'Redeployed' }
   const wanted = essence(content)
   const isLike = (one: Revision<Content>) => isDeepStrictEqual(essence(one.content), wanted)
   if (isLike(newest)) return { reason: 'Updated' }
-  const former = newestOf(known.filter(isLike))
+  const former = newestRevision(known.filter(isLike))
   if (former === undefined) return { reason: 'Updated' }
   return { reason: 'RolledBack', message: `Rolled back to revision ${former.number}.` }
 }
 
-export function newestOf<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {
+export function newestRevision<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {
   return known.reduce<Revision<Content> | undefined>(
     (most, one) => (most === undefined || one.number > most.number ? one : most),
     undefined,

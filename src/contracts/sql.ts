@@ -22,15 +22,15 @@ export const SQL_USERS = { owner: 'app', writer: 'app_writer', reader: 'app_read
 /** SQL Server does not start with less. */
 export const MSSQL_MEMORY = '2Gi'
 
-const MIB = 1024n * 1024n * 1000n
+const MILLI_PER_MIB = 1024n * 1024n * 1000n
 
 /** Returns the default memory of an engine, in MiB; the rest is for connections and the container. */
-export function engineShareMb(memoryLimit: string): number {
-  return Number(((parseQuantity(memoryLimit) / MIB) * 80n) / 100n)
+export function defaultEngineMemoryMb(memoryLimit: string): number {
+  return Number(((parseQuantity(memoryLimit) / MILLI_PER_MIB) * 80n) / 100n)
 }
 
 /** Returns why an engine cannot run with this memory limit, which the spec or its plan sets; undefined if it can. */
-export function memoryFault(
+export function memoryObstacle(
   { engine, memoryLimitMb }: { engine: SqlEngineName; memoryLimitMb?: number | undefined },
   memoryLimit: string,
 ): FieldError | undefined {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readMetadata } from './ssoDiscovery.ts'
+import { parseProviderMetadata } from './ssoDiscovery.ts'
 
 const ISSUER = 'https://login.acme.example'
 const OTHER = 'https://login.evil.example'
@@ -55,7 +55,7 @@ describe('metadata of an identity provider', () => {
   ]
   for (const [sentence, text, asked, why] of oidc) {
     it(`${sentence} (Oidc)`, () => {
-      const read = readMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...asked })
+      const read = parseProviderMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...asked })
       if (why === undefined) expect(read).to.have.nested.property('endpoints.tokenUrl', `${ISSUER}/token`)
       else expect(read).to.have.property('why').that.contains(why)
     })
@@ -96,7 +96,11 @@ describe('metadata of an identity provider', () => {
   ]
   for (const [sentence, text, issuer, why] of entities) {
     it(`${sentence} (Saml)`, () => {
-      const read = readMetadata(text, { protocol: 'Saml', metadataUrl: 'https://login.acme.example/saml', issuer })
+      const read = parseProviderMetadata(text, {
+        protocol: 'Saml',
+        metadataUrl: 'https://login.acme.example/saml',
+        issuer,
+      })
       if (why === undefined) expect(read).to.deep.equal({ endpoints: undefined })
       else expect(read).to.have.property('why').that.contains(why)
     })

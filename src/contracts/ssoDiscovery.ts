@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { modestJson } from '../core/parsedJson.ts'
+import { parseForeignJson } from '../core/tryParseJson.ts'
 import { isWellFormedXml } from '../core/wellFormedXml.ts'
 
 /** Endpoints of an OpenID provider (OpenID Connect Discovery 1.0 section 3). */
@@ -18,7 +18,7 @@ export type OidcEndpoints = {
 type Asked = { readonly protocol: 'Oidc' | 'Saml'; readonly metadataUrl: string; readonly issuer?: string | undefined }
 
 /** `why` completes a sentence whose subject is the metadata: it cannot be used. */
-export type Metadata = { readonly endpoints: OidcEndpoints | undefined } | { readonly why: string }
+export type MetadataResult = { readonly endpoints: OidcEndpoints | undefined } | { readonly why: string }
 
 const Address = z.url({ protocol: /^https$/ }).max(2048)
 const Discovery = z.object({
@@ -33,13 +33,13 @@ const WELL_KNOWN = '/.well-known/openid-configuration'
 const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
 /** Reads the metadata of an identity provider. A provider with another's issuer could sign in the other's people. */
-export function readMetadata(text: string, asked: Asked): Metadata {
+export function parseProviderMetadata(text: string, asked: Asked): MetadataResult {
   return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
 }
 
 /** The issuer must match the address of the document (section 4.3), and the configured issuer. */
-function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Metadata {
-  const found = Discovery.safeParse(modestJson(text))
+function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): MetadataResult {
+  const found = Discovery.safeParse(parseForeignJson(text))
   if (!found.success) return { why: 'is not a discovery document of OpenID Connect' }
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined
@@ -55,7 +55,7 @@ function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Me
 }
 
 /** Checks as much as possible without a full parse: metadata that Keycloak cannot read must not be stored. */
-function readSaml(text: string, { issuer }: Asked): Metadata {
+function readSaml(text: string, { issuer }: Asked): MetadataResult {
   const hasElement = (name: string) => new RegExp(`<(?:[A-Za-z0-9]+:)?${name}[\\s/>]`).test(text)
   const isMetadata = hasElement('EntityDescriptor') || hasElement('EntitiesDescriptor')
   if (!isMetadata || !isWellFormedXml(text)) return { why: 'is not SAML metadata' }

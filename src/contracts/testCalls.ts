@@ -16,11 +16,11 @@ export type TestCall = {
 }
 
 /** Why the function has not answered a call. */
-export const NO_ANSWERS = ['Gone', 'Disabled', 'Full', 'NoCopy', 'TooSlow', 'Broken', 'Simulated'] as const
-export type NoAnswer = (typeof NO_ANSWERS)[number]
+export const TEST_CALL_FAILURES = ['Gone', 'Disabled', 'Full', 'NoCopy', 'TooSlow', 'Broken', 'Simulated'] as const
+export type TestCallFailure = (typeof TEST_CALL_FAILURES)[number]
 
 export const TestAnswer = z.union([
-  z.object({ refused: z.enum(NO_ANSWERS) }),
+  z.object({ refused: z.enum(TEST_CALL_FAILURES) }),
   z.object({
     statusCode: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()),
@@ -34,14 +34,14 @@ export const TestAnswer = z.union([
 export type TestAnswer = z.output<typeof TestAnswer>
 
 /** Maximum bytes of the function's body that are passed on. */
-export const MOST_ANSWER_BYTES = 256 * 1024
+export const MAX_ANSWER_BODY_BYTES = 256 * 1024
 /** Maximum bytes of a whole call, and of a whole answer: Base64, JSON and headers add to the body. */
-export const MOST_TOLD_BYTES = 1024 * 1024
+export const MAX_TEST_CALL_BYTES = 1024 * 1024
 /** Maximum concurrent test calls: unlike other calls, they are held in memory as a whole. */
-export const MOST_AT_ONCE = 100
+export const CONCURRENT_TEST_CALLS_MAX = 100
 
 /** Headers of a connection and not of the message (RFC 9110, 7.6.1). */
-export const HOP_HEADERS: readonly string[] = [
+export const HOP_BY_HOP_HEADERS: readonly string[] = [
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -55,7 +55,7 @@ export const HOP_HEADERS: readonly string[] = [
 ]
 
 /** Whether only the platform sets or consumes this header, so that no caller can pass it to a function. */
-export function isOwnHeader(name: string): boolean {
-  const own = [...HOP_HEADERS, 'host', 'content-length', 'forwarded', EVENT_HEADER, KEY_HEADER]
+export function isReservedHeader(name: string): boolean {
+  const own = [...HOP_BY_HOP_HEADERS, 'host', 'content-length', 'forwarded', EVENT_HEADER, KEY_HEADER]
   return own.includes(name.toLowerCase()) || /^x-forwarded-/i.test(name)
 }

@@ -42,12 +42,12 @@ export const FILES_LABEL = `${PREFIX}files`
 /** Label on a StorageClass, set by the administrator: pods on several nodes can mount one volume (ReadWriteMany). */
 export const SHARED_VOLUMES_LABEL = `${PREFIX}shared-volumes`
 
-const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+const DEFAULT_CLASS_ANNOTATION = 'storageclass.kubernetes.io/is-default-class'
 
 /** Whether pods on several nodes can mount one volume of the class, or of the default one if none is named. */
 export function hasSharedVolumes(classes: readonly KubeObject[], className: string | undefined): boolean {
   const found = classes.find(({ metadata: { name, annotations } }) =>
-    className === undefined ? annotations?.[DEFAULT_CLASS] === 'true' : name === className,
+    className === undefined ? annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true' : name === className,
   )
   return found?.metadata.labels?.[SHARED_VOLUMES_LABEL] === 'true'
 }
@@ -88,4 +88,4 @@ export function platformDomainOf(host: string, clusterDomains: readonly string[]
 }
 
 /** Advice for somebody who owns a domain that another resource has. */
-export const HOST_IS_YOURS = 'If its domain is yours, an administrator of the platform can have it released.'
+export const HOST_OWNER_ADVICE = 'If its domain is yours, an administrator of the platform can have it released.'

@@ -12,15 +12,15 @@ import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { IdpBinding } from '../crds/sso.ts'
-import { boundAssignment } from '../desired/bindings.ts'
+import { bindingAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
-import { absent, alreadyThere } from '../kube/errors.ts'
-import { type BindingPass, oursOf, settleShare } from './bindingShares.ts'
+import { absent, ignoreKubeAlreadyExists } from '../kube/errors.ts'
+import { type BindingPass, reconcileGrants, usersGrantedBy } from './bindingGrants.ts'
 import { controller, type Observed, steps, type Workspace } from './engine/controller.ts'
-import { BOUND_INDEX } from './engine/principalIndex.ts'
-import { objectAt, writeLife } from './lifeOfGrant.ts'
-import { followTenant, tenantOfKind } from './ofTenants.ts'
-import { giveIncarnation, writeIncarnations } from './principals.ts'
+import { BINDING_HOLDER_INDEX } from './engine/principalIndex.ts'
+import { assignIncarnation, writeIncarnations } from './principals.ts'
+import { objectAt, recordScopeIncarnation } from './scopeIncarnation.ts'
+import { ownedByTenant, tenantObserver } from './tenantOwnership.ts'
 
 type User = PlatformUser & KubeObject
 type Group = KubeObject & { spec: { memberIds: readonly string[] } }
@@ -54,7 +54,7 @@ export const bindingController = controller(IdpBinding, {
         (spec as User['spec']).externalIdentity,
       ],
     },
-    tenantOfKind(IdpBinding, tenantOf),
+    tenantObserver(IdpBinding, tenantOf),
     // Only creation and deletion: members are checked when users change.
     {
       resource: PrincipalGroup.resource,
@@ -70,7 +70,7 @@ export const bindingController = controller(IdpBinding, {
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
   ],
-  reconcile: steps(followTenant(tenantOf), keepToScope, settleAssignments, keepToGroup, settleMembers),
+  reconcile: steps(ownedByTenant(tenantOf), keepToScope, settleAssignments, keepToGroup, settleMembers),
   finalize: steps(takeEverything),
 })
 
@@ -79,14 +79,14 @@ function bindingsOf(object: KubeObject, records: Workspace): string[] {
   const { metadata, spec } = object as User
   const given = records
     .cache(RoleAssignment)
-    .byIndex(BOUND_INDEX, metadata.name)
+    .byIndex(BINDING_HOLDER_INDEX, metadata.name)
     .map((one) => one.metadata.labels?.[BINDING_LABEL] ?? '')
   return bindingsWhere(
     records,
     (one) =>
       one.spec.tenantId === spec.externalIdentity?.tenantId ||
       given.includes(one.metadata.name) ||
-      oursOf(one.status).has(metadata.name),
+      usersGrantedBy(one.status).has(metadata.name),
   )
 }
 
@@ -127,14 +127,14 @@ async function settleAssignments(pass: BindingPass): Promise<Outcome> {
     return stalled('ReferenceMissing', `What was at ${spec.scope} no longer exists.`)
   const present = assignmentsOf(pass)
   const labelSelector = `${BINDING_LABEL}=${metadata.name}`
-  return settleShare(pass, boundPeople(pass), {
-    has: new Set(present.map(holderOf)),
-    isAllOurs: true,
-    hasNow: async () => {
+  return reconcileGrants(pass, boundPeople(pass), {
+    holders: new Set(present.map(holderOf)),
+    isExclusive: true,
+    readHolders: async () => {
       const { items } = await pass.records.client.list<Assignment>(RoleAssignment.resource, { labelSelector })
       return new Set(items.map(holderOf))
     },
-    give: (people) => replaceAssignments(pass, present, people),
+    setHolders: (people) => replaceAssignments(pass, present, people),
   })
 }
 
@@ -161,7 +161,7 @@ function isOfAnotherLife(pass: BindingPass): boolean {
 async function keepToScope(pass: BindingPass): Promise<Outcome> {
   const incarnation = lifeAtScope(pass)
   if (incarnation === undefined || scopeIncarnationOf(pass.object) !== undefined) return done()
-  return writeLife(pass, incarnation)
+  return recordScopeIncarnation(pass, incarnation)
 }
 
 function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] {
@@ -177,14 +177,14 @@ async function replaceAssignments(
   people: readonly string[],
 ): Promise<void> {
   const { client } = records
-  const wanted = people.flatMap((id) => boundAssignment(object, id) ?? [])
+  const wanted = people.flatMap((id) => bindingAssignment(object, id) ?? [])
   const kept = new Set(wanted.map(keyOf))
   for (const assignment of present.filter((one) => !kept.has(keyOf(one)))) {
     await client.remove(RoleAssignment.resource, refOf(assignment), { uid: assignment.metadata.uid })
   }
   const there = new Set(present.map(keyOf))
   for (const assignment of wanted.filter((one) => !there.has(keyOf(one)))) {
-    await client.create(RoleAssignment.resource, assignment).catch(alreadyThere)
+    await client.create(RoleAssignment.resource, assignment).catch(ignoreKubeAlreadyExists)
   }
 }
 
@@ -195,7 +195,7 @@ async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   if (groupId === undefined || incarnationsNamedBy(object)[groupId] !== undefined) return done()
   const group = groupOf(pass)
   if (group === undefined) return done()
-  await giveIncarnation(pass, PrincipalGroup.resource, group)
+  await assignIncarnation(pass, PrincipalGroup.resource, group)
   const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION]
   if (incarnation !== undefined) await writeIncarnations(pass, object, JSON.stringify({ [groupId]: incarnation }))
   return waiting('WaitingForDependency', 'The group was recorded.', REQUEUE_NOW)
@@ -209,14 +209,14 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
     pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return stalled('ReferenceMissing', `There is no group ${groupId}.`)
   }
-  return settleShare(pass, boundPeople(pass), {
-    has: new Set(group.spec.memberIds),
-    isAllOurs: false,
-    hasNow: async () => {
+  return reconcileGrants(pass, boundPeople(pass), {
+    holders: new Set(group.spec.memberIds),
+    isExclusive: false,
+    readHolders: async () => {
       const found = await pass.records.client.get<Group>(PrincipalGroup.resource, refOf(group)).catch(absent)
       return new Set(found?.spec.memberIds)
     },
-    give: (people, ours) => putMembers(pass, group, people, ours),
+    setHolders: (people, ours) => putMembers(pass, group, people, ours),
   })
 }
 
@@ -255,6 +255,6 @@ async function putMembers(
 async function takeEverything(pass: BindingPass): Promise<Outcome> {
   await replaceAssignments(pass, assignmentsOf(pass), [])
   const group = groupOf(pass)
-  if (group !== undefined) await putMembers(pass, group, [], oursOf(pass.object.status))
+  if (group !== undefined) await putMembers(pass, group, [], usersGrantedBy(pass.object.status))
   return done()
 }

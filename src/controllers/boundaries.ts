@@ -4,15 +4,15 @@ import { boundaryNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import { HELD_SHOWN } from '../crds/held.ts'
+import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { nameInGroup } from '../crds/retention.ts'
+import { groupHolderName } from '../crds/retention.ts'
 import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE, boundarySecretBindings } from '../desired/boundaries.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
+import { BOUNDARY_OWNER_OBSERVER, reportMissingOwner } from './boundaryOwners.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { closeToNew, removeHome, whileHeld } from './leaving.ts'
-import { OWNERS_OF_BOUNDARIES, tellWhoGoverns } from './owners.ts'
+import { blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 import { childRights } from './workload/observers.ts'
 
@@ -28,7 +28,7 @@ export const boundaryController = controller(Boundary, {
     networkPolicy,
     roleBinding,
     { resource: ResourceGroup.resource, keysOf: concernedBoundary },
-    OWNERS_OF_BOUNDARIES,
+    BOUNDARY_OWNER_OBSERVER,
   ],
   childrenIn: 'records',
   writes: [
@@ -38,8 +38,15 @@ export const boundaryController = controller(Boundary, {
     { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },
     ...INITIAL_OWNER_RIGHTS,
   ],
-  reconcile: steps(ensureNamespace, closeTraffic, openSecrets, assignInitialOwner, tellWhatHolds, tellWhoGoverns),
-  finalize: steps(closeNamespace, stopWhileHeld, removeNamespace),
+  reconcile: steps(
+    ensureNamespace,
+    closeTraffic,
+    grantSecretAccess,
+    assignInitialOwner,
+    reportHeldBy,
+    reportMissingOwner,
+  ),
+  finalize: steps(closeNamespace, blockWhileHeld, removeNamespace),
 })
 
 /** With the incarnation of this pass, which may be newer than the object in the cache. */
@@ -62,7 +69,7 @@ export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
   return done()
 }
 
-export async function openSecrets(pass: BoundaryPass): Promise<Outcome> {
+export async function grantSecretAccess(pass: BoundaryPass): Promise<Outcome> {
   for (const binding of boundarySecretBindings(boundaryNamespace(pass.object.metadata.name)))
     await pass.children.ensure(binding, { resource: roleBinding })
   return done()
@@ -79,32 +86,32 @@ async function storedGroupsOf({ object, records }: BoundaryPass): Promise<string
 }
 
 function namesOf(groups: readonly KubeObject[]): string[] {
-  return groups.map(({ metadata }) => nameInGroup(ResourceGroup, metadata.name)).sort()
+  return groups.map(({ metadata }) => groupHolderName(ResourceGroup, metadata.name)).sort()
 }
 
 /** Reports what blocks a deletion, for users who delete the boundary without REST. */
-export function tellWhatHolds(pass: BoundaryPass): Outcome {
-  pass.report({ heldBy: groupsOf(pass).slice(0, HELD_SHOWN) })
+export function reportHeldBy(pass: BoundaryPass): Outcome {
+  pass.report({ heldBy: groupsOf(pass).slice(0, HOLDERS_SHOWN_MAX) })
   return done()
 }
 
 export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
-  return closeToNew(pass, homeOf(pass))
+  return markNamespaceClosed(pass, homeOf(pass))
 }
 
 /**
  * Checks again before anything is deleted, because a group may have been created at the same time. The cache may not
  * have that group yet, so the API server is asked.
  */
-export async function stopWhileHeld(pass: BoundaryPass): Promise<Outcome> {
+export async function blockWhileHeld(pass: BoundaryPass): Promise<Outcome> {
   const seen = groupsOf(pass)
   const groups = seen.length === 0 ? await storedGroupsOf(pass) : seen
-  pass.report({ heldBy: groups.slice(0, HELD_SHOWN) })
-  return whileHeld(groups, 'Delete these resource groups')
+  pass.report({ heldBy: groups.slice(0, HOLDERS_SHOWN_MAX) })
+  return blockForHolders(groups, 'Delete these resource groups')
 }
 
 export function removeNamespace(pass: BoundaryPass): Promise<Outcome> {
-  return removeHome(pass, boundaryNamespace(pass.object.metadata.name))
+  return removeOwnedNamespace(pass, boundaryNamespace(pass.object.metadata.name))
 }
 
 /** Wakes the boundary only if one of its groups was created or deleted, not on changes. */
@@ -113,6 +120,6 @@ function concernedBoundary({ metadata }: KubeObject, records: Workspace): string
   if (boundaryId === undefined) return []
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
   const isThere = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
-  const isTold = boundary?.status?.heldBy?.includes(nameInGroup(ResourceGroup, metadata.name)) === true
+  const isTold = boundary?.status?.heldBy?.includes(groupHolderName(ResourceGroup, metadata.name)) === true
   return isThere === isTold ? [] : [boundaryId]
 }

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../core/object.ts'
 import { type BuildJob, buildObjects, ownedByJob } from '../desired/builds/index.ts'
 import { job, networkPolicy, secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { alreadyThere } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>
 
@@ -21,15 +21,15 @@ export async function startBuild(client: Client, request: BuildRequest, settings
   for (const object of dependents) {
     await createOnce(client, object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
   }
-  await client.mergePatch(job, placeOf(builtDeployment(request)), { spec: { suspend: false } }, { uid: owner.uid })
+  await client.mergePatch(job, jobRefOf(builtDeployment(request)), { spec: { suspend: false } }, { uid: owner.uid })
 }
 
 /** Cancels a build and deletes its objects, if there are any. */
 export async function cancelBuild(client: Client, deployment: BuiltDeployment): Promise<void> {
-  await client.remove(job, placeOf(deployment))
+  await client.remove(job, jobRefOf(deployment))
 }
 
-const placeOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
+const jobRefOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 async function createOnce<One extends KubeObject>(
   client: Client,
@@ -37,6 +37,6 @@ async function createOnce<One extends KubeObject>(
   wanted: KubeObject,
 ): Promise<One> {
   const { namespace = BUILD_NAMESPACE, name } = wanted.metadata
-  const made = (await client.create(resource, wanted).catch(alreadyThere)) as One | undefined
+  const made = (await client.create(resource, wanted).catch(ignoreKubeAlreadyExists)) as One | undefined
   return made ?? client.get<One>(resource, { namespace, name })
 }

@@ -12,8 +12,8 @@ import { SqlInstance } from '../crds/sql.ts'
 import { StaticWebApp } from '../crds/staticwebapps.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { ingress, networkPolicy, service } from '../kube/builtin.ts'
-import { BOUNDING, NARROWED_ANNOTATION } from './engine/narrowing.ts'
-import { OPENING } from './engine/routes.ts'
+import { EXPOSURE_LIMIT_FIELDS, NARROWED_ANNOTATION } from './engine/exposureLimits.ts'
+import { EXPOSURE_FIELDS } from './engine/routes.ts'
 
 const PLAN = 'mine'
 const NAME = 'shop'
@@ -32,7 +32,7 @@ const SPECS: ReadonlyMap<AnyKind, object> = new Map<AnyKind, object>([
 ])
 
 const OPEN = RESOURCE_KINDS.flatMap((kind) =>
-  OPENING.filter((field) => field in kind.spec.shape).map((field) => [kind, field] as const),
+  EXPOSURE_FIELDS.filter((field) => field in kind.spec.shape).map((field) => [kind, field] as const),
 )
 
 /** A value of each field that lets in, and one that lets in less. */
@@ -49,10 +49,10 @@ const BOUNDS = {
     shutOut: 'b.example.net',
     none: [],
   },
-} as const satisfies Record<(typeof BOUNDING)[number], unknown>
+} as const satisfies Record<(typeof EXPOSURE_LIMIT_FIELDS)[number], unknown>
 
 const BOUND = OPEN.flatMap(([kind, way]) =>
-  BOUNDING.filter((field) => field in kind.spec.shape).map((field) => [kind, way, field] as const),
+  EXPOSURE_LIMIT_FIELDS.filter((field) => field in kind.spec.shape).map((field) => [kind, way, field] as const),
 )
 
 /** With one of the kind that is open by a way, and has a plan of its own. */

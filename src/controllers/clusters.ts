@@ -3,10 +3,10 @@ import {
   AGENT_PEER_SECRET,
   type ClusterState,
   clusterStateOf,
+  isClusterReachable,
   isConnected,
-  isReachable,
+  msUntilOffline,
   revokedAtOf,
-  untilOffline,
 } from '../contracts/clusters.ts'
 import { type Clock, timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -18,7 +18,7 @@ import { BoundaryProjection } from '../crds/projections.ts'
 import { type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
 import { node, secret, storageClass } from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { shownOf } from './leaving.ts'
+import { abbreviateNames } from './namespaceTeardown.ts'
 
 type ClusterPass = Pass<typeof PlatformCluster>
 type Placed = KubeObject & { spec: { clusterId?: string } }
@@ -49,19 +49,19 @@ export const clusterController = controller(PlatformCluster, {
     { resource: storageClass, in: 'workloads', keysOf: recordOf },
     ...HOLDERS.map(({ resource }) => ({ resource, keysOf: leavingCluster })),
   ],
-  observesOthers: true,
+  watchesOtherClusters: true,
   childrenIn: 'records',
   writes: [
     // Authenticates requests that are forwarded to the replica with the tunnel.
     { resource: secret, verbs: ['get'], resourceNames: [AGENT_PEER_SECRET], in: 'system' },
   ],
-  reconcile: steps(tellState),
+  reconcile: steps(reportState),
   // The platform's own record cannot be deleted while the platform is installed, and must not outlive it.
-  isHeld: ({ spec }) => !spec.isPlatform,
-  finalize: steps(stopWhileNamed),
+  needsFinalizer: ({ spec }) => !spec.isPlatform,
+  finalize: steps(blockWhileReferenced),
 })
 
-export function tellState(pass: ClusterPass): Outcome {
+export function reportState(pass: ClusterPass): Outcome {
   const now = pass.clock.now()
   const { metadata, spec, status } = pass.object
   const workspace = spec.isPlatform ? pass.workloads : pass.others.find(metadata.name)
@@ -77,9 +77,11 @@ export function tellState(pass: ClusterPass): Outcome {
     // A revocation in the future may be a mistake: do not report it as final yet.
     ...(untilRevoked <= 0 && { revokedUntil: revokedAt }),
   })
-  pass.serving(isReachable(state))
-  const after = earliest(untilOffline(facts, state, now), untilRevoked > 0 ? untilRevoked : undefined)
-  return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
+  pass.serving(isClusterReachable(state))
+  const after = earliest(msUntilOffline(facts, state, now), untilRevoked > 0 ? untilRevoked : undefined)
+  return isClusterReachable(state)
+    ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after))
+    : outcomeOf(state, pass, after)
 }
 
 /** More would not help, because they share one cause. */
@@ -131,7 +133,7 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
 }
 
 /** Blocks the deletion of a record in use: otherwise nothing would know of what runs in the cluster. */
-export async function stopWhileNamed({ object, records }: ClusterPass): Promise<Outcome> {
+export async function blockWhileReferenced({ object, records }: ClusterPass): Promise<Outcome> {
   const namesOf = ({ segment }: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.metadata.name)
@@ -143,7 +145,7 @@ export async function stopWhileNamed({ object, records }: ClusterPass): Promise<
   if (names.length === 0) return done()
   return waiting(
     'DeletionBlocked',
-    `The deletion waits, because the cluster is used by ${shownOf(names)}. Delete that first.`,
+    `The deletion waits, because the cluster is used by ${abbreviateNames(names)}. Delete that first.`,
   )
 }
 

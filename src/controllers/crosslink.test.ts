@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { createAuthority } from '../composition/certificates.ts'
-import { CROSSLINK_CA_SECRET, CROSSLINK_NAME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { CROSSLINK_CA_SECRET, CROSSLINK_NAME, ROTATION_TIMEOUT_MS } from '../contracts/crosslink.ts'
 import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryCrosslink } from '../crds/crosslink.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { customResourceDefinition, networkPolicy, secret } from '../kube/builtin.ts'
-import { SKUPPER, skupperSite } from '../kube/skupper.ts'
+import { SKUPPER_RESOURCES, skupperSite } from '../kube/skupper.ts'
 import { crosslinkController } from './crosslink.ts'
 
 const HERE = '22222222-2222-4222-8222-222222222222'
@@ -39,7 +39,7 @@ describe('links between the clusters of a boundary', () => {
     cluster(HERE, true)
     cluster(FAR, false)
     if (hasSkupper)
-      for (const { group, version, plural } of SKUPPER)
+      for (const { group, version, plural } of SKUPPER_RESOURCES)
         bench.client.seed(customResourceDefinition, {
           apiVersion: 'apiextensions.k8s.io/v1',
           kind: 'CustomResourceDefinition',
@@ -152,7 +152,7 @@ describe('links between the clusters of a boundary', () => {
     await change({ pkiVersion: 2 })
     expect((await links())?.rotation).to.include({ step: 'Reissued', version: 2 })
     expect((await links())?.ca).to.include({ version: 2 })
-    await bench.clock.advance(ROTATION_LIMIT)
+    await bench.clock.advance(ROTATION_TIMEOUT_MS)
     await bench.rest()
     expect(await links()).to.not.have.property('rotation')
   })

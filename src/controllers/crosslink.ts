@@ -1,7 +1,7 @@
 import {
   CROSSLINK_CA_SECRET,
   CROSSLINK_GRANTS_SECRET,
-  GRANT_LIFETIME,
+  GRANT_TTL_MS,
   type Grant,
   isKnownEverywhere,
   type KnownReport,
@@ -17,12 +17,12 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryCrosslink } from '../crds/crosslink.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import {
-  type Authority,
   accessGrant,
+  type CertificateAuthority,
+  type CertificateKeyPair,
   caReport,
   hubSite,
-  nextMove,
-  type Pair,
+  nextRotationAction,
   routerPolicy,
   SKUPPER_CA_SECRET,
   skupperAuthority,
@@ -30,16 +30,16 @@ import {
 import { networkPolicy, secret } from '../kube/builtin.ts'
 import { absent } from '../kube/errors.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
-import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
+import { SKUPPER_RESOURCES, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { belongsTo } from './engine/ownership.ts'
 import { pruneChildren } from './workload/children.ts'
 import { childRights } from './workload/observers.ts'
-import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
+import { RIGHTS_RETRY_MS, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
   /** Creates a certificate authority with this name (RFC 5280). */
-  createAuthority(commonName: string, now: Date): Promise<Pair>
+  createAuthority(commonName: string, now: Date): Promise<CertificateKeyPair>
 }
 
 type CrosslinkPass = Pass<typeof BoundaryCrosslink, CrosslinkState>
@@ -81,11 +81,12 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       return withSecretRights(async () => {
         const texts = await textsOf(pass, CROSSLINK_CA_SECRET)
         if (texts === undefined) return isLeaving(CROSSLINK_CA_SECRET)
-        let authority = texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as Authority)
+        let authority =
+          texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as CertificateAuthority)
         const now = pass.clock.now()
         const isKnown = (version: number) => isKnownEverywhere(pass.state.heard, version)
         for (;;) {
-          const move = nextMove(authority, { wanted: spec.pkiVersion, isKnown, now })
+          const move = nextRotationAction(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
             if (authority !== undefined) await tellAuthority(pass, authority)
             // Even if a later step waits, the rotation must end after a day.
@@ -118,7 +119,7 @@ function isAtRest(pass: CrosslinkPass): boolean {
 }
 
 /** Writes the authority for the hub's site, if the hub is on this cluster. */
-async function giveToHub(pass: CrosslinkPass, authority: Authority): Promise<string | undefined> {
+async function giveToHub(pass: CrosslinkPass, authority: CertificateAuthority): Promise<string | undefined> {
   if (!isHubHere(pass)) return undefined
   const texts = skupperAuthority(authority)
   const signer = sha256(JSON.stringify(texts))
@@ -128,7 +129,7 @@ async function giveToHub(pass: CrosslinkPass, authority: Authority): Promise<str
   return signer
 }
 
-async function tellAuthority(pass: CrosslinkPass, authority: Authority): Promise<void> {
+async function tellAuthority(pass: CrosslinkPass, authority: CertificateAuthority): Promise<void> {
   const { rotation } = authority
   pass.report({ signer: await giveToHub(pass, authority) })
   pass.report({
@@ -151,7 +152,7 @@ async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string
 /** Retries, because Secrets in boundary namespaces are not watched. */
 function isLeaving(name: string): Outcome {
   const message = `The Secret "${name}" belongs to links that were deleted, but still exists.`
-  return waiting('WaitingForDependency', message, RIGHTS_RETRY)
+  return waiting('WaitingForDependency', message, RIGHTS_RETRY_MS)
 }
 
 /**
@@ -247,7 +248,7 @@ async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
     await removeSite(pass)
     return done()
   }
-  const isThere = SKUPPER.every((resource) => pass.workloads.isServed(resource))
+  const isThere = SKUPPER_RESOURCES.every((resource) => pass.workloads.isServed(resource))
   if (!isThere) return stalled('EngineMissing', INSTALL)
   const namespace = homeOf(pass)
   const { object: policy } = await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
@@ -279,14 +280,14 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const { enabled, grantRequestedAt: asked } = spec
   if (!enabled || asked === undefined || asked === status?.grantIssuedFor || !isHubHere(pass)) return done()
   const now = pass.clock.now()
-  if (Date.parse(asked) + GRANT_LIFETIME <= now) return done()
+  if (Date.parse(asked) + GRANT_TTL_MS <= now) return done()
   const wanted = accessGrant(homeOf(pass), asked)
   const { object } = await pass.children.ensure(wanted, { resource: skupperAccessGrant })
   await pass.children.prune(skupperAccessGrant, [wanted.metadata.name])
   const { url, code, ca } = (object as AccessGrant).status ?? {}
   if (url === undefined || code === undefined || ca === undefined)
     return waiting('WaitingForDependency', 'Skupper has not made the grant yet.')
-  const expiresUtc = timestamp(Date.parse(asked) + GRANT_LIFETIME)
+  const expiresUtc = timestamp(Date.parse(asked) + GRANT_TTL_MS)
   const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
   return withSecretRights(async () => {
     const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)

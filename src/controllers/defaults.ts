@@ -1,4 +1,4 @@
-import { readDocument } from '../contracts/blueprints/document.ts'
+import { parseTemplateDocument } from '../contracts/blueprints/document.ts'
 import { SETTINGS_NAME } from '../contracts/platformbackups/names.ts'
 import { uuidV5 } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
@@ -20,7 +20,7 @@ import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { firstDifference } from '../kube/compare.ts'
-import { absent, alreadyThere } from '../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../kube/errors.ts'
 
 /** Rights for installing the defaults, for the operator's generated role. */
 export const DEFAULTS_RIGHTS = [
@@ -110,7 +110,7 @@ async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[num
 }
 
 async function installBlueprint(client: KubeClient, content: string): Promise<void> {
-  const { slug } = readDocument(content).value as { slug: string }
+  const { slug } = parseTemplateDocument(content).value as { slug: string }
   const ref = { namespace: SYSTEM_NAMESPACE, name: slug }
   const stored = await client.get(BlueprintTemplate.resource, ref).catch(absent)
   if ((stored?.spec as { content?: string } | undefined)?.content === content) return
@@ -146,5 +146,5 @@ async function isEmpty(client: KubeClient, resource: Resource): Promise<boolean>
 
 /** If another replica was first, it wrote the same object. */
 async function createOnce(client: KubeClient, resource: Resource, object: KubeObject): Promise<void> {
-  await client.create(resource, object).catch(alreadyThere)
+  await client.create(resource, object).catch(ignoreKubeAlreadyExists)
 }

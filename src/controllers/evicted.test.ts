@@ -6,7 +6,7 @@ import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
-import { isReady, type LivePod } from '../desired/workload/trouble.ts'
+import { isReady, type LivePod } from '../desired/workload/podProblems.ts'
 import { pod } from '../kube/builtin.ts'
 
 const OVER_LIMIT = 'Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. '

@@ -6,12 +6,12 @@ import { isOfFormerProjection, type ProjectedNamespace, projectionMark } from '.
 import { namespace, persistentVolumeClaim } from '../kube/builtin.ts'
 import type { Pass } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
-import { shownOf } from './leaving.ts'
+import { abbreviateNames } from './namespaceTeardown.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 
 /** Returns the mark of this boundary's namespaces on this cluster; see `projectionMark`. */
-export function markOf({ object, records }: ProjectionPass): string {
+export function projectionMarkOf({ object, records }: ProjectionPass): string {
   const home = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
   const cluster = records.cache(PlatformCluster).get(undefined, object.spec.clusterId)
   const boundary = home?.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
@@ -25,7 +25,7 @@ export function markOf({ object, records }: ProjectionPass): string {
  *
  * @throws StalledError if it has volumes, WaitingError until it is gone
  */
-export async function clearFormer(pass: ProjectionPass, name: string): Promise<void> {
+export async function removeFormerNamespace(pass: ProjectionPass, name: string): Promise<void> {
   const found = pass.workloads.cache(namespace).get(undefined, name)
   if (found === undefined || !isFormer(pass, found)) return
   const { uid, resourceVersion, deletionTimestamp } = found.metadata
@@ -33,7 +33,7 @@ export async function clearFormer(pass: ProjectionPass, name: string): Promise<v
     // From the API server: deleting the namespace deletes its content.
     const { items } = await pass.workloads.client.list(persistentVolumeClaim, { namespace: name })
     if (items.length > 0) {
-      const volumes = shownOf(items.map(({ metadata }) => metadata.name).sort())
+      const volumes = abbreviateNames(items.map(({ metadata }) => metadata.name).sort())
       throw new StalledError(
         'NameOccupied',
         `Namespace "${name}" there is left over from an earlier projection and has volumes: ${volumes}. Delete the namespace there, or what uses these volumes and then the volumes; it is created again after that.`,
@@ -46,7 +46,7 @@ export async function clearFormer(pass: ProjectionPass, name: string): Promise<v
 }
 
 /** Clears former namespaces that the present projection does not use. */
-export async function clearOtherFormers(
+export async function removeFormerNamespaces(
   pass: ProjectionPass,
   wanted: ReadonlySet<string>,
 ): Promise<ProjectedNamespace[]> {
@@ -55,7 +55,7 @@ export async function clearOtherFormers(
     const { name } = found.metadata
     if (wanted.has(name) || !isFormer(pass, found)) continue
     try {
-      await clearFormer(pass, name)
+      await removeFormerNamespace(pass, name)
     } catch (error) {
       if (error instanceof StalledError) left.push({ namespace: name, state: 'Drifted', message: error.message })
       else if (error instanceof WaitingError) left.push({ namespace: name, state: 'Removing' })
@@ -68,5 +68,10 @@ export async function clearOtherFormers(
 function isFormer(pass: ProjectionPass, found: KubeObject): boolean {
   const { boundaryId = '' } = pass.place
   const { clusterId } = pass.object.spec
-  return isOfFormerProjection(found, { boundaryId, clusterId, mark: markOf(pass), incarnation: pass.incarnation })
+  return isOfFormerProjection(found, {
+    boundaryId,
+    clusterId,
+    mark: projectionMarkOf(pass),
+    incarnation: pass.incarnation,
+  })
 }

@@ -8,7 +8,7 @@ import { Boundary } from '../crds/boundaries.ts'
 import { KINDS } from '../crds/index.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { KEEPING } from '../crds/retention.ts'
+import { KINDS_WITH_RETENTION_RULES } from '../crds/retention.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace, persistentVolumeClaim } from '../kube/builtin.ts'
 import { resourceGroupController } from './resourcegroups.ts'
@@ -109,7 +109,7 @@ describe('a group with something in it that is to be kept', () => {
 
   it('is tried for every kind of which something is kept', () => {
     const held = new Set(HOLDERS.map(({ holder }) => holder.split('/')[0]))
-    for (const { segment } of [...KEEPING, ...ASKING_KINDS]) expect(held).to.include(segment)
+    for (const { segment } of [...KINDS_WITH_RETENTION_RULES, ...ASKING_KINDS]) expect(held).to.include(segment)
     expect(ASKING_KINDS, 'the fields are called so').to.include.members([VectorCluster, RelationalCluster])
   })
 

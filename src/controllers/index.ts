@@ -8,14 +8,14 @@ import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import type { RegistryPort } from '../adapters/registry/port.ts'
 import type { SourcePort } from '../adapters/sources/port.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
-import type { SignIn } from '../contracts/managedIdentities.ts'
+import type { TokenEndpoint } from '../contracts/managedIdentities.ts'
 import type { Network } from '../contracts/networks.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { isOurs, resourceId } from '../core/object.ts'
 import type { DiskShare } from '../core/sizing/disk.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
-import { KINDS, LIMITED_KINDS } from '../crds/index.ts'
+import { COUNT_LIMITED_KINDS, KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
@@ -33,12 +33,13 @@ import { type CrosslinkOptions, crosslinkController } from './crosslink.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
 import type { BuildPorts } from './deployments/types.ts'
-import type { Controller, Declared, Rights } from './engine/controller.ts'
+import type { Controller, ControllerDeclaration, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
-import { type ConnectOther, FollowedClusters } from './engine/otherClusters.ts'
-import { observesOthers, Runner } from './engine/runner.ts'
+import { ConnectedClusters, type ConnectOtherCluster } from './engine/otherClusters.ts'
+import { Runner, watchesOtherClusters } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { countFullBoundaries, FullBoundaryMarker, OBJECT_COUNT_RIGHTS } from './fullBoundaries/index.ts'
 import { functionController } from './functions/function.ts'
 import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
@@ -58,7 +59,6 @@ import { repositoryController, runController, scheduleRun } from './registry/ind
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { ROLLOUT_CONTROLLERS, type RolloutOptions, scheduleScan } from './rollouts/index.ts'
-import { countFullRooms, FullRooms, ROOM_RIGHTS } from './room/index.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
@@ -77,7 +77,7 @@ export type ControllerPorts = {
   /** Addresses of the API server, if closedNetworks includes it; defaults to none. */
   apiServer?: readonly Network[]
   /** Where pods get tokens for managed identities; defaults to nothing. */
-  signIn?: SignIn
+  signIn?: TokenEndpoint
   /** Velero's namespace; defaults to `velero`. */
   backupNamespace?: string
   /** Tests targets of platform backups. */
@@ -106,7 +106,7 @@ export type ControllerPorts = {
 }
 
 /** What a controller declares, and how to create it from the ports. */
-type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
+type Part = readonly [ControllerDeclaration, (ports: ControllerPorts) => Controller]
 
 const fixed = (controller: Controller): Part => [controller, () => controller]
 const projected = (make: (options: GroupOptions) => Controller): Part => [
@@ -115,7 +115,7 @@ const projected = (make: (options: GroupOptions) => Controller): Part => [
     withProjection(make({ closedNetworks, registry, disk }), projectRbac),
 ]
 const made = <Options>(
-  make: Declared & ((options: Options) => Controller),
+  make: ControllerDeclaration & ((options: Options) => Controller),
   optionsOf: (ports: ControllerPorts) => Options,
 ): Part => [make, (ports) => make(optionsOf(ports))]
 
@@ -200,12 +200,12 @@ export type ControllersOptions = {
   /** Where children go; the same connection in one cluster. */
   workloads: ClusterConnection
   /** Opens a connection to a cluster through its agent's tunnel; undefined without agents. */
-  connectOther?: ConnectOther | undefined
+  connectOther?: ConnectOtherCluster | undefined
   events: EventRecorder
   registry: Registry
   log: Log
   ports: ControllerPorts
-  /** Maximum number of objects per boundary (`FullRooms`). */
+  /** Maximum number of objects per boundary (`FullBoundaryMarker`). */
   objectsPerBoundary: number
   /** Content of the platform cluster's record when it is created. `hosts` are the platform's own host names. */
   platform: { domain: string; region: string; hosts: readonly string[] }
@@ -252,8 +252,8 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   }
   countDataKeys(registry, records)
   countClusters(registry, records, clock)
-  const rooms = new FullRooms({ records: options.records, most: options.objectsPerBoundary, clock, log })
-  countFullRooms(registry, rooms)
+  const rooms = new FullBoundaryMarker({ records: options.records, maxObjects: options.objectsPerBoundary, clock, log })
+  countFullBoundaries(registry, rooms)
   rooms.start()
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
@@ -270,11 +270,14 @@ export async function startControllers(options: ControllersOptions): Promise<Run
 
 function followOthers({ connectOther, log }: ControllersOptions, list: readonly Controller[], clock: Clock) {
   if (connectOther === undefined) return undefined
-  return new FollowedClusters(connectOther, cachedResources(list.filter(observesOthers), 'workloads'), { clock, log })
+  return new ConnectedClusters(connectOther, cachedResources(list.filter(watchesOtherClusters), 'workloads'), {
+    clock,
+    log,
+  })
 }
 
 function openWorkspaces({ records, workloads }: ControllersOptions, list: readonly Controller[]) {
-  const ofRecords = [...cachedResources(list, 'records'), ...LIMITED_KINDS.map(({ resource }) => resource)]
+  const ofRecords = [...cachedResources(list, 'records'), ...COUNT_LIMITED_KINDS.map(({ resource }) => resource)]
   const ofWorkloads = cachedResources(list, 'workloads')
   const same = records === workloads
   const first = openWorkspace(records, same ? [...ofRecords, ...ofWorkloads] : ofRecords)
@@ -314,7 +317,7 @@ export function operatorRights(): Rights[] {
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     ...PLATFORM_HOSTS_RIGHTS,
-    ...ROOM_RIGHTS,
+    ...OBJECT_COUNT_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
     { resource: namespace, verbs: READ },
     ...declaredRights(),
@@ -346,7 +349,7 @@ function declaredRights(): Rights[] {
   return PARTS.flatMap(([declared]) => rightsOf(declared))
 }
 
-function rightsOf({ kind, observes, reads, writes }: Declared): Rights[] {
+function rightsOf({ kind, observes, reads, writes }: ControllerDeclaration): Rights[] {
   const { group, plural } = kind.resource
   const read = [...reads, ...observes].map(resourceOf)
   return [

@@ -6,7 +6,7 @@ import { parseScope } from '../core/scope.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
 import { SCOPE_KINDS, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
-import { isOpen } from '../iam/invitations.ts'
+import { isInvitationOpen } from '../iam/invitations.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
 
@@ -27,7 +27,7 @@ const ofScope = ({ resource }: AnyKind): Observed => ({
     const open = records
       .cache(MemberInvitation)
       .list()
-      .filter(({ spec }) => isOpen(spec.state))
+      .filter(({ spec }) => isInvitationOpen(spec.state))
     return open.filter((each) => targetOf(each)?.key === key).map(keyOf)
   },
 })
@@ -41,7 +41,7 @@ export const invitationController = controller(MemberInvitation, {
 
 export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promise<Outcome> {
   const { spec } = pass.object
-  if (!isOpen(spec.state)) return done()
+  if (!isInvitationOpen(spec.state)) return done()
   const left = Date.parse(spec.expiresAt) - Date.parse(pass.now)
   if (left <= 0) return writeState(pass, 'Expired')
   return (await isGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })

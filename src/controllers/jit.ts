@@ -3,11 +3,11 @@ import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../core/labels.ts
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
-import { meansPresent, type PrincipalLookup } from '../crds/principals.ts'
+import { namesCurrentPrincipal, type PrincipalLookup } from '../crds/principals.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
-import { alreadyThere } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import type { Observed, Pass } from './engine/controller.ts'
 
 type Assignment = RoleAssignment & KubeObject
@@ -35,7 +35,7 @@ const FACADE_WRITES_WITHIN = 2_000
  * Gives an approved request its assignment, once, and revokes it when the request is ended early. The assignment itself
  * expires by its `expiresAt`. Timers only fire at ends.
  */
-export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
+export async function keepTemporaryGrant(pass: JitPass): Promise<Outcome> {
   const request = pass.object
   const now = pass.clock.now()
   const state = jitState(request, now)
@@ -72,7 +72,7 @@ export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
  * Revokes the role before its request is deleted, so that no role outlives the record of why it was granted. Shortly
  * after an approval it waits, because the facade may still be writing the assignment.
  */
-export async function endWithRecord(pass: JitPass): Promise<Outcome> {
+export async function revokeOnDeletion(pass: JitPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.decision !== 'Approved') return done()
   const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
@@ -103,7 +103,7 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
     return stalled('ReferenceMissing', `What was at ${request.spec.scope} at the time of the request no longer exists.`)
   }
   const find: PrincipalLookup = (resource, home, name) => pass.records.cache(resource).get(home, name)
-  if (!meansPresent(find, request, request.spec.principalId))
+  if (!namesCurrentPrincipal(find, request, request.spec.principalId))
     return stalled('ReferenceMissing', `${request.spec.principalId} did not make this request.`)
   const { namespace } = request.metadata
   // Read again: if the request was ended a moment ago, the facade's revocation must not be undone.
@@ -114,7 +114,9 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
   const metadata = { name: jitAssignmentName(request), ...(namespace === undefined ? {} : { namespace }), annotations }
   const assignment = { apiVersion, kind, metadata, spec }
   // The facade also writes it, so that the next request already has the role; its event wakes us.
-  if ((await pass.records.client.create(RoleAssignment.resource, assignment).catch(alreadyThere)) === undefined)
+  if (
+    (await pass.records.client.create(RoleAssignment.resource, assignment).catch(ignoreKubeAlreadyExists)) === undefined
+  )
     return done({ after: 1_000 })
   return undefined
 }

@@ -2,13 +2,13 @@ import type { BlobStore } from '../adapters/blobs/port.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import { lastBytes, type PodLogs } from '../adapters/podlogs/port.ts'
 import {
-  furthest,
-  isFinished,
+  furthestJobState,
+  isJobFinished,
   JOB_CONTAINER,
+  JOB_RESULT_TTL_SECONDS,
   type JobState,
   jobNames,
-  RESULT_SECONDS,
-  vaultReference,
+  parseVaultReference,
 } from '../contracts/jobs.ts'
 import { KEPT_LOG_BYTES } from '../contracts/logs.ts'
 import { isOwnedBy, ownerSelector } from '../contracts/workloads.ts'
@@ -20,22 +20,22 @@ import {
   type BatchJob,
   batchJob,
   environmentSecret,
+  findStartProblem,
   type JobPod,
   type JobProgress,
   progressOf,
-  startTrouble,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
-import { otherClusterOf } from './engine/whereabouts.ts'
-import { checkQuota, giveBackAll } from './quota.ts'
+import { otherClusterOf } from './engine/workloadLocation.ts'
+import { checkQuota, releaseEntireQuota } from './quota.ts'
 import { vaultValue } from './vaults/open.ts'
-import { findCluster } from './workload/home.ts'
+import { findCluster } from './workload/cluster.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
-import { type Reader, vaultObservers } from './workload/references.ts'
+import { type ReferencingResource, vaultObservers } from './workload/references.ts'
 import { resolvePlan } from './workload/resolve.ts'
-import { removingSecrets, withSecretRights } from './workload/secrets.ts'
+import { ignoreMissingRights, withSecretRights } from './workload/secrets.ts'
 
 export type JobOptions = {
   keys: PlatformKeys
@@ -75,9 +75,9 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
   (options) => ({
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending', jobUid: undefined }),
     reconcile: steps(observeJob, beginOrFinish(options)),
-    collects: [batchJobs],
+    collectsOrphans: [batchJobs],
     // In another cluster, garbage collection does not delete what has no owner there.
-    isHeld: (object, records) => otherClusterOf(object, records) !== undefined,
+    needsFinalizer: (object, records) => otherClusterOf(object, records) !== undefined,
     finalize: steps(removeWorkload),
   }),
 )
@@ -98,7 +98,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   const { status } = object
   const { namespace, name } = placeOfPass(pass)
   state.jobUid = status?.jobUid
-  if (isFinished(status?.state)) {
+  if (isJobFinished(status?.state)) {
     state.state = status?.state ?? 'Failed'
     state.progress = { ...START, message: status?.statusMessage ?? '' }
     return done()
@@ -108,18 +108,18 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   const pods = podsOf(pass)
   const seen = progressOf(made, pods)
   state.progress = unlessEnded(object, made, pods, seen)
-  state.state = furthest(status?.state, state.progress.state)
+  state.state = furthestJobState(status?.state, state.progress.state)
   pass.report({
     state: state.state,
     jobUid: state.jobUid,
     pod: pods.at(-1)?.metadata.name ?? status?.pod,
     startedAt: status?.startedAt ?? seen.startedAt,
-    completedAt: isFinished(state.state) ? (seen.completedAt ?? pass.now) : undefined,
+    completedAt: isJobFinished(state.state) ? (seen.completedAt ?? pass.now) : undefined,
     exitCode: seen.exitCode ?? status?.exitCode,
     attempts: Math.max(seen.attempts, status?.attempts ?? 0),
   })
-  if (made === undefined || isFinished(state.state) || object.spec.cancelled) return done()
-  return startTrouble(made, pods) ?? waiting('WaitingForWorkload', state.progress.message)
+  if (made === undefined || isJobFinished(state.state) || object.spec.cancelled) return done()
+  return findStartProblem(made, pods) ?? waiting('WaitingForWorkload', state.progress.message)
 }
 
 /**
@@ -132,7 +132,7 @@ function unlessEnded(
   pods: readonly JobPod[],
   seen: JobProgress,
 ): JobProgress {
-  if (isFinished(seen.state)) return seen
+  if (isJobFinished(seen.state)) return seen
   const runs = made !== undefined || pods.some((one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''))
   if (spec.cancelled) return runs ? { ...seen, message: STOPPING } : { ...seen, state: 'Failed', message: CANCELLED }
   if (made !== undefined || status?.jobUid === undefined) return seen
@@ -149,10 +149,10 @@ function beginOrFinish(options: JobOptions): JobStep {
     checkQuota,
     startJob(options),
   )
-  const finish = steps<typeof PlatformJob, JobPassState>(giveBackAll, keepLog(options), removeInTime)
+  const finish = steps<typeof PlatformJob, JobPassState>(releaseEntireQuota, keepLog(options), removeInTime)
   const cancel = steps<typeof PlatformJob, JobPassState>(keepLog(options), stopRun)
   return function beginOrFinish(pass: JobPass) {
-    if (isFinished(pass.state.state)) return finish(pass)
+    if (isJobFinished(pass.state.state)) return finish(pass)
     return pass.object.spec.cancelled ? cancel(pass) : begin(pass)
   }
 }
@@ -181,17 +181,17 @@ function startJob(options: JobOptions): JobStep {
 
 const referencesOf = ({ spec }: PlatformJob) =>
   Object.entries(spec.env).flatMap(([variable, value]) => {
-    const reference = vaultReference(value)
+    const reference = parseVaultReference(value)
     if (reference === undefined) return []
     return [[variable, { vaultName: reference.vault, secretName: reference.secret }] as const]
   })
 
 /** Returns the jobs that have not started: started jobs read nothing any more. */
-function waitingReaders(records: Workspace, namespace: string | undefined): Reader[] {
+function waitingReaders(records: Workspace, namespace: string | undefined): ReferencingResource[] {
   return records
     .cache(PlatformJob)
     .list({ namespace })
-    .filter(({ status }) => status?.jobUid === undefined && !isFinished(status?.state))
+    .filter(({ status }) => status?.jobUid === undefined && !isJobFinished(status?.state))
     .map((job) => ({ key: keyOf(job), secrets: referencesOf(job).map(([, reference]) => reference), outputs: [] }))
 }
 
@@ -219,7 +219,7 @@ function keepLog(options: JobOptions): JobStep {
       const log = await readLog(pass, options.logs)
       const end = Date.parse(object.status?.completedAt ?? pass.now)
       // Do not wait for an unreachable node if the job is cancelled: it would keep working meanwhile.
-      if (log === 'unavailable' && isFinished(state.state) && clock.now() - end < LOG_PATIENCE)
+      if (log === 'unavailable' && isJobFinished(state.state) && clock.now() - end < LOG_PATIENCE)
         return result(pass, LOG_RETRY)
       pass.report({ logParts: log === 'unavailable' ? 0 : await store(pass, options.blobs, log) })
       return done()
@@ -266,7 +266,7 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const end = Date.parse(object.status?.completedAt ?? pass.now)
   const podUntil = end + object.spec.ttlSecondsAfterFinished * 1000
-  const resultUntil = podUntil + RESULT_SECONDS * 1000
+  const resultUntil = podUntil + JOB_RESULT_TTL_SECONDS * 1000
   const now = clock.now()
   if (now >= resultUntil) {
     await records.client.remove(PlatformJob.resource, refOf(object), { uid: object.metadata.uid })
@@ -281,7 +281,7 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
 /** Deletes the Job with its pod, and the Secret with its values. */
 async function removeWorkload(pass: JobPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
-  await removingSecrets(() => pass.children.remove(secret, namespace, jobNames(name).environment))
+  await ignoreMissingRights(() => pass.children.remove(secret, namespace, jobNames(name).environment))
   const isGone = await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }

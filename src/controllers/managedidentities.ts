@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { identityCopyName, type SignIn } from '../contracts/managedIdentities.ts'
+import { identityCopyName, type TokenEndpoint } from '../contracts/managedIdentities.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
@@ -8,24 +8,30 @@ import type { SecretObject } from '../core/secretData.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
-import { CODE_COLLECTIONS, isWorkloadOf, ManagedIdentity, wasBound, workloadKind } from '../crds/managedidentities.ts'
+import {
+  CODE_COLLECTIONS,
+  isWorkloadOf,
+  ManagedIdentity,
+  wasBoundToWorkload,
+  workloadKind,
+} from '../crds/managedidentities.ts'
 import { ObjectAccessKey } from '../crds/objectstorage.ts'
 import {
-  boundTo,
   decodeCopy,
   type IdentityCopy,
   identityClient,
   identityCopy,
+  identityOwnership,
   identitySecret,
   olderSecrets,
   principalOf,
 } from '../desired/managedidentities.ts'
 import { secret } from '../kube/builtin.ts'
-import { absent, alreadyThere } from '../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { keepSecret, readSecret, withSecretRights } from './workload/secrets.ts'
 
-const NO_SIGN_IN: SignIn = { tokenUrl: '', audience: '', realm: '' }
+const NO_SIGN_IN: TokenEndpoint = { tokenUrl: '', audience: '', realm: '' }
 
 type IdentityPass = Pass<typeof ManagedIdentity>
 
@@ -39,7 +45,10 @@ const GRANTS: readonly AnyKind[] = KINDS.filter((kind) => kind.selectable?.inclu
  * @param kinds in which the collections that run code are looked up
  * @param signIn what pods are told about the token endpoint
  */
-export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, signIn: SignIn = NO_SIGN_IN): Controller {
+export function managedIdentityController(
+  kinds: readonly AnyKind[] = KINDS,
+  signIn: TokenEndpoint = NO_SIGN_IN,
+): Controller {
   const workloads = CODE_COLLECTIONS.flatMap((name) => workloadKind(kinds, name) ?? [])
   return controller(ManagedIdentity, {
     observes: [
@@ -70,7 +79,7 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
     const namespace = pass.object.metadata.namespace
     const found = pass.records.cache(kind.resource).get(namespace, resourceName)
     if (found !== undefined && isWorkloadOf(found, pass.object)) return own(pass, found)
-    if (!wasBound(pass.object)) {
+    if (!wasBoundToWorkload(pass.object)) {
       const message = `No resource "${resourceName}" of ${resourceType} with this uid is in the group.`
       return stalled('ReferenceMissing', message)
     }
@@ -93,7 +102,7 @@ function identitiesOf(resource: KubeObject, records: Workspace): string[] {
 
 async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
   const { metadata } = pass.object
-  const bound = boundTo(resource)
+  const bound = identityOwnership(resource)
   const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === resource.metadata.uid) === true
   const incarnation = bound.annotations[OWNER_INCARNATION_ANNOTATION]
   if (isOwned && metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation) return done()
@@ -110,7 +119,7 @@ async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
  * Creates the Secret of the wanted version, points the service account to it, and then deletes the older ones, so that
  * the account always has a working secret. A Secret created before an interruption is kept.
  */
-function ensureCredentials(signIn: SignIn) {
+function ensureCredentials(signIn: TokenEndpoint) {
   return function ensureCredentials(pass: IdentityPass): Promise<Outcome> {
     return withSecretRights(async () => {
       const copy = await keepCopy(pass, signIn)
@@ -132,7 +141,7 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   }
   if (inForce !== secretVersion || object.status?.principalId !== principalId) {
     const made = identitySecret(object, incarnation, pass.place, value)
-    await pass.records.client.create(secret, made).catch(alreadyThere)
+    await pass.records.client.create(secret, made).catch(ignoreKubeAlreadyExists)
   }
   await pass.children.ensure(client, { resource: PlatformClient.resource })
   if (inForce !== secretVersion) await removeAll(pass, olderSecrets(principalId, inForce, secretVersion))
@@ -162,7 +171,7 @@ async function askForNew({ object, records, kind }: IdentityPass, message: strin
  *
  * @returns the secret in the copy; undefined if there must be none
  */
-async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Outcome | undefined> {
+async function keepCopy(pass: IdentityPass, signIn: TokenEndpoint): Promise<string | Outcome | undefined> {
   const { object, incarnation, children } = pass
   const { namespace = '', name } = object.metadata
   const { mounted, secretVersion: version } = object.spec

@@ -1,4 +1,4 @@
-import { RESOLVED_KEPT, seenOf } from '../contracts/monitoring.ts'
+import { alertOccurrencesOf, RESOLVED_ALERT_TTL_MS } from '../contracts/monitoring.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { PlatformAlert } from '../crds/monitoring.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
@@ -13,14 +13,14 @@ export const alertController = controller(PlatformAlert, {
 type AlertPass = Pass<typeof PlatformAlert>
 
 async function reportSeen(pass: AlertPass): Promise<Outcome> {
-  pass.report(seenOf(pass.object, pass.now))
+  pass.report(alertOccurrencesOf(pass.object, pass.now))
   return done()
 }
 
 export async function forgetResolved(pass: AlertPass): Promise<Outcome> {
-  const { resolvedAt } = seenOf(pass.object, pass.now)
+  const { resolvedAt } = alertOccurrencesOf(pass.object, pass.now)
   if (resolvedAt === undefined) return done()
-  const left = Date.parse(resolvedAt) + RESOLVED_KEPT - Date.parse(pass.now)
+  const left = Date.parse(resolvedAt) + RESOLVED_ALERT_TTL_MS - Date.parse(pass.now)
   if (left > 0) return done({ after: left })
   const { namespace, name, uid, resourceVersion } = pass.object.metadata
   // With the version, because it may fire again at this moment.

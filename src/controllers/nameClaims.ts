@@ -6,7 +6,7 @@ import {
   OWNER_KIND_LABEL,
   OWNER_NAME_LABEL,
 } from '../core/labels.ts'
-import { type ClaimType, claimName, HOLDER_DUE } from '../core/nameClaims.ts'
+import { CLAIM_HOLDER_TIMEOUT_MS, type ClaimType, claimName } from '../core/nameClaims.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
 import { done, earliest, type Outcome } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -32,7 +32,7 @@ export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get
  *
  * @throws KubeError AlreadyExists while the holder is unknown: the pass is then retried
  */
-export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
+export async function acquireNameClaim(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
   const name = claimName(type, value)
   const known = pass.records.cache(NameClaim).get(undefined, name)
   if (known !== undefined && isHeldBy(known, pass)) return true
@@ -60,7 +60,7 @@ export async function claimed(pass: ClaimingPass, type: ClaimType, value: string
 
 /** Whether the holder may still be created: REST claims a name before it creates the holder. */
 function isOfNew({ metadata }: ClaimObject, { clock }: ClaimingPass): boolean {
-  return clock.now() - Date.parse(metadata.creationTimestamp ?? '') <= HOLDER_DUE
+  return clock.now() - Date.parse(metadata.creationTimestamp ?? '') <= CLAIM_HOLDER_TIMEOUT_MS
 }
 
 function claimOf(pass: ClaimingPass, type: ClaimType, value: string): KubeObject {

@@ -16,7 +16,7 @@ import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { stopWhileNamed } from './clusters.ts'
+import { blockWhileReferenced } from './clusters.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
 describe('parts that are made while what they are parts of is let go', () => {
@@ -125,7 +125,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     })
     const made = { metadata: { namespace: 'shop', name: 'orders' }, spec: { clusterId: 'far' } }
     const pass = { object: { metadata: { name: 'far' } }, records: records(VectorCluster, made) }
-    const outcome = await stopWhileNamed(pass as never)
+    const outcome = await blockWhileReferenced(pass as never)
     expect(outcome).to.deep.include({ kind: 'waiting', reason: 'DeletionBlocked' })
   })
 

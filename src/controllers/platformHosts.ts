@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { alreadyThere } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 
 /** Not an existing kind, so no resource's claim is mistaken for one of these. */
 const HOLDER = 'Platform'
@@ -28,7 +28,7 @@ export async function claimPlatformHosts(
     await client.remove(NameClaim.resource, { name: metadata.name }, { uid: metadata.uid })
   }
   for (const host of hosts.filter((one) => held.every(({ spec }) => spec.value !== one))) {
-    if ((await client.create(NameClaim.resource, claimOf(host)).catch(alreadyThere)) === undefined)
+    if ((await client.create(NameClaim.resource, claimOf(host)).catch(ignoreKubeAlreadyExists)) === undefined)
       log.warn({ host }, 'A resource has a host of the platform among its custom domains: see its NameClaim.')
   }
 }

@@ -2,7 +2,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { allButNewest, byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import type { AnyKind } from '../crds/define.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { alreadyThere } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 
 /** Returns the objects of a kind that belong to the platform itself. */
@@ -11,7 +11,7 @@ export function platformObjects<T extends KubeObject>(records: Workspace, { reso
 }
 
 /** Creates one of them, unless it exists. */
-export async function makeOnce(
+export async function createIfAbsent(
   client: Pick<KubeClient, 'create'>,
   kind: AnyKind,
   name: string,
@@ -19,7 +19,7 @@ export async function makeOnce(
 ): Promise<void> {
   const metadata = { name, namespace: SYSTEM_NAMESPACE }
   const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) }
-  await client.create(kind.resource, object).catch(alreadyThere)
+  await client.create(kind.resource, object).catch(ignoreKubeAlreadyExists)
 }
 
 /**
@@ -28,7 +28,7 @@ export async function makeOnce(
  *
  * @returns whether the object of the pass was deleted
  */
-export async function tidied(
+export async function pruneFinished(
   { records, object, kind }: Pick<Pass, 'records' | 'object' | 'kind'>,
   over: readonly KubeObject[],
   kept: number,
@@ -42,7 +42,10 @@ export async function tidied(
  * Wakes the newest finished object when others come and go: it re-creates the next scheduled one if somebody deleted
  * that.
  */
-export function lastEnded({ resource }: AnyKind, over: (records: Workspace) => readonly KubeObject[]): Observed {
+export function newestFinishedObserver(
+  { resource }: AnyKind,
+  over: (records: Workspace) => readonly KubeObject[],
+): Observed {
   return {
     resource,
     relevant: ({ metadata }) => metadata.uid,

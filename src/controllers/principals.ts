@@ -13,7 +13,7 @@ import {
 } from '../crds/principals.ts'
 import { PrincipalGroup } from '../crds/rbac.ts'
 import { type Controller, controller, type Pass, type Rights } from './engine/controller.ts'
-import { UNBOUND_INDEX } from './engine/principalIndex.ts'
+import { UNBOUND_PRINCIPAL_INDEX } from './engine/principalIndex.ts'
 
 /** Milliseconds until an object that was just written is looked at again. */
 const SOON = 1_000
@@ -28,7 +28,7 @@ export const PRINCIPAL_RIGHTS: readonly Rights[] = PRINCIPAL_RESOURCES.map((reso
  * Records the incarnations of the principals in a record written with kubectl or Git: those that have the ids now. A
  * later principal with the id of a deleted one is not meant.
  */
-export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
+export async function bindToPrincipals(pass: Pass): Promise<Outcome> {
   const record = pass.object as KubeObject & { spec: object }
   const find: PrincipalLookup = (resource, namespace, name) => pass.records.cache(resource).get(namespace, name)
   const { namespace, annotations } = record.metadata
@@ -37,7 +37,7 @@ export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   for (const { resource, object } of ids
     .filter((id) => named[id] === undefined)
     .flatMap((id) => principalAt(find, id, namespace) ?? []))
-    await giveIncarnation(pass, resource, object)
+    await assignIncarnation(pass, resource, object)
   const wanted = principalIncarnations(find, ids, namespace, named)
   if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
   await writeIncarnations(pass, record, wanted ?? null)
@@ -57,7 +57,7 @@ export async function writeIncarnations(
 }
 
 /** Gives an incarnation to a principal that kubectl or Git has just created. */
-export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resource: Resource, object: KubeObject) {
+export async function assignIncarnation({ records }: Pick<Pass, 'records'>, resource: Resource, object: KubeObject) {
   const { annotations, uid, resourceVersion } = object.metadata
   if (annotations?.[INCARNATION_ANNOTATION] !== undefined) return
   const patch = { metadata: { annotations: { [INCARNATION_ANNOTATION]: uuidV5(`principal/${uid}`) } } }
@@ -65,17 +65,18 @@ export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resour
 }
 
 /** A new principal wakes records that named it earlier: they mean the first principal with the id. */
-export const awaitedPrincipals = (kind: AnyKind): Controller['observes'] =>
+export const principalObservers = (kind: AnyKind): Controller['observes'] =>
   PRINCIPAL_RESOURCES.map((resource) => ({
     resource,
     in: 'records',
     relevant: ({ metadata }) => metadata.uid,
-    keysOf: ({ metadata }, records) => records.cache(kind.resource).byIndex(UNBOUND_INDEX, metadata.name).map(keyOf),
+    keysOf: ({ metadata }, records) =>
+      records.cache(kind.resource).byIndex(UNBOUND_PRINCIPAL_INDEX, metadata.name).map(keyOf),
   }))
 
 export const groupController = controller(PrincipalGroup, {
-  observes: awaitedPrincipals(PrincipalGroup),
+  observes: principalObservers(PrincipalGroup),
   childrenIn: 'records',
   writes: PRINCIPAL_RIGHTS,
-  reconcile: keepToPrincipals as never,
+  reconcile: bindToPrincipals as never,
 })

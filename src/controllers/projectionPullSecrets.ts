@@ -5,7 +5,7 @@ import { done, earliest } from '../core/outcome.ts'
 import type { BoundaryProjection } from '../crds/projections.ts'
 import type { Pass } from './engine/controller.ts'
 import { ensurePullSecret } from './registry/index.ts'
-import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
+import { RIGHTS_RETRY_MS, withSecretRights } from './workload/secrets.ts'
 
 type Keeping = {
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
@@ -29,11 +29,11 @@ export async function keepPullSecrets(
   for (const { metadata } of groups) {
     const { name, annotations } = metadata
     const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
-    const failure = await failureOf(async () => {
+    const failure = await captureError(async () => {
       const kept = await withSecretRights(async () =>
         done({ after: await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }) }),
       )
-      turn = earliest(turn, kept.after ?? RIGHTS_RETRY)
+      turn = earliest(turn, kept.after ?? RIGHTS_RETRY_MS)
     })
     if (failure !== undefined) failures.push(failure.error)
   }
@@ -41,7 +41,7 @@ export async function keepPullSecrets(
 }
 
 /** Returns an error instead of throwing, so that one namespace does not block the others. */
-export async function failureOf(work: () => Promise<void>): Promise<{ error: unknown } | undefined> {
+export async function captureError(work: () => Promise<void>): Promise<{ error: unknown } | undefined> {
   try {
     await work()
     return undefined

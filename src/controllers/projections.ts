@@ -6,17 +6,17 @@ import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { HELD_SHOWN } from '../crds/held.ts'
+import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { isRetained } from '../crds/retention.ts'
+import { isRetainedClaim } from '../crds/retention.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import {
   groupOfProjected,
   type ProjectedNamespace,
   projectedNamespace,
-  strangeNamespaces,
+  unknownNamespaces,
   wantedNamespaces,
 } from '../desired/projections.ts'
 import { SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
@@ -32,13 +32,13 @@ import {
 } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
-import { refusalOf } from './engine/refusal.ts'
-import { otherClusterOf } from './engine/whereabouts.ts'
-import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
-import { shownOf } from './leaving.ts'
-import { failureOf, keepPullSecrets } from './projectionPullSecrets.ts'
+import { outcomeOfRefusal } from './engine/refusal.ts'
+import { otherClusterOf } from './engine/workloadLocation.ts'
+import { projectionMarkOf, removeFormerNamespace, removeFormerNamespaces } from './formerProjections.ts'
+import { abbreviateNames } from './namespaceTeardown.ts'
+import { captureError, keepPullSecrets } from './projectionPullSecrets.ts'
 import { type GroupOptions, limitNamespace } from './resourcegroups.ts'
-import { childRights, ofCluster } from './workload/observers.ts'
+import { childRights, clusterSettingsOf } from './workload/observers.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
 type ProjectionState = {
@@ -104,12 +104,12 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
           projectionsIn(undefined, records)
             .filter((each) => each.metadata.name === metadata.name)
             .map(keyOf),
-        relevant: ofCluster,
+        relevant: clusterSettingsOf,
       },
       {
         resource: persistentVolumeClaim,
         keysOf: kept,
-        relevant: (claim) => [isRetained(claim), claim.metadata.deletionTimestamp],
+        relevant: (claim) => [isRetainedClaim(claim), claim.metadata.deletionTimestamp],
       },
       ...ANYWHERE.map(({ resource }) => ({
         resource,
@@ -125,7 +125,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
     state: () => ({ shown: [], strange: [], failures: [] }),
     reconcile: steps(checkCluster, projectNamespaces(options), judge),
     finalize: steps(removeNamespaces(options)),
-    abandon: steps(stopWhileUsed),
+    finalizeRevoked: steps(stopWhileUsed),
   }),
 )
 
@@ -148,7 +148,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const failures: unknown[] = []
     for (const { name, group } of wanted) {
       const known = before.get(name) as ProjectedNamespace | undefined
-      const failure = await failureOf(() => furnish(pass, boundaryId, group, { closedNetworks, disk }))
+      const failure = await captureError(() => furnish(pass, boundaryId, group, { closedNetworks, disk }))
       if (failure !== undefined) failures.push(failure.error)
       shown.push(
         failure === undefined
@@ -156,7 +156,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
           : { ...(known ?? { state: 'Pending' }), ...reasonOf(failure.error, pass), namespace: name },
       )
     }
-    const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
+    const strange = unknownNamespaces(boundaryId, groups, object.spec.namespaces)
     const names = new Set(wanted.map(({ name }) => name))
     const isMade = ({ name }: { name: string }) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
@@ -164,7 +164,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const turn = await keepPullSecrets(pass, made, { registry, failures })
     const left = await removeAllBut(pass, names)
     const later = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
-    shown.push(...left, ...(await clearOtherFormers(pass, names)))
+    shown.push(...left, ...(await removeFormerNamespaces(pass, names)))
     tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
     return done({ after: earliest(turn, later) })
@@ -177,9 +177,9 @@ async function furnish(
   { closedNetworks, disk }: { closedNetworks: readonly string[]; disk: DiskShare },
 ): Promise<void> {
   const { children } = pass
-  const home = projectedNamespace(boundaryId, metadata.name, markOf(pass))
+  const home = projectedNamespace(boundaryId, metadata.name, projectionMarkOf(pass))
   const { name } = home.metadata
-  await clearFormer(pass, name)
+  await removeFormerNamespace(pass, name)
   await children.ensure(home, { resource: namespace })
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
@@ -189,7 +189,7 @@ async function furnish(
 /** Returns the state to show for an error; nothing for errors that may pass by themselves: the old state stays. */
 function reasonOf(error: unknown, { kind }: ProjectionPass): Pick<ProjectedNamespace, 'state' | 'message'> | object {
   if (error instanceof WaitingError) return { state: 'Pending', message: error.message }
-  const refusal = error instanceof StalledError ? error : refusalOf(error, kind)
+  const refusal = error instanceof StalledError ? error : outcomeOfRefusal(error, kind)
   return refusal === undefined ? {} : { state: 'Failed', message: refusal.message }
 }
 
@@ -202,7 +202,11 @@ async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Pr
     const seen = holdersOf(pass, metadata.name)
     const holders = seen.length === 0 && !isGoing ? await storedHoldersOf(pass, metadata.name) : seen
     if (holders.length > 0) {
-      left.push({ namespace: metadata.name, state: 'Drifted', message: `It is still used by ${shownOf(holders)}.` })
+      left.push({
+        namespace: metadata.name,
+        state: 'Drifted',
+        message: `It is still used by ${abbreviateNames(holders)}.`,
+      })
       continue
     }
     const isGone = await pass.children.remove(namespace, undefined, metadata.name)
@@ -244,7 +248,7 @@ function namesOf(
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
       .map(({ metadata }) => `${kind.segment}/${group}/${metadata.name}`),
   )
-  return [...resources, ...claims.filter(isRetained).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
+  return [...resources, ...claims.filter(isRetainedClaim).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
 }
 
 const removeNamespaces = ({ registry }: GroupOptions) =>
@@ -259,7 +263,7 @@ const removeNamespaces = ({ registry }: GroupOptions) =>
     const turn = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
     if (failures.length > 0) throw failures[0]
     const held = left.find(({ state }) => state === 'Drifted')
-    const names = shownOf(left.map((each) => each.namespace))
+    const names = abbreviateNames(left.map((each) => each.namespace))
     return held === undefined
       ? waiting('TearingDown', `Waiting for the deletion of ${names}.`)
       : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, turn)
@@ -291,17 +295,17 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
     users.push(...usersIn(home, kind, items))
   }
   if (users.length === 0) return done()
-  return waiting('DeletionBlocked', `It is still used by ${shownOf(users)}.`)
+  return waiting('DeletionBlocked', `It is still used by ${abbreviateNames(users)}.`)
 }
 
 /** Adds retained volumes, which block the deletion of the group: the group does not see that cluster. */
 function withRetained({ workloads }: ProjectionPass, shown: ProjectedNamespace): ProjectedNamespace {
   const claims = workloads.cache(persistentVolumeClaim).list({ namespace: shown.namespace })
   const retainedVolumes = claims
-    .filter(isRetained)
+    .filter(isRetainedClaim)
     .map(({ metadata }) => metadata.name)
     .sort()
-    .slice(0, HELD_SHOWN)
+    .slice(0, HOLDERS_SHOWN_MAX)
   return retainedVolumes.length === 0 ? shown : { ...shown, retainedVolumes }
 }
 

@@ -10,10 +10,15 @@ import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
-import { isEnabled, meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
+import {
+  isPrincipalEnabled,
+  namesCurrentPrincipal,
+  PRINCIPAL_RESOURCES,
+  type PrincipalLookup,
+} from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { type Projection, projectedBindings } from '../desired/projection.ts'
+import { type Projection, projectedBindings } from '../desired/projectedBindings.ts'
 import { projectedRoles } from '../iam/projection.ts'
 import { clusterRole, roleBinding } from '../kube/builtin.ts'
 import {
@@ -26,7 +31,7 @@ import {
   type Workspace,
 } from './engine/controller.ts'
 import { childRights } from './workload/observers.ts'
-import { namespaceIsGoing } from './workload/pass.ts'
+import { isNamespaceTerminating } from './workload/pass.ts'
 
 const ROLES = projectedRoles(KINDS)
 const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
@@ -117,7 +122,8 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
     const { name, namespace: home = '' } = binding.metadata
     const isThere = there.some(({ metadata }) => metadata.name === name && metadata.namespace === home)
     // A namespace that is being deleted takes its bindings with it, and accepts no new ones.
-    if (isThere && !namespaceIsGoing(pass.records, home)) await pass.children.ensure(binding, { resource: roleBinding })
+    if (isThere && !isNamespaceTerminating(pass.records, home))
+      await pass.children.ensure(binding, { resource: roleBinding })
   }
   await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), pass.children)
   return done({ after: nextEnd && nextEnd - pass.clock.now() })
@@ -143,7 +149,8 @@ function projectionNow(pass: Pass): Projection | undefined {
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
   const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
   // Without the webhook, a disabled principal could act until its token expires.
-  const means = (record: KubeObject, id: string) => meansPresent(find, record, id) && isEnabled(find, id)
+  const means = (record: KubeObject, id: string) =>
+    namesCurrentPrincipal(find, record, id) && isPrincipalEnabled(find, id)
   return projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,

@@ -1,29 +1,37 @@
 import type { LRUCache } from 'lru-cache'
 import type { ReconcileStatus } from '../core/conditions.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
+import { createLruCache } from '../core/lruCache.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
-import { recentlyUsed } from '../core/recentlyUsed.ts'
-import { type Demand, demandUnderPlans, NOTHING, type Sizable } from '../core/sizing/demand.ts'
-import { besideOthers, covers, demandOfGrant, grantKey, leftOf, mostOf, type SeenUser } from '../core/sizing/ledger.ts'
+import { type Demand, demandUnderPlans, NO_DEMAND, type Sizable } from '../core/sizing/demand.ts'
+import {
+  coversDemand,
+  demandOfGrant,
+  grantKey,
+  maxDemand,
+  remainingDemand,
+  type SeenUser,
+  usersAgainst,
+} from '../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import { holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { COUNTED_KINDS } from '../crds/index.ts'
+import { QUOTA_COUNTED_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
+import { holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/quotaUsers.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedUsers } from '../crds/retainedStorage.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
 import {
-  type Asked,
   askLedger,
   forgetGrant,
   grantIn,
+  type LedgerDecision,
   type LedgerView,
   lessenGrant,
   releaseGrant,
@@ -40,13 +48,13 @@ const knownOf = new WeakMap<Workspace, Known>()
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = plansIn(records)
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: Known = knownOf.get(records) ?? recentlyUsed(MOST_KNOWN)
+  const known: Known = knownOf.get(records) ?? createLruCache(MOST_KNOWN)
   knownOf.set(records, known)
   const homes = records
     .cache(namespaces)
     .list()
     .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
-  return COUNTED_KINDS.flatMap((kind) =>
+  return QUOTA_COUNTED_KINDS.flatMap((kind) =>
     homes.flatMap(({ metadata: { name: namespace, labels } }) =>
       records
         .cache<User>(kind.resource)
@@ -124,11 +132,11 @@ export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
 
 type Case = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
 
-function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, { grants }: LedgerView): Asked {
+function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, { grants }: LedgerView): LedgerDecision {
   const now = clock.now()
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
-  if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
+  if (held !== undefined && coversDemand(held, subject.demand)) return { kind: 'held' }
   const seen = new Set(users.map((user) => user.key))
   const lapsed = lapsedCounted(grants, (one) => seen.has(one), now)
   if (grant === undefined && isAsAsked(object, subject.demand))
@@ -136,11 +144,11 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
-  const others = [...besideOthers(users, growing, grants), ...unseen, ...retained]
+  const others = [...usersAgainst(users, growing, grants), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
   if (verdict.kind === 'fits')
-    return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand, lapsed }
+    return { kind: 'granted', demand: held ? maxDemand(held, subject.demand) : subject.demand, lapsed }
   return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
 }
 
@@ -165,20 +173,20 @@ function settledAs({ metadata, status }: QuotaPass['object']): string | undefine
  * Gives back the granted surplus of a resource that matches its spec or is stopped. Not earlier: what keeps a resource
  * from shrinking also keeps its old demand running.
  */
-export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
+export function releaseSurplusQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
   const { kind, records } = pass
   const object = pass.object as unknown as User
-  return giveBack(pass, demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NOTHING)
+  return giveBack(pass, demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NO_DEMAND)
 }
 
 /** Gives back everything of a resource that has ended by itself. */
-export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
+export const releaseEntireQuota = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NO_DEMAND)
 
 /**
  * Returns what a resource was granted, whatever it asks for now. If it has no grant, it was changed while a limit was
  * introduced: then what it runs is recorded as granted.
  */
-export async function grantedAtLeast(pass: QuotaPass, running: Demand): Promise<Demand> {
+export async function ensureGrantedDemand(pass: QuotaPass, running: Demand): Promise<Demand> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   const grant = grantIn(pass.records, boundaryId, key)
@@ -192,7 +200,7 @@ export async function grantedAtLeast(pass: QuotaPass, running: Demand): Promise<
 function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
-  return lessenGrant(pass, boundaryId, key, (granted) => leftOf(demand, granted))
+  return lessenGrant(pass, boundaryId, key, (granted) => remainingDemand(demand, granted))
 }
 
 /** Frees a resource's quota at the end of its teardown. */
@@ -256,10 +264,10 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       relevant,
       keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? ''), metadata.name),
     },
-    ...COUNTED_KINDS.map((user) => ({
+    ...QUOTA_COUNTED_KINDS.map((user) => ({
       resource: user.resource,
       relevant: relevantOfUser,
-      whenAdded: false,
+      wakesOnCreate: false,
       keysOf: ({ metadata }: KubeObject, records: Workspace) => {
         const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')
         return waiting(records, home?.metadata.labels?.[BOUNDARY_LABEL])

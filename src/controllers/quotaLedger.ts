@@ -4,14 +4,14 @@ import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
 import {
-  covers,
+  coversDemand,
   demandOfGrant,
-  type Grant,
-  type Grants,
   grantOf,
-  IN_FLIGHT,
   isInFlight,
   LEDGER_NAME,
+  type QuotaGrant,
+  type QuotaGrants,
+  UNSEEN_GRANT_TTL_MS,
 } from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
@@ -24,8 +24,8 @@ export type LedgerPass = Pick<Pass, 'records' | 'clock'>
 /** Rights of a controller that grants quota. */
 export const LEDGER_RIGHTS: Rights = { resource: QuotaLedger.resource, verbs: ['get', 'create', 'patch'] }
 
-export type LedgerView = { grants: Grants }
-export type Asked =
+export type LedgerView = { grants: QuotaGrants }
+export type LedgerDecision =
   /** It already has what it asks for. */
   | { kind: 'held' }
   /** @param lapsed keys of grants whose room it may take */
@@ -52,7 +52,7 @@ export async function askLedger(
   pass: LedgerPass,
   boundaryId: string,
   key: string,
-  ask: (view: LedgerView) => Asked,
+  ask: (view: LedgerView) => LedgerDecision,
 ): Promise<Outcome> {
   let ledger = cached(pass, boundaryId)
   let asked = ask(ledger?.spec ?? { grants: {} })
@@ -66,7 +66,7 @@ export async function askLedger(
       ? waiting(
           'WaitingForDependency',
           `${asked.message} Another resource is being created; this one waits for it.`,
-          IN_FLIGHT,
+          UNSEEN_GRANT_TTL_MS,
         )
       : stalled('QuotaExceeded', asked.message)
   }
@@ -84,7 +84,7 @@ async function grant(
   { records }: LedgerPass,
   boundaryId: string,
   ledger: LedgerObject | undefined,
-  grants: Readonly<Record<string, Grant | null>>,
+  grants: Readonly<Record<string, QuotaGrant | null>>,
 ): Promise<void> {
   const ref = refIn(boundaryId)
   if (ledger === undefined) {
@@ -109,8 +109,8 @@ export async function lessenGrant(
   if (known === undefined) return done()
   const [granted, now] = [demandOfGrant(known), pass.clock.now()]
   const left = leftOf(granted)
-  if (covers(left, granted)) return done()
-  if (isInFlight(known, now)) return done({ after: Date.parse(known.at) + IN_FLIGHT - now })
+  if (coversDemand(left, granted)) return done()
+  if (isInFlight(known, now)) return done({ after: Date.parse(known.at) + UNSEEN_GRANT_TTL_MS - now })
   await grant(pass, boundaryId, ledger, { [key]: grantOf(left, known.at) })
   return done()
 }
@@ -132,11 +132,11 @@ export async function forgetGrant(pass: LedgerPass, boundaryId: string, key: str
   const known = cached(pass, boundaryId)?.spec.grants[key]
   if (known === undefined) return done()
   // A recent grant was made under a limit that this cache does not show yet.
-  if (isInFlight(known, pass.clock.now())) return done({ after: IN_FLIGHT })
+  if (isInFlight(known, pass.clock.now())) return done({ after: UNSEEN_GRANT_TTL_MS })
   await releaseGrant(pass, boundaryId, key)
   return done()
 }
 
-export function grantIn(records: Workspace, boundaryId: string, key: string): Grant | undefined {
+export function grantIn(records: Workspace, boundaryId: string, key: string): QuotaGrant | undefined {
   return cached({ records }, boundaryId)?.spec.grants[key]
 }

@@ -56,6 +56,6 @@ describe('what wakes resources that wait for room', () => {
     })
 
   it('is not another resource that is added: a thousand over a quota would each wake those before it', () => {
-    expect(ofDatabases?.whenAdded).to.equal(false)
+    expect(ofDatabases?.wakesOnCreate).to.equal(false)
   })
 })

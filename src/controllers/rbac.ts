@@ -14,13 +14,13 @@ import type { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { incarnationOfRole, roleIncarnationOf, roleNamed } from '../crds/roleLife.ts'
+import { incarnationOfRole, roleIncarnationOf, roleNamed } from '../crds/roleIncarnations.ts'
 import { SCOPE_KINDS, scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
-import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
+import { grantExpiryOf, requestRemovalTimeOf } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
-import { alreadyThere } from '../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import {
   type Controller,
   controller,
@@ -30,10 +30,10 @@ import {
   steps,
   type Workspace,
 } from './engine/controller.ts'
-import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
-import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
-import { awaitedPrincipals, keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
-import { BOUNDARIES_OF_TRUSTS, endWithBoundaries } from './trusts.ts'
+import { JIT_OBSERVES, keepTemporaryGrant, revokeOnDeletion } from './jit.ts'
+import { bindToPrincipals, PRINCIPAL_RIGHTS, principalObservers } from './principals.ts'
+import { bindToScopeIncarnation, scopeObservers } from './scopeIncarnation.ts'
+import { deleteWithBoundaries, TRUST_BOUNDARY_OBSERVER } from './trusts.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
@@ -56,7 +56,7 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   }
   const made = { ...assignment, metadata: { ...assignment.metadata, annotations } }
   // An earlier pass may have created it and died before setting the annotation.
-  await client.create(RoleAssignment.resource, made).catch(alreadyThere)
+  await client.create(RoleAssignment.resource, made).catch(ignoreKubeAlreadyExists)
   const patch = { metadata: { annotations: { [INITIAL_OWNER_ASSIGNED_ANNOTATION]: assignment.metadata.name } } }
   await client.mergePatch(pass.kind.resource, { name: metadata.name }, patch, { uid: metadata.uid })
   return done()
@@ -164,14 +164,14 @@ function grantController(
   more: { observes?: Controller['observes']; step?: Step; finalize?: Step; writes?: readonly Rights[] } = {},
 ): Controller {
   return controller(kind, {
-    observes: [...awaitedScopes(kind), ...awaitedPrincipals(kind), ...(more.observes ?? [])],
+    observes: [...scopeObservers(kind), ...principalObservers(kind), ...(more.observes ?? [])],
     reads: [namespace, ...SCOPE_KINDS.map(({ resource }) => resource)],
     childrenIn: 'records',
     writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
     reconcile: steps(
       removeWhenOver(endOf),
-      keepToLife,
-      keepToPrincipals as Step,
+      bindToScopeIncarnation,
+      bindToPrincipals as Step,
       followGroup,
       ...(more.step === undefined ? [] : [more.step]),
     ),
@@ -222,18 +222,18 @@ const roleController = controller(RoleDefinition, {
 /** Controllers of grants and denies that expire, of just-in-time requests, and of roles and trusts. */
 export const grantControllers: readonly Controller[] = [
   roleController,
-  grantController(RoleAssignment, endOfGrant, { observes: [ROLE_OF_ASSIGNMENTS], step: keepToRole }),
-  grantController(DenyAssignment, endOfGrant, { step: readPatterns }),
-  grantController(JitRequest, endOfRequest, {
+  grantController(RoleAssignment, grantExpiryOf, { observes: [ROLE_OF_ASSIGNMENTS], step: keepToRole }),
+  grantController(DenyAssignment, grantExpiryOf, { step: readPatterns }),
+  grantController(JitRequest, requestRemovalTimeOf, {
     observes: JIT_OBSERVES,
-    step: grantForAWhile as unknown as Step,
-    finalize: endWithRecord as unknown as Step,
+    step: keepTemporaryGrant as unknown as Step,
+    finalize: revokeOnDeletion as unknown as Step,
     writes: [{ resource: RoleAssignment.resource, verbs: ['create', 'delete'] }],
   }),
   controller(BoundaryTrust, {
-    observes: [BOUNDARIES_OF_TRUSTS],
+    observes: [TRUST_BOUNDARY_OBSERVER],
     childrenIn: 'records',
     writes: [{ resource: BoundaryTrust.resource, verbs: ['delete'] }],
-    reconcile: steps(removeWhenOver(endOfGrant) as Step, endWithBoundaries),
+    reconcile: steps(removeWhenOver(grantExpiryOf) as Step, deleteWithBoundaries),
   }),
 ]

@@ -17,7 +17,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
-import { GATES } from '../core/refusals.ts'
+import { ENFORCEMENT_POINTS } from '../core/refusals.ts'
 import { BlueprintTemplate } from '../crds/blueprints.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
@@ -31,7 +31,7 @@ import { RolloutExecution } from '../crds/rollouts.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
-import { veleroLocation, volumeSnapshotClass } from '../kube/velero.ts'
+import { veleroBackupStorageLocation, volumeSnapshotClass } from '../kube/velero.ts'
 import { templateController } from './blueprints/templates.ts'
 import { sourceController } from './sources.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
@@ -207,7 +207,7 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       return (found?.status as { phase?: string } | undefined)?.phase
     },
   ],
-  ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(veleroLocation, 'default')],
+  ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(veleroBackupStorageLocation, 'default')],
   ['SNAPSHOT_CLASS_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(volumeSnapshotClass, 'snapshots')],
   [
     'VOLUME_NOT_SHAREABLE',
@@ -391,7 +391,7 @@ describe('what REST refuses by what admission cannot see', () => {
   }
 
   it('is all there is in the list of refusals', () => {
-    const listed = Object.entries(GATES).flatMap(([code, gates]) =>
+    const listed = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => (gate.by === 'phase' ? [`${code} ${gate.phase}`] : [])),
     )
     const provoked = new Set(PROVOCATIONS.map(([code, phase]) => `${code} ${phase}`))

@@ -4,11 +4,11 @@ import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
-import { type Grants, groupGrantKey, isGroupGrant, lapsedGrants, unseenUsers } from '../core/sizing/ledger.ts'
+import { expiredGrants, groupGrantKey, isGroupGrant, type QuotaGrants, unseenUsers } from '../core/sizing/ledger.ts'
 import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { HELD_SHOWN } from '../crds/held.ts'
+import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { KINDS } from '../crds/index.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -18,12 +18,12 @@ import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedStorage } from '../crds/retainedStorage.ts'
 import {
-  asksToBeKept,
-  claimInGroup,
-  HELD_WITH_OTHERS,
-  heldBy,
-  isRetained,
-  nameInGroup,
+  claimHolderName,
+  groupHolderName,
+  isRetainedClaim,
+  listGroupHolders,
+  RETENTION_DEPENDENT_KINDS,
+  requiresRetention,
   retainedElsewhere,
 } from '../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
@@ -40,7 +40,7 @@ import {
 } from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { ownerKeyOf } from './engine/ownership.ts'
-import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
+import { abbreviateNames, blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/index.ts'
 import { childRights } from './workload/observers.ts'
@@ -91,10 +91,10 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
     reconcile: steps(
       checkQuota,
       ensureNamespace,
-      openSecrets,
+      grantSecretAccess,
       closeTraffic(closedNetworks),
       limitPods(disk),
-      tellWhatHolds,
+      reportHeldBy,
       // Last: an unreachable registry, or a foreign Secret of that name, must not leave a group without its policy.
       keepPullSecret(registry),
     ),
@@ -126,7 +126,7 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
     const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     const others = [...siblings.map((sibling) => countedAs(sibling, grants)), ...unseen]
     const verdict = groupCountVerdict(limits, countedAs(pass.object as StoredGroup, grants), others)
-    const lapsed = lapsedGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
+    const lapsed = expiredGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, lapsed }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
   })
@@ -134,7 +134,7 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
 
 type StoredGroup = ResourceGroup & { [key: string]: unknown }
 
-function countedAs({ metadata, status }: StoredGroup, grants: Grants) {
+function countedAs({ metadata, status }: StoredGroup, grants: QuotaGrants) {
   const key = groupGrantKey(metadata.name)
   const isGranted = grants[key] !== undefined || status?.namespace !== undefined
   return { key, createdAt: metadata.creationTimestamp ?? '', isGranted }
@@ -154,7 +154,7 @@ export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome>
   return done()
 }
 
-export async function openSecrets(pass: ResourceGroupPass): Promise<Outcome> {
+export async function grantSecretAccess(pass: ResourceGroupPass): Promise<Outcome> {
   for (const binding of secretBindings(home(pass))) await pass.children.ensure(binding, { resource: roleBinding })
   return done()
 }
@@ -187,10 +187,10 @@ export async function limitNamespace(
 }
 
 /** Reports what blocks a deletion, for users without REST, and for REST, which does not read volume claims. */
-export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
+export function reportHeldBy(pass: ResourceGroupPass): Outcome {
   const retained = retainedStorage(claimsOf(pass))
   pass.report({
-    heldBy: holdersOf(pass).slice(0, HELD_SHOWN),
+    heldBy: holdersOf(pass).slice(0, HOLDERS_SHOWN_MAX),
     retainedStorage: retained.length === 0 ? undefined : retained,
   })
   return done()
@@ -198,7 +198,7 @@ export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
 
 function holdersOf(pass: ResourceGroupPass): string[] {
   const projections = pass.records.cache(BoundaryProjection).list({ namespace: pass.object.metadata.namespace })
-  return heldBy((kind) => seenOf(pass, kind), claimsOf(pass), retainedElsewhere(projections, home(pass)))
+  return listGroupHolders((kind) => seenOf(pass, kind), claimsOf(pass), retainedElsewhere(projections, home(pass)))
 }
 
 function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
@@ -218,11 +218,14 @@ async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
   const outer = { namespace: pass.object.metadata.namespace }
   const projections = await pass.records.client.list(BoundaryProjection.resource, outer)
   const elsewhere = retainedElsewhere(projections.items, home(pass))
-  return heldBy((kind) => contents.get(kind) ?? [], claims.items, elsewhere)
+  return listGroupHolders((kind) => contents.get(kind) ?? [], claims.items, elsewhere)
 }
 
 export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  return closeToNew(pass, groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation))
+  return markNamespaceClosed(
+    pass,
+    groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation),
+  )
 }
 
 /**
@@ -230,17 +233,20 @@ export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
  * Each cache has its own watch and may show the deletion before that object, so a pass that deletes first asks the API
  * server.
  */
-export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
+export async function blockWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   const seen = holdersOf(pass)
   const holders = seen.length === 0 && isAboutToDelete(pass) ? await storedHoldersOf(pass) : seen
-  pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
-  return whileHeld(holders, 'Remove the protection, restore snapshots into another group, or delete what was kept')
+  pass.report({ heldBy: holders.slice(0, HOLDERS_SHOWN_MAX) })
+  return blockForHolders(
+    holders,
+    'Remove the protection, restore snapshots into another group, or delete what was kept',
+  )
 }
 
 /** Renews the pull Secret while the deletion is blocked: resources still run, and the credential lasts for a day. */
 const pullWhileHeld = (registry: GroupOptions['registry']) =>
   async function stopWhilePulling(pass: ResourceGroupPass): Promise<Outcome> {
-    const held = await stopWhileHeld(pass)
+    const held = await blockWhileHeld(pass)
     const space = pass.records.cache(namespace).get(undefined, home(pass))
     const isThere = space !== undefined && space.metadata.deletionTimestamp === undefined
     if (held.kind !== 'waiting' || !isThere) return held
@@ -256,7 +262,7 @@ function isAboutToDelete(pass: ResourceGroupPass): boolean {
 }
 
 /** Kinds whose objects another object deletes in its own order, and the field that names it. */
-const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
+const DELETED_BY_OWNER: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
   { kind: RelationalSnapshot, owner: RelationalCluster, field: 'clusterName' },
   { kind: VaultEntry, owner: SecretVault, field: 'vaultName' },
   { kind: ObjectAccessKey, owner: ObjectStorageAccount, field: 'accountName' },
@@ -277,7 +283,7 @@ export async function removeResources(pass: ResourceGroupPass): Promise<Outcome>
     left.push(...seenOf(pass, kind).map((object) => nameOf(object)))
   }
   if (left.length === 0) return done()
-  return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left)}.`)
+  return waiting('TearingDown', `Waiting for the deletion of ${abbreviateNames(left)}.`)
 }
 
 function isToBeDeleted(pass: ResourceGroupPass, object: KubeObject): boolean {
@@ -285,7 +291,7 @@ function isToBeDeleted(pass: ResourceGroupPass, object: KubeObject): boolean {
 }
 
 function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {
-  const rule = GO_WITH.find(({ kind }) => kind.kind === object.kind)
+  const rule = DELETED_BY_OWNER.find(({ kind }) => kind.kind === object.kind)
   const name = rule === undefined ? undefined : (object.spec as Record<string, unknown>)[rule.field]
   if (rule === undefined || typeof name !== 'string') return false
   return pass.records.cache(rule.owner.resource).get(home(pass), name) !== undefined
@@ -296,7 +302,7 @@ function nameOf(object: KubeObject): string {
 }
 
 export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  return removeHome(pass, home(pass))
+  return removeOwnedNamespace(pass, home(pass))
 }
 
 /** Returns the groups that were refused for their number: only these depend on the boundary and their siblings. */
@@ -323,17 +329,17 @@ function concernedGroup(kind: AnyKind) {
     const { namespace: space, name } = object.metadata
     const group = groupOf(space, records)
     if (group === undefined) return []
-    if (group.metadata.deletionTimestamp !== undefined || HELD_WITH_OTHERS.has(kind)) return [keyOf(group)]
+    if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
     const now = records.cache(kind.resource).get(space, name)
-    const holds = now !== undefined && asksToBeKept(kind, now)
-    return holds === tells(group, nameInGroup(kind, name)) ? [] : [keyOf(group)]
+    const holds = now !== undefined && requiresRetention(kind, now)
+    return holds === tells(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
   }
 }
 
 function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
   const { namespace: space, name } = claim.metadata
   const group = groupOf(space, records)
-  return group !== undefined && (isRetained(claim) || tells(group, claimInGroup(name))) ? [keyOf(group)] : []
+  return group !== undefined && (isRetainedClaim(claim) || tells(group, claimHolderName(name))) ? [keyOf(group)] : []
 }
 
 type Projection = KubeObject & Pick<BoundaryProjection, 'status'>
@@ -353,7 +359,7 @@ function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
     .filter(
       ({ status }) =>
         holding.some((home) => home.namespace === status?.namespace) ||
-        status?.heldBy?.some((holder) => holder.startsWith(claimInGroup(`${name}/`))) === true,
+        status?.heldBy?.some((holder) => holder.startsWith(claimHolderName(`${name}/`))) === true,
     )
     .map(keyOf)
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
-import { isBehind } from '../contracts/blueprints/sources.ts'
+import { isCredentialSourceOf } from '../contracts/blueprints/sources.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
@@ -15,15 +15,15 @@ import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.
 import { secretData, secretTexts } from '../core/secretData.ts'
 import { BlueprintSource } from '../crds/blueprintSources.ts'
 import { DeploymentRecord } from '../crds/deployments.ts'
-import { HELD_SHOWN } from '../crds/held.ts'
+import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { DeploymentSource } from '../crds/sources.ts'
-import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
+import { KINDS_WITH_SOURCES, sourceOf } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
-import { deployPushed, groupHere } from './deployments/pushes.ts'
+import { deployPushed, groupInSourceBoundary } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { shownOf } from './leaving.ts'
+import { abbreviateNames } from './namespaceTeardown.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; circuit: CircuitPort }
@@ -43,7 +43,7 @@ export const sourceController = controllerWith(
   DeploymentSource,
   {
     observes: [
-      ...WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
+      ...KINDS_WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
       { resource: BlueprintSource.resource, keysOf: sourcesOfCatalogue },
       { resource: secretMetadata, keysOf: sourcesWith },
     ],
@@ -52,8 +52,8 @@ export const sourceController = controllerWith(
   },
   ({ port, circuit }: SourceOptions) => {
     return {
-      reconcile: steps(tellWhatHolds, keepPreviews, deployPushed, openCircuit, checkProvider),
-      finalize: steps(endPreviews, stopWhileNamed, closeCircuit),
+      reconcile: steps(reportHeldBy, keepPreviews, deployPushed, openCircuit, checkProvider),
+      finalize: steps(endPreviews, blockWhileReferenced, closeCircuit),
     }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
@@ -122,11 +122,11 @@ async function holdersOf(pass: SourcePass, list: List): Promise<string[]> {
   const { object, records } = pass
   const { name, namespace = '' } = object.metadata
   const catalogues = (await list<Catalogue>(BlueprintSource.resource, { namespace }))
-    .filter(({ spec }) => isBehind(object, spec))
+    .filter(({ spec }) => isCredentialSourceOf(object, spec))
     .map(({ metadata }) => `blueprintsources/${metadata.name}`)
-  const named = WITH_SOURCES.map(async ({ resource, segment }) =>
+  const named = KINDS_WITH_SOURCES.map(async ({ resource, segment }) =>
     (await list(resource)).flatMap((one) => {
-      const group = sourceOf(one) === name ? groupHere(one, object, records) : undefined
+      const group = sourceOf(one) === name ? groupInSourceBoundary(one, object, records) : undefined
       return group === undefined ? [] : [`${group}/${segment}/${one.metadata.name}`]
     }),
   )
@@ -136,17 +136,17 @@ async function holdersOf(pass: SourcePass, list: List): Promise<string[]> {
 const knownHolders = (pass: SourcePass) =>
   holdersOf(pass, async (resource, where) => pass.records.cache<never>(resource).list(where))
 
-async function tellWhatHolds(pass: SourcePass): Promise<Outcome> {
+async function reportHeldBy(pass: SourcePass): Promise<Outcome> {
   reportHolders(pass, await knownHolders(pass))
   return done()
 }
 
 function reportHolders(pass: SourcePass, names: readonly string[]): void {
-  pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HELD_SHOWN) })
+  pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HOLDERS_SHOWN_MAX) })
 }
 
 /** Checks again before the deletion, because a resource may have referred to the source meanwhile. */
-async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
+async function blockWhileReferenced(pass: SourcePass): Promise<Outcome> {
   const { client } = pass.records
   const known = await knownHolders(pass)
   // The caches may lack the newest objects.
@@ -158,7 +158,7 @@ async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
   if (names.length === 0) return done()
   return waiting(
     'DeletionBlocked',
-    `Stopped, because this names the source: ${shownOf(names)}. Change or delete it first.`,
+    `Stopped, because this names the source: ${abbreviateNames(names)}. Change or delete it first.`,
   )
 }
 
@@ -171,7 +171,7 @@ function concernedSources(resource: KubeObject, records: Workspace): string[] {
 function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {
   const { namespace } = metadata
   const sources = records.cache(DeploymentSource).list({ namespace })
-  return sources.filter((source) => isBehind(source, spec as BlueprintSource['spec'])).map(keyOf)
+  return sources.filter((source) => isCredentialSourceOf(source, spec as BlueprintSource['spec'])).map(keyOf)
 }
 
 /** Wakes sources whose credentials changed, so that they are tried at once. */

@@ -1,14 +1,14 @@
 import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
 import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
-import { readMetadata } from '../contracts/ssoDiscovery.ts'
+import { parseProviderMetadata } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
 import { ageOf, type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../core/outcome.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { followTenant, tenantOfKind } from './ofTenants.ts'
+import { ownedByTenant, tenantObserver } from './tenantOwnership.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
 
@@ -36,14 +36,14 @@ export const ssoController = controllerWith(
   SsoConnection,
   {
     observes: [
-      tenantOfKind(SsoConnection, tenantOf),
+      tenantObserver(SsoConnection, tenantOf),
       // A domain that a connection gives up becomes available to others.
       { resource: SsoConnection.resource, keysOf: refusedADomain, relevant: ({ spec }) => (spec as Spec).domains },
     ],
     writes: [],
   },
   ({ dns, outgoing }: SsoPorts) => {
-    return { reconcile: steps(followTenant(tenantOf), verifyDomains, checkProviders) }
+    return { reconcile: steps(ownedByTenant(tenantOf), verifyDomains, checkProviders) }
 
     async function verifyDomains(pass: SsoPass): Promise<Outcome> {
       const { object } = pass
@@ -88,7 +88,7 @@ export const ssoController = controllerWith(
       if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }
       try {
-        const read = readMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
+        const read = parseProviderMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
         if (!('why' in read)) return { alias, status: 'Active' }
         return { alias, status: 'Failing', lastError: `The document at "metadataUrl" ${read.why}.` }
       } catch (error) {

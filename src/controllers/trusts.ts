@@ -9,7 +9,7 @@ import type { Observed, Pass, Workspace } from './engine/controller.ts'
 type Trust = BoundaryTrust & KubeObject
 
 /** Wakes trusts when one of their boundaries is deleted or re-created. */
-export const BOUNDARIES_OF_TRUSTS: Observed = {
+export const TRUST_BOUNDARY_OBSERVER: Observed = {
   resource: Boundary.resource,
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
   keysOf: ({ metadata }, records) =>
@@ -24,7 +24,7 @@ export const BOUNDARIES_OF_TRUSTS: Observed = {
  * Deletes a trust with either of its boundaries, so that it never applies to a re-created boundary of the same id. A
  * trust that was never in force stays and says so, because Git may apply it before its boundary exists.
  */
-export async function endWithBoundaries(pass: Pass): Promise<Outcome> {
+export async function deleteWithBoundaries(pass: Pass): Promise<Outcome> {
   const { object, records, kind, log } = pass
   const { metadata, spec, status } = object as Trust
   const { boundaryId, boundaryIncarnation, trustedBoundaryId, trustedBoundaryIncarnation } = spec

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import {
+  type ActionPlane,
   compilePattern,
   coversAnyAction,
   InvalidActionPattern,
   knownPatterns,
   matchesPattern,
-  type Nature,
   patternFaults,
 } from './actionPatterns.ts'
 import { ACTIONS } from './actions.ts'
@@ -86,7 +86,7 @@ describe('action patterns', () => {
     })
   }
 
-  const covering: [string, Nature, boolean][] = [
+  const covering: [string, ActionPlane, boolean][] = [
     ['apps/read', 'control', true],
     ['apps/*', 'control', true],
     ['*/read', 'control', true],

@@ -57,12 +57,12 @@ export function matchesPattern(pattern: ActionPattern, action: string): boolean 
 }
 
 /** Whether a list of patterns applies to control actions or to data actions. */
-export type Nature = 'control' | 'data'
+export type ActionPlane = 'control' | 'data'
 
-const ofNature = (nature: Nature) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
+const ofNature = (nature: ActionPlane) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
 
 /** Returns every pattern that covers an action of the interface, sorted. Patterns below open prefixes are unbounded. */
-export function knownPatterns(nature: Nature): readonly string[] {
+export function knownPatterns(nature: ActionPlane): readonly string[] {
   const patterns = new Set(['*'])
   for (const { name } of ofNature(nature)) {
     const segments = name.split('/')
@@ -75,7 +75,7 @@ export function knownPatterns(nature: Nature): readonly string[] {
   return [...patterns].sort()
 }
 
-const KNOWN: Readonly<Record<Nature, ReadonlySet<string>>> = {
+const KNOWN: Readonly<Record<ActionPlane, ReadonlySet<string>>> = {
   control: new Set(knownPatterns('control')),
   data: new Set(knownPatterns('data')),
 }
@@ -86,7 +86,7 @@ export const OPEN_PATTERN = `^(${OPEN_ACTION_PREFIXES.map((prefix) => prefix.sli
 const OPEN = new RegExp(OPEN_PATTERN)
 
 /** The message for a pattern that covers nothing, in REST, admission and conditions alike. */
-export function coversNothing(nature: Nature): string {
+export function unmatchedPatternMessage(nature: ActionPlane): string {
   return `matches no ${nature === 'data' ? 'data action' : 'action'} of the platform`
 }
 
@@ -95,7 +95,7 @@ export function coversNothing(nature: Nature): string {
  * is refused wherever it is written, because a deny with a typo would protect nothing. A leading star before a last
  * segment that the interface does not know is a typo too, even though an open action may end that way.
  */
-export function coversAnyAction(text: string, nature: Nature): boolean {
+export function coversAnyAction(text: string, nature: ActionPlane): boolean {
   return KNOWN[nature].has(text) || (nature === 'control' && text.length <= MAX_ACTION_LENGTH && OPEN.test(text))
 }
 
@@ -107,20 +107,22 @@ export type PatternLists = {
   readonly notDataActions?: readonly string[] | undefined
 }
 
-export const NATURE_OF_LIST = {
+export const PLANE_OF_LIST = {
   actions: 'control',
   notActions: 'control',
   dataActions: 'data',
   notDataActions: 'data',
-} as const satisfies Record<keyof PatternLists, Nature>
+} as const satisfies Record<keyof PatternLists, ActionPlane>
 
 /** A pattern that covers nothing, and its path in the lists, such as `actions.1`. */
 export type PatternFault = { readonly field: string; readonly pattern: string; readonly message: string }
 
 export function patternFaults(lists: PatternLists): PatternFault[] {
-  return Object.entries(NATURE_OF_LIST).flatMap(([list, nature]) =>
+  return Object.entries(PLANE_OF_LIST).flatMap(([list, nature]) =>
     (lists[list as keyof PatternLists] ?? []).flatMap((pattern, index) =>
-      coversAnyAction(pattern, nature) ? [] : [{ field: `${list}.${index}`, pattern, message: coversNothing(nature) }],
+      coversAnyAction(pattern, nature)
+        ? []
+        : [{ field: `${list}.${index}`, pattern, message: unmatchedPatternMessage(nature) }],
     ),
   )
 }
@@ -134,12 +136,12 @@ export function faultsSentence(lists: PatternLists): string | undefined {
 }
 
 /** Whether every pattern is syntactically valid, even if it covers nothing. */
-export function isReadable(lists: PatternLists): boolean {
-  return Object.keys(NATURE_OF_LIST).every((list) => (lists[list as keyof PatternLists] ?? []).every(isPattern))
+export function arePatternsValid(lists: PatternLists): boolean {
+  return Object.keys(PLANE_OF_LIST).every((list) => (lists[list as keyof PatternLists] ?? []).every(isPattern))
 }
 
 /** The valid patterns of a list. A deny applies its valid patterns; a role with an invalid one grants nothing. */
-export function readable(patterns: readonly string[]): readonly string[] {
+export function validPatterns(patterns: readonly string[]): readonly string[] {
   return patterns.filter(isPattern)
 }
 

@@ -1,5 +1,5 @@
 /**
- * A single e-mail address, for `RegExp`; `re2` converts the pattern for the API server. Claims of other issuers, people
+ * A single e-mail address, for `RegExp`; `toRe2Pattern` converts the pattern for the API server. Claims of other issuers, people
  * and invitations share this rule. Mail servers may accept more.
  */
 export const ADDRESS_PATTERN =

@@ -31,7 +31,7 @@ export function connectionFailure(error: unknown): ConnectionFailure | undefined
 }
 
 export function codesOf(error: unknown): string[] {
-  return causesOf(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
+  return listCauses(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
 }
 
 /** Causes may be cyclic. */
@@ -40,9 +40,9 @@ const DEEPEST = 8
 type Failed = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
 
 /** Returns the error, its causes, and the errors of the attempts at each address of a name. */
-export function causesOf(error: unknown, depth = 0): Failed[] {
+export function listCauses(error: unknown, depth = 0): Failed[] {
   if (typeof error !== 'object' || error === null || depth === DEEPEST) return []
   const { cause, errors }: Failed = error
   const inner = Array.isArray(errors) ? errors : []
-  return [error, ...[cause, ...inner].flatMap((next) => causesOf(next, depth + 1))]
+  return [error, ...[cause, ...inner].flatMap((next) => listCauses(next, depth + 1))]
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type FieldError, PlatformError, refusalSentence, refusedFields, renamed } from './errors.ts'
+import { type FieldError, PlatformError, refusalSentence, refusedFields, withRenamedFields } from './errors.ts'
 
 describe('the sentence of a refusal', () => {
   const cases: [sentence: string, refusal: FieldError, told: string][] = [
@@ -31,12 +31,12 @@ describe('the sentence of a refusal', () => {
 
   const toRecord = (field: string) => (field === 'image' ? 'containerImage' : field)
   it('has the names that whoever asked knows, of fields', () => {
-    const refusal = renamed(refusedFields([error('image', 'is required')]), toRecord) as PlatformError
+    const refusal = withRenamedFields(refusedFields([error('image', 'is required')]), toRecord) as PlatformError
     expect(refusal.message).to.equal('The field "containerImage" is required.')
   })
   it('and of rules', () => {
     const broken = new PlatformError('RULE_VIOLATION', 'The field "image" is needed.', { field: 'image', value: null })
-    const { message, extras } = renamed(broken, toRecord) as PlatformError
+    const { message, extras } = withRenamedFields(broken, toRecord) as PlatformError
     expect([message, extras.field]).to.deep.equal(['The field "containerImage" is needed.', 'containerImage'])
   })
 })

@@ -40,20 +40,20 @@ export function badRequest(message: string, errors: FieldError[]): PlatformError
 }
 
 /** Runs a check of one part of a body, and prefixes the fields that it refuses with the path of that part. */
-export function within<T>(path: string, work: () => T): T {
+export function withFieldPrefix<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw renamed(error, (field) => `${path}.${field}`)
+    throw withRenamedFields(error, (field) => `${path}.${field}`)
   }
 }
 
 /** Returns the same refusal, with its fields renamed to what the caller knows. */
-export function renamed(error: unknown, nameOf: (field: string) => string): unknown {
+export function withRenamedFields(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof PlatformError)) return error
   const { code, extras, message } = error
   const before = extras.errors as FieldError[] | undefined
-  const errors = before?.map((one) => ({ ...one, ...besideField(one), field: nameOf(one.field) }))
+  const errors = before?.map((one) => ({ ...one, ...withoutFieldName(one), field: nameOf(one.field) }))
   const field = typeof extras.field === 'string' && { field: nameOf(extras.field) }
   const isOfFields = before !== undefined && before.length > 0 && message === firstReason(before)
   const words = isOfFields && errors !== undefined ? firstReason(errors) : withSubject(message, extras.field, nameOf)
@@ -93,13 +93,13 @@ export function firstReason([first]: readonly FieldError[]): string {
  */
 export function refusalSentence({ field, message }: FieldError): string {
   const subject = field === '' ? 'The body' : `The field "${field}"`
-  const told = besideField({ field, message }).message
+  const told = withoutFieldName({ field, message }).message
   const isAboutField = told !== message || PREDICATE.test(told)
-  return sentence(isAboutField ? `${subject} ${told}` : `${subject} was refused: ${told}`)
+  return asSentence(isAboutField ? `${subject} ${told}` : `${subject} was refused: ${told}`)
 }
 
 /** Removes the field's name from the start of its reason, because the field is shown beside it. */
-export function besideField({ field, message }: FieldError): FieldError {
+export function withoutFieldName({ field, message }: FieldError): FieldError {
   const own = [field, field.split('.').at(-1)].find((name) => name !== '' && message.startsWith(`${name} `))
   const rest = own === undefined ? message : message.slice(own.length + 1)
   return { field, message: CONNECTIVE.test(rest) ? message : rest }
@@ -114,7 +114,7 @@ const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|
 const CONNECTIVE = /^(and|or|of|in|with|names)\b/
 
 /** Adds a full stop to a text that does not end like a sentence. */
-export function sentence(text: string): string {
+export function asSentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
@@ -129,7 +129,7 @@ export function permissionMissing(action: string, scope: string): PlatformError 
 }
 
 /** For the `catch` of a deletion or removal: undefined if the object is already gone; rethrows any other error. */
-export function alreadyGone(error: unknown): undefined {
+export function ignoreNotFound(error: unknown): undefined {
   if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
   throw error
 }

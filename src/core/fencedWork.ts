@@ -7,7 +7,7 @@ const fences = new AsyncLocalStorage<() => void>()
  *
  * @param fence called before every write of the work to an API server; if it throws, the write fails unsent
  */
-export function fencedBy<Result>(fence: () => void, work: () => Result): Result {
+export function runFenced<Result>(fence: () => void, work: () => Result): Result {
   const around = fences.getStore()
   const both = () => {
     around?.()

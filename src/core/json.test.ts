@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { PlatformError } from './errors.ts'
-import { readJson, valueRead } from './json.ts'
+import { parseStrictJson, unwrapStrictJson } from './json.ts'
 
-const parseJson = (given: Uint8Array) => valueRead(readJson(given))
+const parseJson = (given: Uint8Array) => unwrapStrictJson(parseStrictJson(given))
 
 const bytes = (text: string) => Buffer.from(text, 'utf8')
 

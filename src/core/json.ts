@@ -10,7 +10,7 @@ class Refusal extends Error {}
 const refuse = (message: string) => new Refusal(message)
 
 /** The value of a JSON text, or why the text is refused. Can be sent between threads. */
-export type ReadJson = { value: unknown } | { refusal: string }
+export type StrictJsonResult = { value: unknown } | { refusal: string }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -19,7 +19,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * disagree on which one counts), no lone surrogates, no number out of the range of a double (1e-400 would be read as
  * 0), at most 64 levels and 2,000 names in an object, and no `__proto__`.
  */
-export function readJson(bytes: Uint8Array): ReadJson {
+export function parseStrictJson(bytes: Uint8Array): StrictJsonResult {
   try {
     return { value: parse(bytes) }
   } catch (error) {
@@ -29,7 +29,7 @@ export function readJson(bytes: Uint8Array): ReadJson {
 }
 
 /** @throws PlatformError MODEL_BINDING_FAILED if it was refused */
-export function valueRead(read: ReadJson): unknown {
+export function unwrapStrictJson(read: StrictJsonResult): unknown {
   if ('value' in read) return read.value
   throw unreadableFields([{ field: '', message: read.refusal }])
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { escapedPart, partsOf } from './jsonPointer.ts'
+import { escapedPart, parseJsonPointer } from './jsonPointer.ts'
 
 describe('a JSON Pointer', () => {
   const parts: [part: string, escaped: string][] = [
@@ -12,8 +12,8 @@ describe('a JSON Pointer', () => {
   for (const [part, escaped] of parts) {
     it(`writes "${part}" as "${escaped}", and reads it back`, () => {
       expect(escapedPart(part)).to.equal(escaped)
-      expect(partsOf(`/spec/${escaped}`)).to.deep.equal(['spec', part])
+      expect(parseJsonPointer(`/spec/${escaped}`)).to.deep.equal(['spec', part])
     })
   }
-  it('to the whole has no parts', () => expect(partsOf('')).to.deep.equal([]))
+  it('to the whole has no parts', () => expect(parseJsonPointer('')).to.deep.equal([]))
 })

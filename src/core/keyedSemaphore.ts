@@ -1,5 +1,5 @@
 /** The work was not begun, because no place became free in time. */
-export class NeverBegun extends Error {
+export class SemaphoreTimeout extends Error {
   override readonly name = 'TimeoutError'
 }
 
@@ -44,7 +44,7 @@ export class KeyedSemaphore {
       }
       const proceed = leaving(resolve)
       const abort = leaving(() => reject(signal?.reason as Error))
-      const giveUp = leaving(() => reject(new NeverBegun()))
+      const giveUp = leaving(() => reject(new SemaphoreTimeout()))
       const timer = patience === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, patience)
       signal?.addEventListener('abort', abort)
       waiting.add(proceed)

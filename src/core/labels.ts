@@ -58,7 +58,7 @@ export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
 export const RETAINED_ENGINE_ANNOTATION = `${PREFIX}retained-engine`
 
 /** On a retained volume claim: the incarnations of its former owners, oldest first, separated by commas. */
-export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`
+export const RETAINED_INCARNATIONS_ANNOTATION = `${PREFIX}retained-lives`
 /**
  * On a resource that adopted retained volumes: the incarnations of their former owners. Denies scoped to those apply
  * here too; grants do not.

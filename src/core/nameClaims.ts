@@ -8,4 +8,4 @@ export function claimName(type: ClaimType, value: string): string {
 }
 
 /** Milliseconds within which the holder of a claim is created; after that, it never will be. */
-export const HOLDER_DUE = 60_000
+export const CLAIM_HOLDER_TIMEOUT_MS = 60_000

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { recentlyUsed } from './recentlyUsed.ts'
+import { createLruCache } from './lruCache.ts'
 
 /** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
 export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
@@ -67,7 +67,7 @@ export const GROUP_NAMESPACE_PATTERN = `^[a-z0-9-]+-[0-9a-f]{${GROUP_HASH_LENGTH
 export const groupOfNamespace = (namespace: string): string => namespace.slice(0, -(GROUP_HASH_LENGTH + 1))
 
 /** Cached because every request needs one. */
-const groupNamespaces = recentlyUsed<string, string>(10_000)
+const groupNamespaces = createLruCache<string, string>(10_000)
 
 const CHILD_NAME_MAX_LENGTH = 50
 /** Hexadecimal digits: enough that nobody can find two names with the same hash. */

@@ -15,7 +15,7 @@ import { boundaryNamespace, groupNamespace } from './names.ts'
 import type { KubeObject } from './object.ts'
 
 /** Pod Security Standards, level restricted, for the version of the server (KEP-2579). */
-export const RESTRICTED = {
+export const RESTRICTED_POD_SECURITY = {
   'pod-security.kubernetes.io/enforce': 'restricted',
   'pod-security.kubernetes.io/enforce-version': 'latest',
   'pod-security.kubernetes.io/warn': 'restricted',
@@ -35,7 +35,7 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
     metadata: {
       name: boundaryNamespace(boundary.metadata.name),
       labels: {
-        ...RESTRICTED,
+        ...RESTRICTED_POD_SECURITY,
         [MANAGED_BY_LABEL]: MANAGED_BY,
         [BOUNDARY_LABEL]: boundary.metadata.name,
         [OWNER_KIND_LABEL]: boundary.kind,
@@ -47,7 +47,7 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
 }
 
 /** Labels the namespace of a boundary or group that is being deleted, so that nothing new is placed in it. */
-export function leaving(namespace: KubeObject): KubeObject {
+export function withLeavingLabel(namespace: KubeObject): KubeObject {
   const { metadata } = namespace
   return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [LEAVING_LABEL]: 'true' } } }
 }
@@ -63,7 +63,7 @@ export function groupNamespaceObject(boundaryId: string, group: string, incarnat
     metadata: {
       name: groupNamespace(boundaryId, group),
       labels: {
-        ...RESTRICTED,
+        ...RESTRICTED_POD_SECURITY,
         [MANAGED_BY_LABEL]: MANAGED_BY,
         [BOUNDARY_LABEL]: boundaryId,
         [GROUP_LABEL]: group,

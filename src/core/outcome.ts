@@ -3,7 +3,7 @@ import type { NotReadyReason, ReadyReason, Reason, ReconcilingReason, StalledRea
 /** What one step of a reconcile returns. A step that throws is retried with backoff. Durations are milliseconds. */
 export type Outcome =
   /** Nothing left to do; look again after `after` only if time itself is an input. */
-  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; hindrance?: Hindrance }
+  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; hindrance?: StartObstacle }
   /** Something else must happen first. A watch triggers the next pass; set `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports a problem that may pass. */
@@ -12,7 +12,7 @@ export type Outcome =
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
 /** Why a stopped resource could not be started now. */
-export type Hindrance = { readonly reason: Reason; readonly message: string }
+export type StartObstacle = { readonly reason: Reason; readonly message: string }
 
 /** Returns the shortest of several delays; undefined if none is given. */
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
@@ -20,7 +20,7 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-type Done = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: Hindrance }
+type Done = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: StartObstacle }
 
 export function done({ after, ...said }: Done = {}): Outcome {
   return { kind: 'done', ...said, ...(after !== undefined && { after }) }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CALLED_URL, isPublicAddress, vetOutgoingUrl } from './outgoingUrl.ts'
+import { isPublicAddress, OUTGOING_URL_PATTERNS, vetOutgoingUrl } from './outgoingUrl.ts'
 
 /** Spellings of addresses of the inside, as the host of a URL. */
 const INSIDE = [
@@ -165,7 +165,7 @@ describe('addresses that a name resolves to', () => {
 })
 
 describe('an address in a field', () => {
-  const { https, repository, source } = CALLED_URL
+  const { https, repository, source } = OUTGOING_URL_PATTERNS
   for (const odd of [
     '\u0000',
     '\u0001',
@@ -189,10 +189,10 @@ describe('an address in a field', () => {
   }
 
   it('of a proxy has a port that there is, if it has one', () => {
-    const isTaken = (port: string) => CALLED_URL.proxy.test(`https://api.example.com:${port}/v1`)
+    const isTaken = (port: string) => OUTGOING_URL_PATTERNS.proxy.test(`https://api.example.com:${port}/v1`)
     expect(['1', '443', '8443', '10000', '59999', '65535'].filter((port) => !isTaken(port))).to.deep.equal([])
     expect(['', '0', '00443', '65536', '65540', '65600', '66000', '70000', '99999'].filter(isTaken)).to.deep.equal([])
-    expect(CALLED_URL.proxy.test('https://api.example.com')).to.equal(true)
+    expect(OUTGOING_URL_PATTERNS.proxy.test('https://api.example.com')).to.equal(true)
   })
 
   it('may have what people write in a path, and the user of ssh', () => {

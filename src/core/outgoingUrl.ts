@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { HIDDEN } from './shownText.ts'
+import { INVISIBLE_CHARACTERS } from './shownText.ts'
 
 /**
  * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
@@ -11,12 +11,12 @@ export type UrlVerdict =
   | { readonly isAllowed: false; readonly why: string }
 
 /** The start of a character class that excludes spaces, hidden characters and `@`. `\s` differs in the API server. */
-const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
+const SEEN = String.raw`[^\p{Zs}${INVISIBLE_CHARACTERS}@`
 
 const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})'
 
 /** Patterns of fields with a URL that the platform calls. */
-export const CALLED_URL = {
+export const OUTGOING_URL_PATTERNS = {
   https: new RegExp(`^https://${SEEN}]+$`, 'u'),
   repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
   source: new RegExp(`^(https://${SEEN}?#]+|ssh://([a-z0-9._-]{1,64}@)?${SEEN}?#]+)$`, 'u'),
@@ -28,10 +28,10 @@ export const CALLED_URL = {
 export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')
 /** The pattern for a store, which may be at any address. */
 export const STORE_URL = new RegExp(`^https?://${SEEN}/?#]+(/${SEEN}?#]*)?$`, 'u')
-const CALLED_PATTERNS = new Set<string | undefined>(Object.values(CALLED_URL).map(String))
+const CALLED_PATTERNS = new Set<string | undefined>(Object.values(OUTGOING_URL_PATTERNS).map(String))
 
 /** Whether a value that violates one of these patterns is a URL, but one that the platform never calls. */
-export function isUncallable(pattern: string | undefined, text: unknown): boolean {
+export function isForbiddenOutgoingUrl(pattern: string | undefined, text: unknown): boolean {
   if (!CALLED_PATTERNS.has(pattern) || typeof text !== 'string') return false
   return URL.canParse(text) && !vetOutgoingUrl(text).isAllowed
 }
@@ -71,7 +71,7 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
 }
 
 /** Rewrites an ssh URL to https for vetting: the host counts. ssh needs its user, but a password stays refused. */
-export function judgedAs(address: string): string {
+export function sshAsHttps(address: string): string {
   return address.replace(/^ssh:\/\/([^@/:]*@)?/, 'https://')
 }
 

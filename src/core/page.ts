@@ -74,7 +74,7 @@ ${isWrong ? `<p class="wrong" role="alert" id="problem">${escapeHtml(error)}</p>
 }
 
 /** A page that forwards to another address by itself. The policy would block a redirect after a form. */
-export function pageToward(url: string, title: string, body: string): Page {
+export function redirectPage(url: string, title: string, body: string): Page {
   const address = escapeHtml(url)
   const { html, policy } = page(title, `${body}\n<p><a href="${address}" rel="noreferrer">Continue</a></p>`)
   const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { amountOf, formatCores, parseQuantity } from './quantity.ts'
+import { formatCores, parseForeignQuantity, parseQuantity } from './quantity.ts'
 
 describe('quantities', () => {
   const thousandths: [string, string, bigint][] = [
@@ -19,6 +19,6 @@ describe('quantities', () => {
 
   it('of another system are nothing where they are none', () => {
     const told = [undefined, '', 'much', '-1', '9'.repeat(100_000), '104738273n']
-    expect(told.map((text) => formatCores(amountOf(text)))).to.deep.equal(['0', '0', '0', '0', '0', '105m'])
+    expect(told.map((text) => formatCores(parseForeignQuantity(text)))).to.deep.equal(['0', '0', '0', '0', '0', '105m'])
   })
 })

@@ -47,7 +47,7 @@ export function parseQuantity(text: string): bigint {
 const FINE = /^[0-9]{1,18}[nu]$/
 
 /** Like `parseQuantity`, for values of another system; 0 if the text is not a quantity, or too long for one. */
-export function amountOf(text: string | undefined): bigint {
+export function parseForeignQuantity(text: string | undefined): bigint {
   return text !== undefined && (isQuantity(text) || FINE.test(text)) ? parseQuantity(text) : 0n
 }
 

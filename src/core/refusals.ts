@@ -11,7 +11,7 @@ import type { Reason } from './reasons.ts'
  * - `rule`: rules of kinds, and nothing else;
  * - `none`: nothing has to refuse it, for the reason in `because`.
  */
-export type Gate =
+export type EnforcementPoint =
   | { readonly by: 'server'; readonly status: number }
   | { readonly by: 'schema' }
   | { readonly by: 'authorizer' }
@@ -21,15 +21,15 @@ export type Gate =
   | { readonly by: 'rule' }
   | { readonly by: 'none'; readonly because: string }
 
-const schema: Gate = { by: 'schema' }
-const rule: Gate = { by: 'rule' }
-const server = (status: number): Gate => ({ by: 'server', status })
-const phase = (name: Reason): Gate => ({ by: 'phase', phase: name })
-const webhook = (as: string): Gate => ({ by: 'webhook', as })
-const policy = (name: string, kind: string): Gate => ({ by: 'policy', name: `freehold-${name}`, kind })
-const none = (because: string): Gate => ({ by: 'none', because })
+const schema: EnforcementPoint = { by: 'schema' }
+const rule: EnforcementPoint = { by: 'rule' }
+const server = (status: number): EnforcementPoint => ({ by: 'server', status })
+const phase = (name: Reason): EnforcementPoint => ({ by: 'phase', phase: name })
+const webhook = (as: string): EnforcementPoint => ({ by: 'webhook', as })
+const policy = (name: string, kind: string): EnforcementPoint => ({ by: 'policy', name: `freehold-${name}`, kind })
+const none = (because: string): EnforcementPoint => ({ by: 'none', because })
 /** Kinds that administrators of the cluster and REST may write, but never tenants. */
-const closed = (kind: string): Gate => policy('iam-writers', kind)
+const closed = (kind: string): EnforcementPoint => policy('iam-writers', kind)
 
 const NO_OBJECT = none('it concerns rows and statements inside a database, which are not Kubernetes objects')
 const NO_FILE = none('files of volumes are not Kubernetes objects')
@@ -275,9 +275,12 @@ export const REFUSALS = {
   resend_limit: [429, closed('MemberInvitation')],
   REQUEST_FAILED: [429, closed('PasswordReset')],
   tenant_resolution_failed: [503, closed('MemberInvitation')],
-} as const satisfies Record<string, readonly [status: number, gate: Gate, ...more: Gate[]]>
+} as const satisfies Record<string, readonly [status: number, gate: EnforcementPoint, ...more: EnforcementPoint[]]>
 
 /** By code, how everybody but REST is refused. */
-export const GATES = Object.fromEntries(
-  Object.entries<readonly [status: number, ...gates: Gate[]]>(REFUSALS).map(([code, [, ...gates]]) => [code, gates]),
-) as unknown as Readonly<Record<keyof typeof REFUSALS, readonly Gate[]>>
+export const ENFORCEMENT_POINTS = Object.fromEntries(
+  Object.entries<readonly [status: number, ...gates: EnforcementPoint[]]>(REFUSALS).map(([code, [, ...gates]]) => [
+    code,
+    gates,
+  ]),
+) as unknown as Readonly<Record<keyof typeof REFUSALS, readonly EnforcementPoint[]>>

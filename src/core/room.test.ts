@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { COUNTED_BYTES, countsAs, fullMark, isFull, isFullWith, isMarkOf } from './room.ts'
+import { BYTES_PER_COUNTED_OBJECT, countedObjectsIn, fullMark, isFull, isFullWith, isMarkOf } from './room.ts'
 
 describe('room in a boundary', () => {
   const object = (bytes: number, filling = 'x') => {
@@ -10,12 +10,12 @@ describe('room in a boundary', () => {
 
   for (const [what, stored, counts] of [
     ['a small object', object(400), 1],
-    ['one that takes all of its place', object(COUNTED_BYTES), 1],
-    ['one that begins another', object(COUNTED_BYTES + 1), 2],
+    ['one that takes all of its place', object(BYTES_PER_COUNTED_OBJECT), 1],
+    ['one that begins another', object(BYTES_PER_COUNTED_OBJECT + 1), 2],
     ['a large one', object(1_000_000), 62],
-    ['text of more bytes than characters', object(3 * COUNTED_BYTES, '物'), 3],
+    ['text of more bytes than characters', object(3 * BYTES_PER_COUNTED_OBJECT, '物'), 3],
   ] as const)
-    it(`counts ${what} as ${counts}`, () => expect(countsAs(stored)).to.equal(counts))
+    it(`counts ${what} as ${counts}`, () => expect(countedObjectsIn(stored)).to.equal(counts))
 
   for (const [held, most, wasFull, full] of [
     [0, 5000, false, false],

@@ -5,11 +5,11 @@ import type { KubeObject } from './object.ts'
  * An object counts once for every 16 KiB of its JSON that it begins. So a limit on the number of objects also limits
  * their bytes, and the size of small objects does not matter.
  */
-export const COUNTED_BYTES = 16_384
+export const BYTES_PER_COUNTED_OBJECT = 16_384
 
 /** @param object as the API server stores it, including its managed fields */
-export function countsAs(object: KubeObject): number {
-  return Math.max(1, Math.ceil(Buffer.byteLength(JSON.stringify(object)) / COUNTED_BYTES))
+export function countedObjectsIn(object: KubeObject): number {
+  return Math.max(1, Math.ceil(Buffer.byteLength(JSON.stringify(object)) / BYTES_PER_COUNTED_OBJECT))
 }
 
 /** How far a full place must fall below its limit before it accepts anything: each switch relabels its namespaces. */

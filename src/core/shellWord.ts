@@ -1,3 +1,3 @@
 /** Quotes a word for a POSIX shell, if it needs quotes. */
-export const quoted = (word: string): string =>
+export const quoteShellWord = (word: string): string =>
   /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -2,21 +2,21 @@ import { cutTo } from './plainLine.ts'
 
 /**
  * Rules for texts that people are shown: invisible characters would make two names look alike, hide text, or change the
- * direction of what follows. Patterns are JavaScript with the flag u; `re2` converts them for the API server.
+ * direction of what follows. Patterns are JavaScript with the flag u; `toRe2Pattern` converts them for the API server.
  */
 
 /** Controls (Cc), format characters (Cf) such as U+200B and U+202E, and separators of lines (Zl, Zp). */
-export const HIDDEN = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
+export const INVISIBLE_CHARACTERS = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
 /** Spaces of any width, and letters without a shape: Hangul fillers and the blank Braille pattern. */
 const BLANK = String.raw`\p{Zs}\u115f\u1160\u2800\u3164\uffa0`
 /** Format characters that shape visible text: joiners of emoji and of scripts, and the tag letters of a flag. */
 const JOINER = String.raw`[\u200c\u200d]`
 const FLAG = String.raw`\u{1f3f4}[\u{e0020}-\u{e007e}]{3,6}\u{e007f}`
 
-const within = (others: string) => `([^${HIDDEN}]|${JOINER}|${FLAG}${others})*`
+const within = (others: string) => `([^${INVISIBLE_CHARACTERS}]|${JOINER}|${FLAG}${others})*`
 /** A combining mark at the beginning has no base character. */
-const FIRST = String.raw`([^${HIDDEN}${BLANK}\p{M}]|${FLAG})`
-const LAST = `([^${HIDDEN}${BLANK}]|${FLAG})`
+const FIRST = String.raw`([^${INVISIBLE_CHARACTERS}${BLANK}\p{M}]|${FLAG})`
+const LAST = `([^${INVISIBLE_CHARACTERS}${BLANK}]|${FLAG})`
 
 /** The rule for a text that is shown to people, and the words of its refusal. */
 export type ShownText = { readonly pattern: string; readonly message: string }
@@ -46,12 +46,14 @@ export function isShown({ pattern }: ShownText, text: string): boolean {
 }
 
 /** Converts a pattern to the syntax of RE2, which the API server runs. */
-export const re2 = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
+export const toRe2Pattern = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
   pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
 
 /** A name from another system, as it can be shown; undefined if nothing of it can be shown. */
 export function shownName(text: string, most: number): string | undefined {
-  const seen = text.replaceAll(new RegExp(`[${HIDDEN}]+`, 'gu'), (hidden) => (hidden === '\u200d' ? hidden : ' '))
+  const seen = text.replaceAll(new RegExp(`[${INVISIBLE_CHARACTERS}]+`, 'gu'), (hidden) =>
+    hidden === '\u200d' ? hidden : ' ',
+  )
   const name = cutTo(seen.trim(), most).trim()
   return isShown(SHOWN_NAME, name) ? name : undefined
 }

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { turnsDuring } from '../../test/make/turns.ts'
-import { atOnce, inSlices, pausing, type Sliced } from './slices.ts'
+import { createPauser, runInSlices, runUnsliced, type SlicedWork } from './slices.ts'
 
 describe('work in slices', () => {
   /** Each step takes so many milliseconds. */
-  function* steps(clock: { now: number }, ...lengths: number[]): Sliced<number> {
+  function* steps(clock: { now: number }, ...lengths: number[]): SlicedWork<number> {
     for (const length of lengths) {
       clock.now += length
       yield
@@ -13,7 +13,7 @@ describe('work in slices', () => {
   }
   async function turnsOf(...lengths: number[]): Promise<number> {
     const clock = { now: 0 }
-    return (await turnsDuring(() => inSlices(steps(clock, ...lengths), () => clock.now))).turns
+    return (await turnsDuring(() => runInSlices(steps(clock, ...lengths), () => clock.now))).turns
   }
 
   it('gives others their turn after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))
@@ -22,7 +22,7 @@ describe('work in slices', () => {
   it('gives them one after each step of many that go on at the same time', async () => {
     const clock = { now: 0 }
     let done = 0
-    const counted = function* (): Sliced<void> {
+    const counted = function* (): SlicedWork<void> {
       for (const length of [9, 9, 9]) {
         done += 1
         clock.now += length
@@ -37,7 +37,7 @@ describe('work in slices', () => {
       if (!isOver) setImmediate(look)
     }
     setImmediate(look)
-    await Promise.all(Array.from({ length: 10 }, () => inSlices(counted(), () => clock.now)))
+    await Promise.all(Array.from({ length: 10 }, () => runInSlices(counted(), () => clock.now)))
     isOver = true
     expect(Math.max(...seen)).to.equal(1)
   })
@@ -45,7 +45,7 @@ describe('work in slices', () => {
     const clock = { now: 0 }
     let done = 0
     const waiting = async () => {
-      const pause = pausing(() => clock.now)
+      const pause = createPauser(() => clock.now)
       for (const length of [9, 9, 9]) {
         await pause()
         done += 1
@@ -64,13 +64,13 @@ describe('work in slices', () => {
     isOver = true
     expect(Math.max(...seen.slice(1))).to.equal(1)
   })
-  it('can be done at once', () => expect(atOnce(steps({ now: 0 }, 9, 9))).to.equal(18))
+  it('can be done at once', () => expect(runUnsliced(steps({ now: 0 }, 9, 9))).to.equal(18))
   it('fails as its step does', async () => {
-    const failing = function* (): Sliced<void> {
+    const failing = function* (): SlicedWork<void> {
       yield
       throw new Error('a step')
     }
-    const outcome = await inSlices(failing()).catch((error: Error) => error.message)
+    const outcome = await runInSlices(failing()).catch((error: Error) => error.message)
     expect(outcome).to.equal('a step')
   })
 })

@@ -1,11 +1,11 @@
 /** Work that yields between its pieces, so that other work can run. */
-export type Sliced<Result> = Generator<undefined, Result, undefined>
+export type SlicedWork<Result> = Generator<undefined, Result, undefined>
 
 /** Milliseconds of work after which the next yield pauses. */
 const SLICE = 4
 
 /** Runs work without pauses, for where it delays nobody. */
-export function atOnce<Result>(work: Sliced<Result>): Result {
+export function runUnsliced<Result>(work: SlicedWork<Result>): Result {
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value
@@ -13,7 +13,7 @@ export function atOnce<Result>(work: Sliced<Result>): Result {
 }
 
 /** Maps a list, with a yield after each item. */
-export function* eachSliced<Given, Made>(given: readonly Given[], make: (one: Given) => Made): Sliced<Made[]> {
+export function* mapSliced<Given, Made>(given: readonly Given[], make: (one: Given) => Made): SlicedWork<Made[]> {
   const made: Made[] = []
   for (const one of given) {
     made.push(make(one))
@@ -43,9 +43,9 @@ function giveTurn(): void {
 }
 
 /** Runs work in slices. Short work finishes at once if nothing waits for a turn. */
-export async function inSlices<Result>(work: Sliced<Result>, now?: () => number): Promise<Result> {
+export async function runInSlices<Result>(work: SlicedWork<Result>, now?: () => number): Promise<Result> {
   if (line.length > 0) await ownTurn()
-  const pause = pausing(now)
+  const pause = createPauser(now)
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value
@@ -55,7 +55,7 @@ export async function inSlices<Result>(work: Sliced<Result>, now?: () => number)
 }
 
 /** For work that also waits for other things: returns a function to call between its steps, which pauses if needed. */
-export function pausing(now = () => performance.now()): () => Promise<void> | undefined {
+export function createPauser(now = () => performance.now()): () => Promise<void> | undefined {
   let began = now()
   return () => {
     if (now() - began < SLICE) return undefined

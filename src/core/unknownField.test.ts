@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { unknownField } from './unknownField.ts'
+import { unknownFieldReason } from './unknownField.ts'
 
 const Probe = z.strictObject({ seconds: z.int(), path: z.string() })
 const schema = z.strictObject({
@@ -27,7 +27,7 @@ describe('a field that a record does not have', () => {
   ]
   for (const [sentence, path, field, meant] of cases)
     it(sentence, () =>
-      expect(unknownField(schema, path, field)).to.equal(
+      expect(unknownFieldReason(schema, path, field)).to.equal(
         `is not a field of this record${meant === '' ? '' : `; did you mean "${meant}"?`}`,
       ),
     )

@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import { NO_FIELD } from './strangeField.ts'
 import { suggestion } from './suggestion.ts'
-import { unwrapped } from './unwrapped.ts'
+import { UNKNOWN_FIELD_REASON } from './unknownFieldReasons.ts'
+import { unwrapSchema } from './unwrapSchema.ts'
 
 /**
  * Returns the refusal of a field that a record does not have.
  *
  * @param path of the record in the value that the schema parses
  */
-export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], field: string): string {
+export function unknownFieldReason(schema: z.ZodType, path: readonly PropertyKey[], field: string): string {
   const names = recordsAt(schema, path).flatMap(({ shape }) => Object.keys(shape))
-  return `${NO_FIELD}${suggestion(field, names)}`
+  return `${UNKNOWN_FIELD_REASON}${suggestion(field, names)}`
 }
 
 /** Returns the schemas of the records that may stand at a path. */
 export function recordsAt(wrapped: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
-  const schema = unwrapped(wrapped)
+  const schema = unwrapSchema(wrapped)
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => recordsAt(option as z.ZodType, path))
   if (schema instanceof z.ZodPipe) return recordsAt(schema.in as z.ZodType, path)
   const [name, ...rest] = path

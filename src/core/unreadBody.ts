@@ -10,17 +10,17 @@ const DROPPING_MILLISECONDS = 30_000
 /** A client that is silent for this long has read its response, or never will. */
 const SILENT_MILLISECONDS = 5_000
 
-export type Dropping = {
+export type DrainOptions = {
   readonly clock: Clock
   /** @returns milliseconds until more may be read of this caller; undefined if nothing more should be read */
   pay(bytes: number): number | undefined
 }
 
 /** For servers that do not count bytes. */
-export const FREE_DROPPING: Dropping = { clock: systemClock, pay: () => 0 }
+export const UNMETERED_DRAIN: DrainOptions = { clock: systemClock, pay: () => 0 }
 
 /** Settles when a response may end that was ready before its whole request had been read. */
-export type Rest = Promise<void>
+export type BodyDrain = Promise<void>
 
 /**
  * Must be called before the headers of a response are sent. Returns undefined if the response may end at once.
@@ -30,7 +30,11 @@ export type Rest = Promise<void>
  * everything finds no response. So the response is sent at once, and the rest is dropped for a while before the
  * connection is closed.
  */
-export function restOf(request: IncomingMessage, response: ServerResponse, dropping: Dropping): Rest | undefined {
+export function drainUnreadBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  dropping: DrainOptions,
+): BodyDrain | undefined {
   if (request.complete || !hasBody(request)) return undefined
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
   const isKept = response.shouldKeepAlive && response.getHeader('connection') !== 'close'
@@ -43,7 +47,7 @@ export function restOf(request: IncomingMessage, response: ServerResponse, dropp
 }
 
 /** Sends the last chunk of a response, if any, and ends the response. */
-export function endAfter(rest: Rest | undefined, response: ServerResponse, last?: string | Uint8Array): void {
+export function endAfter(rest: BodyDrain | undefined, response: ServerResponse, last?: string | Uint8Array): void {
   if (rest === undefined) {
     response.end(last)
     return
@@ -53,7 +57,7 @@ export function endAfter(rest: Rest | undefined, response: ServerResponse, last?
   void rest.then(() => response.end())
 }
 
-function dropRest(request: IncomingMessage, { clock, pay }: Dropping): Rest {
+function dropRest(request: IncomingMessage, { clock, pay }: DrainOptions): BodyDrain {
   return new Promise((resolve) => {
     if (request.complete || request.destroyed) return resolve()
     let left = DROPPED_BYTES

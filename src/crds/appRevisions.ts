@@ -16,5 +16,5 @@ export const REVISED = [
 ] as const satisfies readonly (keyof PlatformApp['spec'])[]
 
 /** What is deployed: an image, where it came from, and the deployment that brought it. */
-export type Deployed = { image: string; commit?: string | undefined; deploymentId: string }
-export type AppContent = Deployed & Partial<Pick<PlatformApp['spec'], (typeof REVISED)[number]>>
+export type DeployedImage = { image: string; commit?: string | undefined; deploymentId: string }
+export type AppContent = DeployedImage & Partial<Pick<PlatformApp['spec'], (typeof REVISED)[number]>>

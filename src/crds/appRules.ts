@@ -3,7 +3,7 @@ import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import type { codeFields } from './codeFields.ts'
 import { deployRule, sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
-import { backupRules, rulesOver, variableRules, volumeRules } from './containerRules.ts'
+import { adaptComponentRules, backupRules, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { referenceAdmission, variablesOf } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
@@ -38,7 +38,7 @@ const asContainers = (app: App) => ({
   ...(app.backupPolicy !== undefined && { backupPolicy: app.backupPolicy }),
 })
 
-const ofApp = (rules: readonly Rule<never>[], field?: string) => rulesOver(asContainers, rules, field)
+const ofApp = (rules: readonly Rule<never>[], field?: string) => adaptComponentRules(asContainers, rules, field)
 
 function refuse(field: string, cel: string, message: string, test: Rule<App>['test']): Rule<App> {
   return { cel, message, field, test }
@@ -110,7 +110,7 @@ export const appRules: readonly Rule<App>[] = [
 ]
 
 /** Fields that decide who may see the values that an app refers to. */
-export const APP_CONTENT = [
+export const APP_SECRET_ACCESS_FIELDS = [
   'image',
   'repositoryUrl',
   'branch',
@@ -131,7 +131,7 @@ export const APP_CONTENT = [
 
 export const appAdmission: readonly AdmissionRule[] = [
   ...referenceAdmission({
-    content: APP_CONTENT,
+    content: APP_SECRET_ACCESS_FIELDS,
     variables: variablesOf(),
   }),
   sourceAdmission,

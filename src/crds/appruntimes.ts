@@ -1,8 +1,17 @@
 import { z } from 'zod'
 import { ImageReference } from './containerFields.ts'
-import { defineKind, type ObjectOf, READ } from './define.ts'
+import { defineKind, type ObjectOf, READ_VERBS } from './define.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, Description, DisplayName, listBy, matching, PlainText, setOf, whole } from './fields.ts'
+import {
+  DateTime,
+  Description,
+  DisplayName,
+  integerBetween,
+  listMapOf,
+  listSetOf,
+  matching,
+  PlainText,
+} from './fields.ts'
 
 export const RuntimeVersion = matching(32, /^[0-9a-z][0-9a-z.-]*$/, 'must be a version, such as 24 or 3.13')
 
@@ -24,17 +33,17 @@ export const AppRuntime = defineKind({
   shortNames: ['apprt'],
   placement: 'cluster',
   area: 'apps',
-  open: READ,
+  open: READ_VERBS,
   description: 'A language that apps are built with, and its versions.',
   spec: z.strictObject({
     title: DisplayName.max(64).describe('Name for people'),
     description: Description.default(''),
-    versions: listBy('version', version, 30).min(1).describe('Offered versions, newest first'),
-    detects: setOf(PlainText.min(1).max(128), 20)
+    versions: listMapOf('version', version, 30).min(1).describe('Offered versions, newest first'),
+    detects: listSetOf(PlainText.min(1).max(128), 20)
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),
     defaultStartCommand: ProcessText.max(1024).default('').describe('Default start command of apps'),
-    defaultPort: whole(1, 65_535).default(8080).describe('Port that such an app listens on'),
+    defaultPort: integerBetween(1, 65_535).default(8080).describe('Port that such an app listens on'),
   }),
   status: z.object({}),
   columns: [

@@ -10,9 +10,9 @@ import {
   VolumeField,
 } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceColumns, statusWith } from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { listBy, MountPath, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
+import { integerBetween, listMapOf, listSetOf, MountPath, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** Name of the only component of an app. */
@@ -22,7 +22,7 @@ export const AppVolumeField = VolumeField.extend({
   mountPath: MountPath.describe('Mount path in the container'),
 })
 
-const replicas = whole(0, 20)
+const replicas = integerBetween(0, 20)
 
 const spec = z.strictObject({
   clusterId: ClusterId,
@@ -51,15 +51,15 @@ const spec = z.strictObject({
     .min(1)
     .optional()
     .describe('Maximum number of copies; with minReplicas, the number follows the load'),
-  targetCpuPercent: whole(10, 95)
+  targetCpuPercent: integerBetween(10, 95)
     .default(70)
     .describe('CPU usage, in percent of the request, above which copies are added'),
-  port: whole(1, 65_535).default(8080).describe('Port that the app listens on; passed to it as PORT'),
+  port: integerBetween(1, 65_535).default(8080).describe('Port that the app listens on; passed to it as PORT'),
   healthPath: matching(1024, /^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
     .default('/')
     .describe('Path whose answer shows that a copy is ready; if empty, a connection is enough'),
-  env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
-  volumes: listBy('name', AppVolumeField, 5).default([]).describe('Volumes of the app'),
+  env: listMapOf('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
+  volumes: listMapOf('name', AppVolumeField, 5).default([]).describe('Volumes of the app'),
   releaseCommand: Command.optional().describe(
     'Command that a shell runs once before a new version gets traffic; if it fails, the old version keeps serving',
   ),
@@ -69,7 +69,7 @@ const spec = z.strictObject({
   ),
   managedIdentity: Off.describe('True gives the app an identity of its own, with credentials mounted as files'),
   isPublic: On.describe('True gives it a public host, over HTTPS'),
-  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  customDomains: listSetOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   allowedCidrs: AllowedCidrs.describe(
     'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
   ),
@@ -77,7 +77,9 @@ const spec = z.strictObject({
   sessionAffinity: Off.describe(
     'Whether requests of one client go to one copy: by a cookie (with ingress-nginx), otherwise by client address',
   ),
-  requestTimeoutSeconds: whole(1, 3600).default(60).describe('Seconds within which the app must answer a request'),
+  requestTimeoutSeconds: integerBetween(1, 3600)
+    .default(60)
+    .describe('Seconds within which the app must answer a request'),
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
   ...deploymentRequests,
   restartedAt: RestartedAt,
@@ -102,7 +104,7 @@ export const PlatformApp = defineKind({
   segment: 'apps',
   shortNames: ['papp'],
   placement: 'group',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'apps',
   runsAnywhere: true,
   actions: 'apps',

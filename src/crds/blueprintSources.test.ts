@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { folderOf } from '../contracts/blueprints/sources.ts'
+import { normalizeFolder } from '../contracts/blueprints/sources.ts'
 import { FolderPath } from './blueprintSources.ts'
 
 const TAKEN: readonly [written: string, folder: string][] = [
@@ -33,13 +33,13 @@ describe('the folder of a source of blueprints', () => {
   for (const [written, folder] of TAKEN)
     it(`may be ${JSON.stringify(written)}, which is ${folder}`, () => {
       expect(FolderPath.safeParse(written).success).to.equal(true)
-      expect(folderOf(written)).to.equal(folder)
-      expect(folderOf(folder)).to.equal(folder)
+      expect(normalizeFolder(written)).to.equal(folder)
+      expect(normalizeFolder(folder)).to.equal(folder)
     })
 
   for (const written of REFUSED)
     it(`is not ${JSON.stringify(written)}, in whatever spelling`, () => {
       expect(FolderPath.safeParse(written).success).to.equal(false)
-      if (written !== '') expect(FolderPath.safeParse(folderOf(written)).success).to.equal(false)
+      if (written !== '') expect(FolderPath.safeParse(normalizeFolder(written)).success).to.equal(false)
     })
 })

@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
-import { CALLED_URL } from '../core/outgoingUrl.ts'
-import { mayUseSource, notYourSource } from './codeFields.ts'
-import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith, WRITE } from './define.ts'
+import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_FILES_SHOWN_MAX } from '../contracts/blueprints/sources.ts'
+import { OUTGOING_URL_PATTERNS } from '../core/outgoingUrl.ts'
+import { celMayUseSource, sourceForbiddenMessage } from './codeFields.ts'
+import { defineKind, type ObjectOf, READ_VERBS, type Rule, statusColumns, statusWith, WRITE_VERBS } from './define.ts'
 import { DateTime, matching, On } from './fields.ts'
 import { BranchOrTag } from './gitFields.ts'
-import { unchanged } from './referenceAdmission.ts'
+import { celUnchanged } from './referenceAdmission.ts'
 
 /** Only https. Whether an address may be called is checked at each call. */
 export const RepositoryUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(CALLED_URL.repository, 'must be an https address without a user, a query or a fragment')
+  .regex(OUTGOING_URL_PATTERNS.repository, 'must be an https address without a user, a query or a fragment')
 
 /** Control and bidirectional characters, which names in a Git tree must not contain; nor may a name be `.` or `..`. */
 const ODD = String.raw`\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069`
 const [START, PART] = [`[^./${ODD}]`, `[^/${ODD}]`]
 const NAME = String.raw`(${START}${PART}*|\.${START}${PART}*|\.\.${PART}+)`
 
-/** A folder below the root of the repository. `folderOf` normalizes its spellings. */
+/** A folder below the root of the repository. `normalizeFolder` normalizes its spellings. */
 export const FolderPath = z
   .string()
   .min(1)
@@ -74,7 +74,7 @@ export const BlueprintSource = defineKind({
   name: 'uuid',
   area: 'blueprints',
   description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
-  forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
+  forms: { 'blueprints/read': READ_VERBS, 'blueprints/templates/write': WRITE_VERBS },
   spec,
   status: statusWith({
     state: z.enum(CATALOGUE_STATES).describe('State of the source; Pending when absent'),
@@ -107,7 +107,7 @@ export const BlueprintSource = defineKind({
             .describe('Slug of its last valid template, which stays until the file is fixed or deleted'),
         }),
       )
-      .max(INVALID_SHOWN)
+      .max(INVALID_FILES_SHOWN_MAX)
       .describe('Files that are not valid templates, and why'),
     syncedAt: z.string().describe('The syncAt that was last handled'),
     syncedGeneration: z.int().describe('The metadata.generation that it was last read for'),
@@ -125,8 +125,8 @@ export const BlueprintSource = defineKind({
   admission: [
     {
       on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged('installationId', 'repositoryId', 'ref', 'path')} || ${mayUseSource('request.namespace')}`,
-      message: notYourSource('installationId'),
+      cel: `variables.isExempt || !has(object.spec.installationId) || ${celUnchanged('installationId', 'repositoryId', 'ref', 'path')} || ${celMayUseSource('request.namespace')}`,
+      message: sourceForbiddenMessage('installationId'),
     },
   ],
   columns: [

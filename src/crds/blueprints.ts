@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../contracts/blueprints/executions.ts'
+import { EXECUTION_STAGES, EXECUTION_STATES, EXECUTION_STEP_STATES } from '../contracts/blueprints/executions.ts'
 import { slugRefusal } from '../contracts/blueprints/template.ts'
 import {
   defineKind,
-  LARGE_BYTES_MAX,
+  MAX_LARGE_OBJECT_BYTES,
   messageColumn,
   type ObjectOf,
-  READ,
+  READ_VERBS,
   type Rule,
   statusColumns,
   statusWith,
-  WRITE,
+  WRITE_VERBS,
 } from './define.ts'
 import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
 
@@ -37,11 +37,11 @@ export const BlueprintTemplate = defineKind({
   called: { collection: 'blueprints', by: 'slug' },
   shortNames: ['bpt'],
   placement: 'boundaryOrPlatform',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   name: 'free',
   area: 'blueprints',
   description: 'A template of resources that are created together. Its name is its slug.',
-  forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
+  forms: { 'blueprints/read': READ_VERBS, 'blueprints/templates/write': WRITE_VERBS },
   spec: templateSpec,
   status: statusWith({
     name: z.string().describe('Name of the blueprint for people; absent if it is not valid'),
@@ -148,7 +148,7 @@ export const BlueprintExecution = defineKind({
   name: 'uuid',
   area: 'blueprints',
   description: 'One deployment of a blueprint. Its name is the id of the execution.',
-  forms: { 'blueprints/read': READ },
+  forms: { 'blueprints/read': READ_VERBS },
   writtenByPlatform: 'deploy through REST, which checks the rights of the caller',
   spec: executionSpec,
   status: statusWith({
@@ -161,7 +161,7 @@ export const BlueprintExecution = defineKind({
       .array(
         z.object({
           component: z.string().describe('Name of the component'),
-          status: z.enum(STEP_STATES).describe('State of the step'),
+          status: z.enum(EXECUTION_STEP_STATES).describe('State of the step'),
           message: z.string().optional().describe('What it waits for, or why it failed'),
           uid: z.string().optional().describe('metadata.uid of the object that was created or changed'),
           startedAt: z.string().optional().describe('When the step began'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { DisplayName, Quota, Tags, Uuid } from './fields.ts'
-import { HeldBy, notWhileHeld } from './held.ts'
+import { denyDeleteWhileHeld, HeldBy } from './holders.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** The top-level unit of tenancy. Its name is the boundaryId; it owns the namespace `boundary-<id>`. */
@@ -50,7 +50,7 @@ export const Boundary = defineKind({
       'Its resource groups, as `resourcegroups/<name>`, at most 50: the boundary cannot be deleted while there are any',
     ),
   }),
-  admission: [notWhileHeld('still has resource groups', 'delete them first')],
+  admission: [denyDeleteWhileHeld('still has resource groups', 'delete them first')],
   immutable: ['initialOwner'],
   rules: [tagKeyRule],
   columns: [

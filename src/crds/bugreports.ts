@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { Explanation, Line, matching, PlainText, Uuid } from './fields.ts'
+import { matching, PlainText, ShownLine, ShownProse, Uuid } from './fields.ts'
 
 export const BUG_SEVERITIES = ['Low', 'Normal', 'High'] as const
 export const BUG_STATES = ['Open', 'Closed'] as const
@@ -27,8 +27,8 @@ export const BugReport = defineKind({
   description:
     'A report of a problem with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({
-    title: Line.min(1).max(256).describe('The problem in one line'),
-    description: Explanation.min(1).max(16_384).describe('What was done, what was expected, and what happened'),
+    title: ShownLine.min(1).max(256).describe('The problem in one line'),
+    description: ShownProse.min(1).max(16_384).describe('What was done, what was expected, and what happened'),
     severity: z.enum(BUG_SEVERITIES).default('Normal').describe('Severity, as the reporter sees it'),
     area: PlainText.max(128).optional().describe('Part of the platform that it is about'),
     url: PlainText.max(2_048).optional().describe('Page or path where it was seen'),

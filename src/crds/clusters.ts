@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, READ, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, READ_VERBS, statusWith } from './define.ts'
 import {
   DateTime,
   DisplayName,
   DnsLabel,
+  integerBetween,
   mapOf,
   matching,
   ObjectName,
   Off,
   PlainText,
   ResourceName,
-  whole,
 } from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
 
@@ -65,7 +65,7 @@ export const PlatformCluster = defineKind({
   group: 'core',
   kind: 'PlatformCluster',
   forms: {
-    'kernel/clusters/read': READ,
+    'kernel/clusters/read': READ_VERBS,
     'kernel/clusters/write': ['create', 'update', 'patch', 'delete'],
   },
   // Users of the platform cannot decide where the platform itself runs.
@@ -97,7 +97,7 @@ export const PlatformCluster = defineKind({
     gateway: Gateway.optional().describe(
       'Gateway for public hosts if the cluster serves HTTPRoute; otherwise an Ingress is used',
     ),
-    publicPort: whole(1, 65_535)
+    publicPort: integerBetween(1, 65_535)
       .optional()
       .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
     certificateIssuer: ObjectName.optional().describe(

@@ -3,9 +3,9 @@ import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { CancelledDeployment } from './deployments.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, listBy, matching, On, RelativePath, setOf, Uuid, whole } from './fields.ts'
+import { DateTime, integerBetween, listMapOf, listSetOf, matching, On, RelativePath, Uuid } from './fields.ts'
 import { BranchName, BranchPattern, CommitSha } from './gitFields.ts'
-import { unchanged } from './referenceAdmission.ts'
+import { celUnchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
 
 /** Fields of kinds whose code the platform builds: where it is, and how it becomes an image. */
@@ -23,10 +23,10 @@ export const Pipeline = z.strictObject({
   buildCommand: Command.optional().describe('Build command; detected if absent'),
   builderImage: ImageReference.optional().describe('Image to build in; that of the runtime if absent'),
   outputPath: RelativePath.default('dist').describe('Folder with the files of a built site, below rootPath'),
-  buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
+  buildEnv: listMapOf('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
     .default([])
     .describe('Variables of the build; they are not in the image'),
-  buildTimeoutMinutes: whole(1, 60).default(15).describe('Minutes after which a build fails'),
+  buildTimeoutMinutes: integerBetween(1, 60).default(15).describe('Minutes after which a build fails'),
 })
 
 export const codeFields = {
@@ -37,7 +37,7 @@ export const codeFields = {
     'Id of the DeploymentSource with the credentials of the repository; a public one if absent',
   ),
   deployOnPush: On.describe('Whether a push to the branch deploys it'),
-  previewBranches: setOf(BranchPattern, 20)
+  previewBranches: listSetOf(BranchPattern, 20)
     .default([])
     .describe('Branches that get a preview of their own, with * and ? for any characters; never those of forks'),
 }
@@ -77,14 +77,14 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
 }
 
 /** Returns CEL for whether the caller may use the credentials of a deployment source; of all sources without a name. */
-export const mayUseSource = (namespace: string, name?: string) =>
+export const celMayUseSource = (namespace: string, name?: string) =>
   `authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(${namespace})${name === undefined ? '' : `.name(${name})`}.check('use').allowed()`
-export const notYourSource = (field: string) =>
+export const sourceForbiddenMessage = (field: string) =>
   `${field} names a deployment source whose credentials you may not use: that needs kernel/deployments/token at the boundary`
 
 /** Whoever builds with the credentials of a source can see what they give access to. */
 export const sourceAdmission: AdmissionRule = {
   on: 'WRITE',
-  cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${unchanged('deploymentSourceId', 'repositoryUrl')} || ${mayUseSource("'boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']", 'object.spec.deploymentSourceId')}`,
-  message: notYourSource('deploymentSourceId'),
+  cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${celUnchanged('deploymentSourceId', 'repositoryUrl')} || ${celMayUseSource("'boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']", 'object.spec.deploymentSourceId')}`,
+  message: sourceForbiddenMessage('deploymentSourceId'),
 }

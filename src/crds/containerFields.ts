@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
-import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
+import { Arguments, MAX_VALUE_CHARACTERS, ProcessText } from './environment.ts'
 import {
   Bytes,
-  listBy,
+  integerBetween,
+  listMapOf,
+  listSetOf,
   MountPath,
   matching,
   Off,
@@ -12,11 +14,9 @@ import {
   PlainText,
   RelativePath,
   ResourceName,
-  setOf,
-  whole,
 } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
-import { sparse, standsFor } from './sparse.ts'
+import { registerFullSchema, stripDefaults } from './schemaDefaults.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
 
 /** Fields of kinds that run containers of tenants: components, volumes, variables (records: container instances). */
@@ -32,7 +32,7 @@ export const VaultReferenceField = z.strictObject({
   secretName: matching(127, new RegExp(SECRET_NAME_PATTERN), 'must be 1 to 127 letters, digits and hyphens').describe(
     'Name of a secret in that vault',
   ),
-  version: whole(1, 1_000_000).optional().describe('Version to use; always the newest one if absent'),
+  version: integerBetween(1, 1_000_000).optional().describe('Version to use; always the newest one if absent'),
 })
 
 const Output = z.strictObject({
@@ -47,7 +47,7 @@ export const EnvironmentVariableField = z.strictObject({
     /^[A-Za-z_][A-Za-z0-9_]*$/,
     'must be letters, digits and underscores, at most 128, and not begin with a digit',
   ).describe('Name of the variable'),
-  value: ProcessText.max(MOST_OF_A_VALUE)
+  value: ProcessText.max(MAX_VALUE_CHARACTERS)
     .optional()
     .describe('The value itself; the name of a parameter in braces after a dollar sign is replaced by its text'),
   secret: VaultReferenceField.optional().describe(
@@ -62,7 +62,7 @@ export const PortField = z.strictObject({
     /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
     'must be lower-case letters, digits and single hyphens, and begin with a letter',
   ).describe('Name of the port, such as http'),
-  port: whole(1, 65_535).describe('Number that the process listens on'),
+  port: integerBetween(1, 65_535).describe('Number that the process listens on'),
   protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport protocol'),
 })
 
@@ -80,12 +80,16 @@ const ProbeField = z.strictObject({
   path: matching(1024, /^\/[!-~]*$/, 'must begin with a slash and hold no spaces')
     .optional()
     .describe('Path of the GET request; / if absent'),
-  port: whole(1, 65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
+  port: integerBetween(1, 65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
   command: Arguments.describe('Command of an Exec probe, which succeeds with exit code 0'),
-  initialDelaySeconds: whole(0, 3600).default(0).describe('Seconds from the start of the container to the first probe'),
-  periodSeconds: whole(1, 3600).default(10).describe('Seconds between two probes'),
-  timeoutSeconds: whole(1, 3600).default(1).describe('Seconds after which a probe fails'),
-  failureThreshold: whole(1, 1000).default(3).describe('Failures in a row after which the overall check has failed'),
+  initialDelaySeconds: integerBetween(0, 3600)
+    .default(0)
+    .describe('Seconds from the start of the container to the first probe'),
+  periodSeconds: integerBetween(1, 3600).default(10).describe('Seconds between two probes'),
+  timeoutSeconds: integerBetween(1, 3600).default(1).describe('Seconds after which a probe fails'),
+  failureThreshold: integerBetween(1, 1000)
+    .default(3)
+    .describe('Failures in a row after which the overall check has failed'),
 })
 
 const { storageSize: _size, storageClass: _class, ...componentSizes } = planOverrides
@@ -105,28 +109,28 @@ export const ComponentField = z.strictObject({
   image: ImageReference.describe('Image that it runs, with tag or digest'),
   command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
   args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
-  replicas: whole(0, 20).default(1).describe('How many copies run'),
+  replicas: integerBetween(0, 20).default(1).describe('How many copies run'),
   computePlan: ResourceName.optional().describe(
     'Name of a ComputePlan for this component; that of the resource if absent',
   ),
   ...componentSizes,
-  env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
-  ports: listBy('name', PortField, 20).default([]).describe('Ports that others may connect to'),
-  mounts: listBy('path', MountField, 10).default([]).describe('Volumes mounted into the container'),
+  env: listMapOf('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
+  ports: listMapOf('name', PortField, 20).default([]).describe('Ports that others may connect to'),
+  mounts: listMapOf('path', MountField, 10).default([]).describe('Volumes mounted into the container'),
   livenessProbe: ProbeField.optional().describe('When it fails, the container is restarted'),
   readinessProbe: ProbeField.optional().describe('While it fails, the copy gets no requests and rollouts wait'),
   startupProbe: ProbeField.optional().describe('Until it succeeds, the other probes wait'),
-  dependsOn: setOf(ComponentName, 9)
+  dependsOn: listSetOf(ComponentName, 9)
     .default([])
     .describe('Components that must be ready before this one is started or changed'),
   imagePullPolicy: z
     .enum(['IfNotPresent', 'Always'])
     .default('IfNotPresent')
     .describe('Whether each start asks the registry for the image'),
-  runAsUser: whole(0, 2_147_483_647)
+  runAsUser: integerBetween(0, 2_147_483_647)
     .optional()
     .describe("User id that the process runs as, never root; the image's if absent"),
-  gracePeriodSeconds: whole(0, 3600)
+  gracePeriodSeconds: integerBetween(0, 3600)
     .default(30)
     .describe('Seconds that the process has to end when asked to, before it is killed'),
 })
@@ -151,29 +155,29 @@ export const BackupHookField = z.strictObject({
   component: ComponentName.describe('Component in whose copies the command runs'),
   when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
   command: Arguments.unwrap().min(1).describe('Program with its arguments, run without a shell'),
-  timeoutSeconds: whole(1, 3600).default(60).describe('Seconds after which the command fails'),
+  timeoutSeconds: integerBetween(1, 3600).default(60).describe('Seconds after which the command fails'),
   onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure fails the backup'),
 })
 
 export const BackupPolicyField = z.strictObject({
   enabled: On.describe('False pauses the schedule and keeps what was taken'),
   schedule: CronSchedule.describe('When a backup begins: cron in five fields, UTC'),
-  retentionDays: whole(1, 365).describe('Days after which a backup expires'),
-  keepLast: whole(1, 100)
+  retentionDays: integerBetween(1, 365).describe('Days after which a backup expires'),
+  keepLast: integerBetween(1, 100)
     .optional()
     .describe('Maximum number of backups to keep, the newest; if absent, all until they expire'),
   method: z
     .enum(['Snapshot', 'FileSystem'])
     .default('Snapshot')
     .describe('Snapshots of the volumes by their storage, or copies of their files'),
-  volumes: setOf(VolumeName, 10).optional().describe('Persistent volumes to back up; all of them if absent'),
+  volumes: listSetOf(VolumeName, 10).optional().describe('Persistent volumes to back up; all of them if absent'),
   hooks: z.array(BackupHookField).max(10).default([]).describe('Commands around each backup'),
 })
 
 /** The policy as a kind declares it: the items of its list have no defaults there. */
-export const BackupPolicyInSpec = standsFor(
+export const BackupPolicyInSpec = registerFullSchema(
   BackupPolicyField.extend({
-    hooks: z.array(sparse(BackupHookField)).max(10).default([]).describe('Commands around each backup'),
+    hooks: z.array(stripDefaults(BackupHookField)).max(10).default([]).describe('Commands around each backup'),
   }),
   BackupPolicyField,
 )

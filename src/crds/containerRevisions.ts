@@ -1,9 +1,9 @@
-import { withParameters } from '../contracts/containerinstances.ts'
+import { substituteParameters } from '../contracts/containerinstances.ts'
 import type { ComponentSpec } from './containerFields.ts'
 import type { SpecOfContainerInstance } from './containerinstances.ts'
 
 /** The fields that a revision of a container instance records and a rollback restores. */
-export const CONTENT_FIELDS = [
+export const REVISION_FIELDS = [
   'computePlan',
   'components',
   'volumes',
@@ -15,15 +15,15 @@ export const CONTENT_FIELDS = [
   'publicPort',
   'customDomains',
 ] as const satisfies readonly (keyof SpecOfContainerInstance)[]
-export type InstanceContent = Pick<SpecOfContainerInstance, (typeof CONTENT_FIELDS)[number]>
+export type InstanceContent = Pick<SpecOfContainerInstance, (typeof REVISION_FIELDS)[number]>
 
-export function contentOf(spec: SpecOfContainerInstance): InstanceContent {
-  const present = CONTENT_FIELDS.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]] as const]))
+export function revisionContentOf(spec: SpecOfContainerInstance): InstanceContent {
+  const present = REVISION_FIELDS.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]] as const]))
   return Object.fromEntries(present) as InstanceContent
 }
 
 /** Returns, by component, the content whose change recreates the copies. Their number is not part of it. */
-export function partsOf({
+export function podContentByComponent({
   components,
   volumes,
   parameters,
@@ -40,7 +40,7 @@ function partOf(
   { replicas: _replicas, dependsOn: _depends, ...component }: ComponentSpec,
   { volumes, parameters }: Pick<InstanceContent, 'volumes' | 'parameters'>,
 ): object {
-  const filled = (text: string) => withParameters(text, parameters)
+  const filled = (text: string) => substituteParameters(text, parameters)
   const { command, args, env, mounts } = component
   return {
     ...component,

@@ -10,15 +10,15 @@ import {
   type VolumeSpec,
 } from './containerFields.ts'
 import type { Rule } from './define.ts'
-import { charactersOf, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
-import { withDefaults } from './sparse.ts'
+import { countCharacters, MAX_ALL_VALUES_CHARACTERS, SECRET_REFERENCES_MAX } from './environment.ts'
+import { withDefaults } from './schemaDefaults.ts'
 import { celList } from './workloadRules.ts'
 
 /** Rules over components and volumes, for each kind that has them. */
 type Containers = { components: ComponentSpec[]; volumes: VolumeSpec[] }
 type Sparse = { components: z.input<typeof ComponentField>[]; volumes: z.input<typeof VolumeField>[] }
 
-export function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
+export function completeContainers<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
   return {
     ...spec,
     components: spec.components.map((component) => withDefaults(ComponentField, component)),
@@ -26,14 +26,14 @@ export function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Cont
   }
 }
 
-const MOST_COMPONENTS = 10
+const COMPONENTS_MAX = 10
 
 type Words = { cel: string; message: string; field?: string; code?: Rule<Sparse>['code'] }
 
 const refuse = (words: Words, test: (next: Containers, previous: Containers) => boolean): Rule<Sparse> => ({
   field: 'components',
   ...words,
-  test: (next, previous) => test(complete(next), complete(previous)),
+  test: (next, previous) => test(completeContainers(next), completeContainers(previous)),
 })
 
 /** Makes a rule over each component; `list` is CEL for the list of components. */
@@ -58,7 +58,11 @@ const outputsInCel = `{${Object.keys(OUTPUTS)
  * @param view returns the spec as components and volumes
  * @param field replaces the field of the rules
  */
-export const rulesOver = <Spec>(view: (spec: Spec) => Sparse, rules: readonly Rule<never>[], field?: string) =>
+export const adaptComponentRules = <Spec>(
+  view: (spec: Spec) => Sparse,
+  rules: readonly Rule<never>[],
+  field?: string,
+) =>
   rules.map(
     ({ explain: _, test, ...rule }): Rule<Spec> => ({
       ...rule,
@@ -91,23 +95,23 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
   ),
   refuse(
     {
-      cel: `${list}.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_OF_ALL_VALUES}`,
-      message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
+      cel: `${list}.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MAX_ALL_VALUES_CHARACTERS}`,
+      message: `values in env must have at most ${MAX_ALL_VALUES_CHARACTERS} characters together`,
     },
     ({ components }) =>
-      charactersOf(components.flatMap(({ env }) => env.map(({ value = '' }) => value))) <= MOST_OF_ALL_VALUES,
+      countCharacters(components.flatMap(({ env }) => env.map(({ value = '' }) => value))) <= MAX_ALL_VALUES_CHARACTERS,
   ),
   refuse(
     {
-      cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum()${hasVolumes ? ' + self.volumes.filter(v, has(v.secret)).size()' : ''} <= ${MOST_REFERENCES}`,
+      cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum()${hasVolumes ? ' + self.volumes.filter(v, has(v.secret)).size()' : ''} <= ${SECRET_REFERENCES_MAX}`,
       message: hasVolumes
-        ? `env and volumes may refer to at most ${MOST_REFERENCES} secrets and outputs together`
-        : `env may refer to at most ${MOST_REFERENCES} secrets and outputs`,
+        ? `env and volumes may refer to at most ${SECRET_REFERENCES_MAX} secrets and outputs together`
+        : `env may refer to at most ${SECRET_REFERENCES_MAX} secrets and outputs`,
     },
     ({ components, volumes }) =>
       present(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +
         present(...volumes.map(({ secret }) => secret)) <=
-      MOST_REFERENCES,
+      SECRET_REFERENCES_MAX,
   ),
 ]
 
@@ -122,16 +126,16 @@ const noGreater = (lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'm
     ({ [lower]: low, [upper]: high }) => low === undefined || high === undefined || compareQuantities(high, low) >= 0,
   )
 
-/** CEL for the components whose dependencies are all in `names`. Repeated, it sorts topologically, like `inOrder`. */
+/** CEL for the components whose dependencies are all in `names`. Repeated, it sorts topologically, like `sortByDependencies`. */
 const readyInCel = (names: string) =>
   `self.components.filter(c, !has(c.dependsOn) || c.dependsOn.all(d, d in ${names})).map(c, c.name)`
 const acyclicInCel = (round: number): string =>
-  round === MOST_COMPONENTS
+  round === COMPONENTS_MAX
     ? `r${round}.size() == self.components.size()`
     : `[${readyInCel(`r${round}`)}].all(r${round + 1}, ${acyclicInCel(round + 1)})`
 
 /** Sorts components after their dependencies; the result is shorter than the list if there is a cycle. */
-export function inOrder(components: readonly ComponentSpec[]): ComponentSpec[] {
+export function sortByDependencies(components: readonly ComponentSpec[]): ComponentSpec[] {
   const ordered: ComponentSpec[] = []
   const names = new Set<string>()
   for (let round = 0; round < components.length; round += 1) {
@@ -162,7 +166,7 @@ const componentRules: readonly Rule<Sparse>[] = [
     ({ components }) => {
       const names = components.map(({ name }) => name)
       const isKnown = components.every(({ dependsOn }) => dependsOn.every((one) => names.includes(one)))
-      return !isKnown || inOrder(components).length === components.length
+      return !isKnown || sortByDependencies(components).length === components.length
     },
   ),
   ofEach(
@@ -294,7 +298,7 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   cel: "!self.isPublic || self.components.exists(c, (!has(self.publicComponent) || c.name == self.publicComponent) && has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'Tcp') && (!has(self.publicPort) || p.port == self.publicPort)))",
   message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort must name an existing one',
   field: 'isPublic',
-  test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
+  test: (next) => !next.isPublic || publicTarget(completeContainers(next)) !== undefined,
 }
 
 /** Checked even if nothing is public: otherwise a wrong name would be found only when the resource becomes public. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
-import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
+import { SECRET_ACCESS_FIELDS } from '../contracts/containerinstances.ts'
 import {
   BackupPolicyField,
   BackupPolicyInSpec,
@@ -14,17 +14,28 @@ import {
 } from './containerFields.ts'
 import {
   backupRules,
-  complete,
+  completeContainers,
   containerRules,
   identityRule,
   publicComponentRule,
   publicRule,
 } from './containerRules.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
-import { DateTime, listBy, mapOf, matching, Off, PlainText, ResourceName, setOf, Tags, whole } from './fields.ts'
-import { namesRule } from './mapRules.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
+import {
+  DateTime,
+  integerBetween,
+  listMapOf,
+  listSetOf,
+  mapOf,
+  matching,
+  Off,
+  PlainText,
+  ResourceName,
+  Tags,
+} from './fields.ts'
+import { mapKeysRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
-import { sparse, withDefaults } from './sparse.ts'
+import { stripDefaults, withDefaults } from './schemaDefaults.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AcceptedPlan,
@@ -50,10 +61,10 @@ const spec = z.strictObject({
   computePlan: ResourceName.optional().describe(
     'Name of a ComputePlan of family ContainerInstance, for components that name none; the default one if absent',
   ),
-  components: listBy('name', sparse(ComponentField), 10)
+  components: listMapOf('name', stripDefaults(ComponentField), 10)
     .min(1)
     .describe('Components: each is one container in a number of copies'),
-  volumes: listBy('name', sparse(VolumeField), 10).default([]).describe('Volumes, which components mount'),
+  volumes: listMapOf('name', stripDefaults(VolumeField), 10).default([]).describe('Volumes, which components mount'),
   running: Running,
   registryCredential: VaultReferenceField.optional().describe(
     'Vault secret with a dockerconfigjson, for private images',
@@ -65,10 +76,10 @@ const spec = z.strictObject({
   publicComponent: ComponentName.optional().describe(
     'Component that the public host leads to; the first one with a port if absent',
   ),
-  publicPort: whole(1, 65_535)
+  publicPort: integerBetween(1, 65_535)
     .optional()
     .describe('Port that the public host leads to; the first one of the component if absent'),
-  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  customDomains: listSetOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   allowedCidrs: AllowedCidrs.describe(
     'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
   ),
@@ -97,7 +108,7 @@ export type SpecOfContainerInstance = Omit<Spec, 'components' | 'volumes' | 'bac
 }
 
 export function completeSpec(given: Spec): SpecOfContainerInstance {
-  const { backupPolicy, ...rest } = complete(given)
+  const { backupPolicy, ...rest } = completeContainers(given)
   return { ...rest, ...(backupPolicy !== undefined && { backupPolicy: withDefaults(BackupPolicyField, backupPolicy) }) }
 }
 
@@ -109,7 +120,7 @@ const rules: Rule<Spec>[] = [
   publicComponentRule,
   ...backupRules,
   allowedCidrsRule,
-  namesRule('parameters', {
+  mapKeysRule('parameters', {
     cel: "k.matches('^[A-Za-z0-9_.-]{1,128}$')",
     message: 'names of parameters must have 1 to 128 letters, digits or _.-',
     test: (name) => /^[A-Za-z0-9_.-]{1,128}$/.test(name),
@@ -117,7 +128,7 @@ const rules: Rule<Spec>[] = [
 ]
 
 const admission = referenceAdmission({
-  content: CONTENT_FIELDS,
+  content: SECRET_ACCESS_FIELDS,
   variables: {
     each: (test) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`,
     count: (field) => `object.spec.components.map(c, size(c.?env.orValue([]).filter(e, has(e.${field})))).sum()`,
@@ -177,7 +188,7 @@ export const ContainerInstance = defineKind({
   kind: 'ContainerInstance',
   shortNames: ['cti'],
   placement: 'group',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'containerinstances',
   runsAnywhere: true,
   actions: 'containerinstance',

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RULE_CASES } from '../../test/cases/ruleCases.ts'
 import { controlsTaken, type TextField, textFields } from '../../test/make/textFields.ts'
-import { type AnyKind, isTransition } from './define.ts'
+import { type AnyKind, isTransitionRule } from './define.ts'
 import { KINDS } from './index.ts'
 import { structuralSchema } from './structural.ts'
 
@@ -53,7 +53,7 @@ function isRefusedByRule(kind: AnyKind, path: string, text: string): boolean {
   const [, field = '', isName] = /^\w+\.(\w+)(\{name\})?$/.exec(path) ?? []
   const spec = { ...sampleOf(kind), [field]: isName === undefined ? text : { [text]: 'x' } }
   return kind.rules.some(
-    (rule) => rule.field === field && !isTransition(rule) && !rule.test(spec as never, spec as never),
+    (rule) => rule.field === field && !isTransitionRule(rule) && !rule.test(spec as never, spec as never),
   )
 }
 

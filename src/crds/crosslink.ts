@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CROSSLINK_NAME } from '../contracts/crosslink.ts'
-import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { DateTime, Off, Uuid, whole } from './fields.ts'
+import { defineKind, type ObjectOf, READ_VERBS, statusColumns, statusWith } from './define.ts'
+import { DateTime, integerBetween, Off, Uuid } from './fields.ts'
 
 const Site = z.object({
   clusterId: z.string().describe('Id of the cluster of the site'),
@@ -32,12 +32,12 @@ export const BoundaryCrosslink = defineKind({
   name: 'resource',
   area: 'crosslink',
   segment: 'crosslink',
-  forms: { 'boundaries/read': READ, 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
+  forms: { 'boundaries/read': READ_VERBS, 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
   description: 'Links between the clusters of a boundary, through a hub. Its name is crosslink: there is one.',
   spec: z.strictObject({
     enabled: Off.describe('Whether the clusters are linked; false'),
     hubClusterId: Uuid.optional().describe('Id of the PlatformCluster that spokes link to; needed while enabled'),
-    pkiVersion: whole(1, 1_000_000)
+    pkiVersion: integerBetween(1, 1_000_000)
       .default(1)
       .describe(
         'Version of the authority that signs for sites; raising it by one replaces the authority in three steps',

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { OWN_COMPONENT } from '../contracts/lifecycle.ts'
+import { PLATFORM_COMPONENT } from '../contracts/lifecycle.ts'
 import type { PlatformComponent } from './lifecycle.ts'
 
 type Declared = Omit<z.input<typeof PlatformComponent.spec>, 'version' | 'requestedAt' | 'refreshRequestedAt'>
@@ -19,7 +19,7 @@ const PLACE = [
  * administrators add, such as values of a chart, stays.
  */
 export const DEFAULT_COMPONENTS: Readonly<Record<string, Declared>> = {
-  [OWN_COMPONENT]: {
+  [PLATFORM_COMPONENT]: {
     title: 'Freehold',
     kind: 'LifecycleModule',
     chart: { name: 'freehold', url: 'oci://ghcr.io/freehold-dev/charts/freehold' },

@@ -4,7 +4,7 @@ import type { ErrorCode, FieldError } from '../core/errors.ts'
 import type { ClaimType } from '../core/nameClaims.ts'
 import type { ObjectMeta, Resource } from '../core/object.ts'
 import type { PlanFamily } from '../core/sizing/plans.ts'
-import { mergedBy } from './fields.ts'
+import { listMapMeta } from './fields.ts'
 
 /** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
 export const API_GROUPS = ['core', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle'] as const
@@ -13,9 +13,9 @@ export type ApiGroup = (typeof API_GROUPS)[number]
 export const API_VERSION = 'v1alpha1'
 
 /** Maximum bytes of metadata and spec of an object together, as JSON, unless its kind states another. */
-export const BYTES_MAX = 131_072
+export const MAX_OBJECT_BYTES = 131_072
 /** The maximum for kinds with documents or with whole files in variables: about as much as REST and etcd accept. */
-export const LARGE_BYTES_MAX = 1_048_576
+export const MAX_LARGE_OBJECT_BYTES = 1_048_576
 
 /**
  * Where objects of a kind may be. One generated admission policy enforces it for kubectl and Git:
@@ -88,7 +88,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** Columns of `kubectl get`; the age is added at the end. */
   columns: readonly Column[]
   scale?: { replicas: string; ready: string; selector: string }
-  /** Maximum bytes of metadata and spec, except for controllers and administrators; default `BYTES_MAX`. */
+  /** Maximum bytes of metadata and spec, except for controllers and administrators; default `MAX_OBJECT_BYTES`. */
   bytesMax?: number
   /** Fields that never change after creation, not even from absent to present. */
   immutable?: readonly (keyof z.output<S> & string)[]
@@ -238,7 +238,7 @@ export const resourceStatus = z.object(
       ),
     conditions: z
       .array(conditionSchema)
-      .meta(mergedBy('type'))
+      .meta(listMapMeta('type'))
       .describe('Ready, Reconciling and Stalled, as kstatus reads them; use Ready with kubectl wait'),
     status: z
       .string()
@@ -274,8 +274,8 @@ export const resourceColumns = (...own: Column[]) => [...statusColumns, ...own, 
 export const partColumns = (...own: Column[]) => [...statusColumns, ...own, messageColumn]
 
 /** Verbs of a right to read, and of a right to write everything. */
-export const READ = ['get', 'list', 'watch']
-export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+export const READ_VERBS = ['get', 'list', 'watch']
+export const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /**
  * Declares a kind. The CRD, the rights of the operator, the roles of tenants, the placement policy, the OpenAPI
@@ -327,7 +327,7 @@ function immutableRule<Spec>(field: string): Rule<Spec> {
 }
 
 /** Whether a rule compares with the stored object and so does not apply to a create. */
-export function isTransition(rule: { cel: string }): boolean {
+export function isTransitionRule(rule: { cel: string }): boolean {
   return rule.cel.includes('oldSelf')
 }
 
@@ -335,7 +335,7 @@ export type BrokenRule = FieldError & { code: ErrorCode }
 
 /** Returns the fields that a rule's CEL names: the spec is `self`, or `c` where a list of containers stands for it. */
 function fieldsOf<Spec>(rule: Rule<Spec>, fields: readonly string[]): string[] {
-  if (isTransition(rule)) return []
+  if (isTransitionRule(rule)) return []
   if (rule.isOfField) return [rule.field]
   return fields.filter((field) => new RegExp(`\\b(self|c)\\.\\??${field}\\b`).test(rule.cel))
 }
@@ -347,13 +347,13 @@ export function brokenRules<Spec>(
   previous?: Spec,
 ): BrokenRule[] {
   return kind.rules
-    .filter((rule) => previous !== undefined || !isTransition(rule))
+    .filter((rule) => previous !== undefined || !isTransitionRule(rule))
     .filter((rule) => !rule.test(next, previous ?? next) && !isForgiven(rule, next, previous))
     .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
 }
 
 function isForgiven<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec | undefined): boolean {
-  if (previous === undefined || isTransition(rule)) return false
+  if (previous === undefined || isTransitionRule(rule)) return false
   const value = (spec: Spec, field: string) => (spec as Record<string, unknown>)[field]
   return rule.asksAbout.every((field) => isDeepStrictEqual(value(next, field), value(previous, field)))
 }
@@ -364,7 +364,7 @@ function isForgiven<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec |
  *
  * @param field path below the spec whose last part is the name, such as `restoreFrom.clusterName`; absent: not checked
  */
-export function atOwner(
+export function requireOwnerVerb(
   { group, plural }: Pick<Resource, 'group' | 'plural'>,
   field: string,
   verb: string,

@@ -5,12 +5,12 @@ import {
   DEPLOYMENT_STRATEGIES,
   type DeploymentPhase,
   furthestPhase,
-  isEnd,
-  mayFollow,
+  isFinalPhase,
+  isPhaseChangeAllowed,
 } from '../contracts/deployments.ts'
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
-import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, READ_VERBS, type Rule, statusColumns, statusWith } from './define.ts'
 import { DateTime, matching, ObjectName, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 import { NamespaceSecrets } from './namespaceSecrets.ts'
@@ -80,7 +80,7 @@ const rules: Rule<Spec>[] = [
     code: 'INVALID_STATE',
     field: 'phase',
     test: (next, previous) =>
-      next.phase !== undefined ? mayFollow(previous.phase, next.phase) : previous.phase === undefined,
+      next.phase !== undefined ? isPhaseChangeAllowed(previous.phase, next.phase) : previous.phase === undefined,
   },
   {
     cel: '!has(oldSelf.cancelledAt) || (has(self.cancelledAt) && self.cancelledAt == oldSelf.cancelledAt)',
@@ -109,7 +109,7 @@ export const DeploymentRecord = defineKind({
   area: 'deployments',
   aggregate: false,
   isPart: true,
-  forms: { 'kernel/deployments/read': READ },
+  forms: { 'kernel/deployments/read': READ_VERBS },
   description: 'One build or release of an app, a static web app or a function. Its name is the id of the deployment.',
   spec,
   status: statusWith({
@@ -140,16 +140,16 @@ export const DeploymentRecord = defineKind({
 export type DeploymentRecord = ObjectOf<typeof DeploymentRecord>
 
 /** Returns the phase of a deployment. What people and external builders state counts at once. */
-export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'status'>): DeploymentPhase {
+export function deploymentPhaseOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'status'>): DeploymentPhase {
   const seen = status?.stage ?? 'Queued'
-  if (spec.cancelledAt !== undefined && !isEnd(seen)) return 'Cancelled'
+  if (spec.cancelledAt !== undefined && !isFinalPhase(seen)) return 'Cancelled'
   if (spec.strategy !== 'Reported' || spec.phase === undefined) return seen
   // It has succeeded only once it is served.
   return furthestPhase(seen, spec.phase === 'Succeeded' ? 'Deploying' : spec.phase)
 }
 
 /** Returns the object that the log belongs to, and is deleted with. */
-export function loggedOf({ metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>) {
+export function buildLogOwnerOf({ metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>) {
   return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
 }
 

@@ -12,15 +12,15 @@ export const ProcessText = z.string().regex(new RegExp(`^${PROCESS_CHARACTER}*$`
 export const Arguments = z.array(ProcessText.max(4096)).max(64).default([])
 
 /** Maximum characters of one value. */
-export const MOST_OF_A_VALUE = 32_768
+export const MAX_VALUE_CHARACTERS = 32_768
 
 /** Maximum characters of all values: they go into one Secret and one pod, and etcd accepts 1.5 MiB. */
-export const MOST_OF_ALL_VALUES = 262_144
+export const MAX_ALL_VALUES_CHARACTERS = 262_144
 
 /** Maximum references to Secrets. Each is an authorizer check in an admission policy, which can do about thirty. */
-export const MOST_REFERENCES = 20
+export const SECRET_REFERENCES_MAX = 20
 
 /** Counts the characters of all values, as the size function of CEL does. */
-export function charactersOf(values: readonly string[]): number {
+export function countCharacters(values: readonly string[]): number {
   return values.reduce((sum, value) => sum + [...value].length, 0)
 }

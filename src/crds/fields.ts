@@ -4,12 +4,12 @@ import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.t
 import { PROSE, PROSE_MESSAGE } from '../core/prose.ts'
 import { compareQuantities, isQuantity, parseQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
 import { SCOPE_MAX_LENGTH, SCOPE_PATTERN } from '../core/scope.ts'
-import { re2, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText } from '../core/shownText.ts'
+import { SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText, toRe2Pattern } from '../core/shownText.ts'
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
 /** Adds rules to a field beyond its pattern: the API server evaluates `cel` over `self`, the facade runs `test`. */
-export function ruled<Schema extends z.ZodString>(
+export function withCelRules<Schema extends z.ZodString>(
   schema: Schema,
   ...rules: readonly { cel: string; message: string; test: (text: string) => boolean }[]
 ): Schema {
@@ -21,7 +21,7 @@ export function ruled<Schema extends z.ZodString>(
 export const Off = z.boolean().default(false)
 export const On = z.boolean().default(true)
 
-export const whole = (least: number, most: number) => z.int().min(least).max(most)
+export const integerBetween = (least: number, most: number) => z.int().min(least).max(most)
 
 /** A text of at most `most` characters that matches the pattern. */
 export const matching = (most: number, pattern: RegExp, message?: Parameters<z.ZodString['regex']>[1]) =>
@@ -54,7 +54,7 @@ export const ObjectName = matching(
 
 /** A quantity between two bounds, which are quantities themselves; without a lower one, more than zero. */
 function quantity(least: string | undefined, most: string, message: string): z.ZodString {
-  return ruled(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
+  return withCelRules(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
     cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
     message,
     test: (text) =>
@@ -85,7 +85,7 @@ const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
 const TRIMMED = /^[^ \x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^ \x00-\x1f\x7f-\x9f])?$/
 const TRIMMED_MESSAGE = 'must have no space at either end and no control characters'
 
-/** Text for programs, or that people choose for themselves; text that others are shown is a `Line`. */
+/** Text for programs, or that people choose for themselves; text that others are shown is a `ShownLine`. */
 export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control characters')
 
 /**
@@ -95,7 +95,7 @@ export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control cha
 export const SHOWN_TEXTS = z.registry<{ readonly shown: ShownText }>()
 
 function shownAs(shown: ShownText, schema: z.ZodString): z.ZodString {
-  const rule = `self.matches(r'${re2(shown)}')`
+  const rule = `self.matches(r'${toRe2Pattern(shown)}')`
   const validations = [{ rule, message: shown.message, reason: 'FieldValueInvalid' }]
   return schema.meta({ ...schema.meta(), 'x-kubernetes-validations': validations }).register(SHOWN_TEXTS, { shown })
 }
@@ -110,21 +110,21 @@ export const DisplayName = shownAs(SHOWN_NAME, Named).describe(
 )
 
 /** The display name of another object, as it is stored there. */
-export const DisplayNameOf = Named
+export const StoredDisplayName = Named
 
 /** A part of a person's name. */
 export const PersonName = shownAs(SHOWN_NAME, Named).max(64)
 
 /** A title or a description of one line. */
-export const Line = shownAs(SHOWN_LINE, PlainText)
+export const ShownLine = shownAs(SHOWN_LINE, PlainText)
 
 /** Text of several lines. */
 export const Prose = z.string().regex(PROSE, PROSE_MESSAGE)
 
 /** Text of several lines that people are shown. */
-export const Explanation = shownAs(SHOWN_PROSE, Prose)
+export const ShownProse = shownAs(SHOWN_PROSE, Prose)
 
-export const Description = Explanation.max(512).describe('Purpose, as a text for people')
+export const Description = ShownProse.max(512).describe('Purpose, as a text for people')
 
 /** A map of at most `most` names. REST accepts none of the refused names, so they must not be stored either. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
@@ -146,20 +146,20 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
 }
 
 /** For a list of records: the API server merges items by this field, and accepts unchanged values of an item. */
-export const mergedBy = (key: string) => ({
+export const listMapMeta = (key: string) => ({
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': [key],
 })
 
 /** A list of at most `most` records, which the API server merges by the field that identifies them. */
-export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
+export function listMapOf<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
-  return z.array(value).max(most).refine(isUnique, `must not have the same ${key} twice`).meta(mergedBy(key))
+  return z.array(value).max(most).refine(isUnique, `must not have the same ${key} twice`).meta(listMapMeta(key))
 }
 
 /** A list of at most so many texts, none of them twice. */
-export function setOf<Value extends z.ZodString>(value: Value, most: number): z.ZodArray<Value> {
+export function listSetOf<Value extends z.ZodString>(value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: string[]) => new Set(list).size === list.length
   return z
     .array(value)
@@ -182,9 +182,15 @@ export const Quota = z.strictObject({
   storage: QuotaBytes.optional().describe(
     'Maximum storage of all volumes, those of stopped resources included, and of Ephemeral ones of copies that run; unlimited when absent',
   ),
-  resourceGroups: whole(0, 100000).optional().describe('Maximum number of resource groups; unlimited when absent'),
-  resources: whole(0, 1000000).optional().describe('Maximum number of resources of all kinds; unlimited when absent'),
-  pods: whole(0, 1000000).optional().describe('Maximum number of replicas that run at once; unlimited when absent'),
+  resourceGroups: integerBetween(0, 100000)
+    .optional()
+    .describe('Maximum number of resource groups; unlimited when absent'),
+  resources: integerBetween(0, 1000000)
+    .optional()
+    .describe('Maximum number of resources of all kinds; unlimited when absent'),
+  pods: integerBetween(0, 1000000)
+    .optional()
+    .describe('Maximum number of replicas that run at once; unlimited when absent'),
 })
 
 /** A scope as IAM writes it, limited to what `core/scope` can read. */

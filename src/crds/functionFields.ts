@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { VaultReferenceField } from './containerFields.ts'
-import { matching, PlainText, ResourceName, setOf, Uuid, whole } from './fields.ts'
+import { integerBetween, listSetOf, matching, PlainText, ResourceName, Uuid } from './fields.ts'
 import { ListedCronSchedule } from './schedule.ts'
-import { sparse } from './sparse.ts'
+import { stripDefaults } from './schemaDefaults.ts'
 
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export const AUTH_LEVELS = ['Platform', 'Secret', 'Anonymous'] as const
@@ -19,7 +19,7 @@ export const TriggerField = z.strictObject({
   path: FunctionPath.optional().describe(
     'For an Http trigger: it serves this path and everything below, unless another function of the namespace serves a longer one',
   ),
-  methods: setOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be an HTTP method'), 7)
+  methods: listSetOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be an HTTP method'), 7)
     .default(['GET', 'POST'])
     .describe('Methods that an Http trigger accepts; GET and POST if absent'),
   authLevel: z
@@ -40,7 +40,7 @@ export const TriggerField = z.strictObject({
 })
 export type FunctionTrigger = z.output<typeof TriggerField>
 
-export const TriggerInSpec = sparse(TriggerField)
+export const TriggerInSpec = stripDefaults(TriggerField)
 
 /** What was uploaded. The files themselves are stored beside the object. */
 export const SourceField = z.strictObject({
@@ -48,9 +48,9 @@ export const SourceField = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 hexadecimal digits')
     .describe('SHA-256 of the archive'),
-  sizeBytes: whole(1, 33_554_432).describe('Bytes of the archive'),
-  fileCount: whole(1, 2000).describe('Number of files in the archive'),
-  parts: whole(1, 64).describe('Number of parts in which it is stored'),
+  sizeBytes: integerBetween(1, 33_554_432).describe('Bytes of the archive'),
+  fileCount: integerBetween(1, 2000).describe('Number of files in the archive'),
+  parts: integerBetween(1, 64).describe('Number of parts in which it is stored'),
   deploymentId: Uuid.describe('Deployment that builds it'),
   uploadedAt: z.iso.datetime({ offset: true }).describe('When it was uploaded'),
   uploadedBy: PlainText.max(64).describe('Id of the principal who uploaded it'),

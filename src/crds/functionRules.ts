@@ -1,15 +1,15 @@
 import type { z } from 'zod'
 import type { EnvironmentVariableField } from './containerFields.ts'
-import { variableRules as containerVariableRules, rulesOver } from './containerRules.ts'
+import { adaptComponentRules, variableRules as containerVariableRules } from './containerRules.ts'
 import type { Rule } from './define.ts'
 import { TriggerField, type TriggerInSpec } from './functionFields.ts'
-import { withDefaults } from './sparse.ts'
+import { withDefaults } from './schemaDefaults.ts'
 
 type Variables = { env: z.output<typeof EnvironmentVariableField>[] }
 type Triggers = { triggers?: z.output<typeof TriggerInSpec>[] | undefined }
 
 /** Rules over `env` of function namespaces and of functions. */
-export const variableRules: readonly Rule<Variables>[] = rulesOver(
+export const functionVariableRules: readonly Rule<Variables>[] = adaptComponentRules(
   ({ env }) => ({ components: [{ name: 'function', image: 'image', env }], volumes: [] }),
   containerVariableRules('[self]', { volumes: false }),
   'env',

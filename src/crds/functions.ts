@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
 import {
-  CALL_SECONDS_MOST,
   FUNCTION_RUNTIME_NAMES,
   FUNCTION_RUNTIMES,
+  MAX_CALL_SECONDS,
   namespaceOfFunction,
 } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
@@ -11,32 +11,38 @@ import { HostName } from './containerinstances.ts'
 import {
   type AdmissionRule,
   defineKind,
-  LARGE_BYTES_MAX,
+  MAX_LARGE_OBJECT_BYTES,
   type ObjectOf,
   resourceColumns,
   statusWith,
 } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
-import { DateTime, listBy, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
+import { DateTime, integerBetween, listMapOf, listSetOf, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
-import { triggerRules, variableRules } from './functionRules.ts'
+import { functionVariableRules, triggerRules } from './functionRules.ts'
 import {
   FunctionSecrets,
   functionSecretsAdmission,
-  MOST_VARIABLES,
   NamespaceSecrets,
   namespaceSecretsAdmission,
+  VARIABLES_MAX,
 } from './namespaceSecrets.ts'
-import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
-import { withDefaults } from './sparse.ts'
+import {
+  celUnchanged,
+  environmentAdmission,
+  identityAdmission,
+  variablesOf,
+  vaultListAdmission,
+} from './referenceAdmission.ts'
+import { withDefaults } from './schemaDefaults.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
 
-const Environment = listBy('name', EnvironmentVariableField, MOST_VARIABLES).default([])
+const Environment = listMapOf('name', EnvironmentVariableField, VARIABLES_MAX).default([])
 
 /** Code of functions gets the variables and the identity of its namespace, so whoever provides code can read them. */
-const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${unchanged('env', 'handler')}`
+const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${celUnchanged('env', 'handler')}`
 const codeAdmission: readonly AdmissionRule[] = [
   identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
   ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
@@ -51,7 +57,7 @@ export const FunctionNamespace = defineKind({
   kind: 'FunctionNamespace',
   shortNames: ['fnns'],
   placement: 'group',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'functions',
   runsAnywhere: true,
   actions: 'functions',
@@ -70,7 +76,7 @@ export const FunctionNamespace = defineKind({
     ),
     env: Environment.describe('Environment variables of all its functions'),
     functionSecrets: FunctionSecrets.default([]),
-    maxConcurrency: whole(1, 1000)
+    maxConcurrency: integerBetween(1, 1000)
       .default(50)
       .describe('Maximum number of requests that all its functions serve at once'),
     managedIdentity: Off.describe(
@@ -81,7 +87,7 @@ export const FunctionNamespace = defineKind({
     ),
     restartedAt: DateTime.optional().describe('A later time replaces the copies of all its functions once'),
     isPublic: On.describe('True gives it a public host, over HTTPS'),
-    customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+    customDomains: listSetOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
     allowedCidrs: AllowedCidrs.describe(
       'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
     ),
@@ -104,14 +110,14 @@ export const FunctionNamespace = defineKind({
       .describe('Worst state of the certificates of its custom domains; absent without any'),
   }),
   immutable: ['clusterId', 'runtime'],
-  rules: [tagKeyRule, allowedCidrsRule, ...variableRules],
+  rules: [tagKeyRule, allowedCidrsRule, ...functionVariableRules],
   admission: [
-    identityAdmission(`variables.isExempt || ${unchanged('env', 'managedIdentity')}`, 'its functions'),
-    ...environmentAdmission(`variables.isExempt || ${unchanged('env')}`, variablesOf()),
+    identityAdmission(`variables.isExempt || ${celUnchanged('env', 'managedIdentity')}`, 'its functions'),
+    ...environmentAdmission(`variables.isExempt || ${celUnchanged('env')}`, variablesOf()),
     ...functionSecretsAdmission,
     {
       on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('offered')}`,
+      cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${celUnchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('offered')}`,
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
@@ -128,7 +134,7 @@ export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
 export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
 
 /** Labels of pods contain the object's name, both names with a dot between, and a label has 63 characters. */
-export const MOST_OF_BOTH_NAMES = 62
+export const FUNCTION_NAMES_MAX_LENGTH = 62
 
 const spec = z.strictObject({
   namespaceName: ResourceName.describe('FunctionNamespace in the same namespace of Kubernetes; immutable'),
@@ -152,14 +158,18 @@ const spec = z.strictObject({
   ),
   env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
   namespaceSecrets: NamespaceSecrets.default([]),
-  timeoutSeconds: whole(1, CALL_SECONDS_MOST)
+  timeoutSeconds: integerBetween(1, MAX_CALL_SECONDS)
     .default(30)
     .describe('Seconds that a call may take, including its wait for a copy'),
-  concurrency: whole(1, 100).default(10).describe('Requests that one copy serves at once'),
-  minReplicas: whole(0, 20).default(0).describe('Copies that run even without calls'),
-  maxReplicas: whole(1, 50).default(5).describe('Maximum number of copies'),
-  idleSeconds: whole(10, 3600).default(120).describe('Seconds without a call after which copies stop'),
-  triggers: listBy('name', TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>, 10)
+  concurrency: integerBetween(1, 100).default(10).describe('Requests that one copy serves at once'),
+  minReplicas: integerBetween(0, 20).default(0).describe('Copies that run even without calls'),
+  maxReplicas: integerBetween(1, 50).default(5).describe('Maximum number of copies'),
+  idleSeconds: integerBetween(10, 3600).default(120).describe('Seconds without a call after which copies stop'),
+  triggers: listMapOf(
+    'name',
+    TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>,
+    10,
+  )
     .optional()
     .describe('Triggers; requests to a path of its name if absent'),
   enabled: On.describe('False refuses all calls and stops all copies'),
@@ -175,7 +185,7 @@ export const ServerlessFunction = defineKind({
   called: { by: 'functionName' },
   shortNames: ['sfn'],
   placement: 'group',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   name: 'free',
   area: 'functions',
   // Its namespace decides.
@@ -234,13 +244,13 @@ export const ServerlessFunction = defineKind({
   protectedFields: { image: 'administrators', source: 'administrators' },
   rules: [
     tagKeyRule,
-    ...variableRules,
+    ...functionVariableRules,
     ...triggerRules,
     {
-      cel: `size(self.namespaceName) + size(self.functionName) <= ${MOST_OF_BOTH_NAMES}`,
-      message: `the names of a function and of its namespace have at most ${MOST_OF_BOTH_NAMES} characters together`,
+      cel: `size(self.namespaceName) + size(self.functionName) <= ${FUNCTION_NAMES_MAX_LENGTH}`,
+      message: `the names of a function and of its namespace have at most ${FUNCTION_NAMES_MAX_LENGTH} characters together`,
       field: 'functionName',
-      test: (next: Spec) => next.namespaceName.length + next.functionName.length <= MOST_OF_BOTH_NAMES,
+      test: (next: Spec) => next.namespaceName.length + next.functionName.length <= FUNCTION_NAMES_MAX_LENGTH,
     },
     {
       cel: 'self.minReplicas <= self.maxReplicas',
@@ -255,10 +265,13 @@ export const ServerlessFunction = defineKind({
       cel: "object.metadata.name == object.spec.namespaceName + '.' + object.spec.functionName",
       message: 'the name of a ServerlessFunction must be <namespaceName>.<functionName>',
     },
-    ...environmentAdmission(`variables.isExempt || ${unchanged('env', 'handler', 'image', 'source')}`, variablesOf()),
+    ...environmentAdmission(
+      `variables.isExempt || ${celUnchanged('env', 'handler', 'image', 'source')}`,
+      variablesOf(),
+    ),
     ...namespaceSecretsAdmission,
-    listAdmission(
-      `variables.isExempt || ${unchanged('triggers')}`,
+    vaultListAdmission(
+      `variables.isExempt || ${celUnchanged('triggers')}`,
       'object.spec.?triggers.orValue([])',
       'keySecret',
       'a trigger',

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { z } from 'zod'
-import { unwrapped } from '../core/unwrapped.ts'
+import { unwrapSchema } from '../core/unwrapSchema.ts'
 import { Boundary } from './boundaries.ts'
 import { SHOWN_TEXTS } from './fields.ts'
 import { hiddenTexts } from './hiddenTexts.ts'
@@ -41,7 +41,7 @@ describe('texts that people are shown', () => {
     const named = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([name]) => NAMED.test(name))
     if (named.length === 0) continue
     it(`are all that people give names and descriptions with: ${kind}`, () => {
-      const open = named.filter(([, schema]) => SHOWN_TEXTS.get(unwrapped(schema)) === undefined)
+      const open = named.filter(([, schema]) => SHOWN_TEXTS.get(unwrapSchema(schema)) === undefined)
       expect(open.map(([name]) => name)).to.deep.equal([])
     })
   }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { isRecord } from '../core/isRecord.ts'
 import { isShown } from '../core/shownText.ts'
-import { unwrapped } from '../core/unwrapped.ts'
+import { unwrapSchema } from '../core/unwrapSchema.ts'
 import { SHOWN_TEXTS } from './fields.ts'
 
 type Hidden = { readonly path: readonly PropertyKey[]; readonly message: string }
 
 /** Returns the texts in a value that people are shown and that contain invisible characters. */
 export function hiddenTexts(given: z.ZodType, value: unknown, path: Hidden['path'] = []): Hidden[] {
-  const schema = unwrapped(given)
+  const schema = unwrapSchema(given)
   // The text may be registered with its default or without.
   const shown = (SHOWN_TEXTS.get(given) ?? SHOWN_TEXTS.get(schema))?.shown
   if (shown !== undefined)

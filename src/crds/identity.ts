@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import {
   DateTime,
   Description,
@@ -21,7 +21,7 @@ export const PlatformUser = defineKind({
   called: { collection: 'users' },
   shortNames: ['puser'],
   placement: 'platform',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   name: 'uuid',
   area: 'identity',
   description:

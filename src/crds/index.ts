@@ -107,7 +107,7 @@ export const KINDS: readonly AnyKind[] = [
  * Kinds of which a boundary may hold a limited number of objects: all in its namespaces, except the platform's own
  * ledger and the alerts that are reported to it.
  */
-export const LIMITED_KINDS: readonly AnyKind[] = KINDS.filter(
+export const COUNT_LIMITED_KINDS: readonly AnyKind[] = KINDS.filter(
   (kind) =>
     ['boundary', 'boundaryOrPlatform', 'group'].includes(kind.placement) &&
     kind !== QuotaLedger &&
@@ -123,6 +123,6 @@ export const RESOURCE_KINDS: readonly AnyKind[] = KINDS.filter(
 )
 
 /** What quotas count: resources, and those parts of them that run. */
-export const COUNTED_KINDS: readonly AnyKind[] = KINDS.filter(
+export const QUOTA_COUNTED_KINDS: readonly AnyKind[] = KINDS.filter(
   (kind) => RESOURCE_KINDS.includes(kind) || (kind.isPart === true && kind.sized !== undefined),
 )

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import {
   DateTime,
-  DisplayNameOf,
   Email,
-  Explanation,
+  integerBetween,
   matching,
   Off,
   PersonName,
   PlainText,
   Scope,
+  ShownProse,
+  StoredDisplayName,
   Uuid,
-  whole,
 } from './fields.ts'
 
 /** States of an invitation (interface section 3). */
@@ -32,7 +32,7 @@ export const MemberInvitation = defineKind({
     'An invitation of a person to a role. Only the hash of the token in its link is kept: the link is in the mail alone.',
   spec: z.strictObject({
     email: Email.describe('Address that the invitation is sent to, and that the accepting person must have; immutable'),
-    roleDefinitionName: DisplayNameOf.describe('The display name of the role that accepting gives; immutable'),
+    roleDefinitionName: StoredDisplayName.describe('The display name of the role that accepting gives; immutable'),
     scope: Scope,
     scopeIncarnation: PlainText.max(64)
       .optional()
@@ -52,7 +52,7 @@ export const MemberInvitation = defineKind({
     accountId: Uuid.optional().describe(
       'Id of the account to create, chosen in advance so that a retry finds it; immutable',
     ),
-    message: Explanation.max(1000).optional().describe('Message of the inviter, shown in the mail'),
+    message: ShownProse.max(1000).optional().describe('Message of the inviter, shown in the mail'),
     firstName: PersonName.optional().describe('Given name of the invited person'),
     lastName: PersonName.optional().describe('Family name of the invited person'),
     expiresAt: DateTime.describe('When the link expires, and the state becomes Expired'),
@@ -61,7 +61,7 @@ export const MemberInvitation = defineKind({
       .enum(INVITATION_STATES)
       .default('Pending')
       .describe('Pending; AwaitingLogin once an account was created; Accepted with the role; Revoked; Expired'),
-    resendCount: whole(0, 10000).default(0).describe('How often it was sent again'),
+    resendCount: integerBetween(0, 10000).default(0).describe('How often it was sent again'),
     lastSentAt: DateTime.optional().describe('When it was last sent'),
     acceptedAt: DateTime.optional().describe('When it was accepted; absent until then'),
     acceptedBy: Uuid.optional().describe('Id of the person who accepted'),

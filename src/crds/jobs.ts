@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import {
-  isFinished,
+  isJobFinished,
   JOB_STATES,
+  parseVaultReference,
   VAULT_REFERENCE_PATTERN,
   VAULT_REFERENCE_PREFIX,
-  vaultReference,
 } from '../contracts/jobs.ts'
-import { defineKind, LARGE_BYTES_MAX, messageColumn, type ObjectOf, type Rule, statusWith } from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, messageColumn, type ObjectOf, type Rule, statusWith } from './define.ts'
 import {
   Arguments,
-  charactersOf,
-  MOST_OF_A_VALUE,
-  MOST_OF_ALL_VALUES,
-  MOST_REFERENCES,
+  countCharacters,
+  MAX_ALL_VALUES_CHARACTERS,
+  MAX_VALUE_CHARACTERS,
   PROCESS_CHARACTER,
+  SECRET_REFERENCES_MAX,
 } from './environment.ts'
-import { mapOf, matching, Off, ResourceName, Tags, whole } from './fields.ts'
-import { namesRule } from './mapRules.ts'
-import { textAdmission } from './referenceAdmission.ts'
+import { integerBetween, mapOf, matching, Off, ResourceName, Tags } from './fields.ts'
+import { mapKeysRule } from './mapRules.ts'
+import { vaultTextAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 import { celList } from './workloadRules.ts'
@@ -31,7 +31,7 @@ function notBeginningWith(prefix: string, character: string): string {
 }
 
 const EnvironmentValue = matching(
-  MOST_OF_A_VALUE,
+  MAX_VALUE_CHARACTERS,
   new RegExp(
     `^(${notBeginningWith(VAULT_REFERENCE_PREFIX, PROCESS_CHARACTER)}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`,
   ),
@@ -63,23 +63,23 @@ const spec = z.strictObject({
     .describe(
       'Environment variables; `@vault(<vault>/<secret>)` stands for the current value of that secret at the start; immutable',
     ),
-  retries: whole(0, 10).default(0).describe('Number of retries of a failed run, 0 to 10; immutable'),
+  retries: integerBetween(0, 10).default(0).describe('Number of retries of a failed run, 0 to 10; immutable'),
   noRetryExitCodes: z
-    .array(whole(1, 255))
+    .array(integerBetween(1, 255))
     .max(32)
     .default([])
     .describe('Exit codes that fail the job at once, whatever retries are left; immutable'),
-  activeDeadlineSeconds: whole(1, 604_800)
+  activeDeadlineSeconds: integerBetween(1, 604_800)
     .default(3600)
     .describe(
       'Seconds that the job may take with all retries, 3600 if absent; then it is stopped as TimedOut; immutable',
     ),
-  ttlSecondsAfterFinished: whole(0, 2_592_000)
+  ttlSecondsAfterFinished: integerBetween(0, 2_592_000)
     .default(86_400)
     .describe(
       'Seconds that the pod stays after the end, 86400 if absent; the job with result and log stays 7 days longer; immutable',
     ),
-  runAsUser: whole(1, 2_147_483_647)
+  runAsUser: integerBetween(1, 2_147_483_647)
     .default(65_532)
     .describe('User id that the container runs as, 65532 if absent, never root; immutable'),
   cancelled: Off.describe(
@@ -100,23 +100,23 @@ const rules: Rule<Spec>[] = [
     field: 'cancelled',
     test: (next, previous) => !previous.cancelled || next.cancelled,
   },
-  namesRule('env', {
+  mapKeysRule('env', {
     cel: "k.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(k) <= 128",
     message: 'names in env must have at most 128 letters, digits and underscores, and must not begin with a digit',
     test: (name) => isEnvironmentName(name) && name.length <= 128,
   }),
   {
-    cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_OF_ALL_VALUES}`,
-    message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
+    cel: `self.env.map(name, size(self.env[name])).sum() <= ${MAX_ALL_VALUES_CHARACTERS}`,
+    message: `values in env must have at most ${MAX_ALL_VALUES_CHARACTERS} characters together`,
     field: 'env',
-    test: ({ env }) => charactersOf(Object.values(env)) <= MOST_OF_ALL_VALUES,
+    test: ({ env }) => countCharacters(Object.values(env)) <= MAX_ALL_VALUES_CHARACTERS,
   },
   {
-    cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
-    message: `env may refer to at most ${MOST_REFERENCES} vault secrets`,
+    cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${SECRET_REFERENCES_MAX}`,
+    message: `env may refer to at most ${SECRET_REFERENCES_MAX} vault secrets`,
     field: 'env',
     test: ({ env }) =>
-      Object.values(env).filter((value) => vaultReference(value) !== undefined).length <= MOST_REFERENCES,
+      Object.values(env).filter((value) => parseVaultReference(value) !== undefined).length <= SECRET_REFERENCES_MAX,
   },
 ]
 
@@ -127,7 +127,7 @@ export const PlatformJob = defineKind({
   segment: 'jobs',
   shortNames: ['pjob'],
   placement: 'group',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'jobs',
   actions: 'jobs',
   sized: 'Job',
@@ -151,10 +151,10 @@ export const PlatformJob = defineKind({
     // Refused, because it would have no effect.
     {
       on: 'WRITE',
-      cel: `request.operation == 'CREATE' || !object.spec.?cancelled.orValue(false) || oldObject.spec.?cancelled.orValue(false) || !(oldObject.?status.?state.orValue('') in ${celList(JOB_STATES.filter(isFinished))})`,
+      cel: `request.operation == 'CREATE' || !object.spec.?cancelled.orValue(false) || oldObject.spec.?cancelled.orValue(false) || !(oldObject.?status.?state.orValue('') in ${celList(JOB_STATES.filter(isJobFinished))})`,
       message: 'the job has ended: there is nothing to cancel',
     },
-    textAdmission(
+    vaultTextAdmission(
       'object.spec.?env.orValue({})',
       `object.spec.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')`,
       "object.spec.env[name].split('(')[1].split('/')[0]",

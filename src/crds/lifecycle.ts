@@ -1,35 +1,35 @@
 import { z } from 'zod'
 import {
+  CHART_VERSION_PATTERN,
   COMPONENT_KINDS,
+  COMPONENT_ROLLOUT_STATES,
   COMPONENT_STATES,
   INSTALL_KINDS,
   INSTALL_PHASES,
   INSTALL_STATES,
-  ROLLOUT_STATES,
-  STEP_STATES,
-  VERSION_PATTERN,
+  INSTALL_STEP_STATES,
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, READ_VERBS, statusColumns, statusWith } from './define.ts'
 import {
   DateTime,
   DisplayName,
   dnsLabel,
-  Line,
-  listBy,
+  listMapOf,
+  listSetOf,
   mapOf,
   matching,
   ObjectName,
   Off,
   PlainText,
   ResourceName,
-  setOf,
+  ShownLine,
 } from './fields.ts'
 import { HttpsUrl } from './sso.ts'
-import { StartedBy, startedByOneself } from './startedBy.ts'
+import { StartedBy, startedBySelfRule } from './startedBy.ts'
 
 /** A version as tags of charts have it: OCI tags contain no `+`. */
-export const Version = matching(64, new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
+export const Version = matching(64, new RegExp(CHART_VERSION_PATTERN), 'must be a version, such as 1.20.0')
 
 const Constraint = PlainText.min(1).max(128)
 
@@ -57,7 +57,7 @@ const RequiredValue = z.strictObject({
   title: DisplayName,
   type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('Type of the value; String if absent'),
   isSecret: z.boolean().optional().describe('True: never shown in answers; false if absent'),
-  description: Line.max(512).optional().describe('Purpose of the value; none if absent'),
+  description: ShownLine.max(512).optional().describe('Purpose of the value; none if absent'),
   default: PlainText.max(1024).optional().describe('Default value; must be set by an administrator when absent'),
 })
 export type RequiredValue = z.output<typeof RequiredValue>
@@ -85,11 +85,11 @@ export const PlatformComponent = defineKind({
   called: { collection: 'components' },
   shortNames: ['pcomp'],
   placement: 'platform',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'lifecycle',
   description:
     'A component of the platform: one of its modules, a third-party chart, or its CRDs. Installs and rollouts set its version, which Flux installs.',
-  platformForms: { 'lifecycle/view': READ },
+  platformForms: { 'lifecycle/view': READ_VERBS },
   spec: z.strictObject({
     title: DisplayName,
     kind: z
@@ -104,7 +104,7 @@ export const PlatformComponent = defineKind({
     ),
     requestedAt: DateTime.optional().describe('When Flux was last asked to retry the same version'),
     refreshRequestedAt: DateTime.optional().describe('When a read of the release feed was last requested'),
-    dependsOn: listBy(
+    dependsOn: listMapOf(
       'name',
       z.strictObject({
         name: ResourceName.describe('Component that must be installed first'),
@@ -116,7 +116,7 @@ export const PlatformComponent = defineKind({
       .describe('Components that must be ready before this one is installed'),
     isManualUpgrade: Off.describe('True: no rollout upgrades it, only people'),
     migratesDatabase: Off.describe('True if its upgrades change a database in a way that older versions cannot read'),
-    crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
+    crds: listSetOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
     // Without a CEL rule, because CEL has no type for arbitrary values.
     values: z
       .record(z.string(), z.unknown())
@@ -124,7 +124,7 @@ export const PlatformComponent = defineKind({
       .meta({ maxProperties: 50 })
       .default({})
       .describe('Fixed values of the chart, without secrets'),
-    required: listBy('key', RequiredValue, 30)
+    required: listMapOf('key', RequiredValue, 30)
       .default([])
       .describe('Values that an administrator sets; they are kept in the Secret install-configuration'),
     workloads: z
@@ -144,7 +144,7 @@ export const PlatformComponent = defineKind({
       .object({
         version: z.string().describe('Version that was handed to Flux'),
         requestedAt: z.string().optional().describe('The requestedAt that was handed to Flux'),
-        state: z.enum(ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
+        state: z.enum(COMPONENT_ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
         isInstalled: z.boolean().describe('Whether Helm has finished; its workloads may not be ready yet'),
         since: z.string().describe('When that state began'),
@@ -204,7 +204,7 @@ export const ComponentRelease = defineKind({
   area: 'lifecycle',
   description: 'A version of a component, as the release feed describes it.',
   writtenByPlatform: 'it records what the registry of the charts has',
-  platformForms: { 'lifecycle/view': READ },
+  platformForms: { 'lifecycle/view': READ_VERBS },
   spec: z.strictObject({
     component: ResourceName.describe('Component that it is a version of; immutable'),
     version: Version.describe('Version of the chart; immutable'),
@@ -221,7 +221,7 @@ export const ComponentRelease = defineKind({
       .describe('Minor version that must have been installed before it'),
     crdBundleVersion: Version.optional().describe('Version of the CRD bundle that it needs'),
     minimumOperatorVersion: Version.optional().describe('Oldest version of the operator that can install it'),
-    requiredValues: setOf(ValueKey, 30).default([]).describe('Values that an administrator must set for it'),
+    requiredValues: listSetOf(ValueKey, 30).default([]).describe('Values that an administrator must set for it'),
     pins: mapOf(Version, 30).default({}).describe('Versions of other components that it is built for, by component'),
     isSigned: Off.describe('Whether the registry holds a signature for it'),
   }),
@@ -246,7 +246,7 @@ export const ComponentInstall = defineKind({
   name: 'free',
   area: 'lifecycle',
   description: 'One installation or repair of a component. Installs and rollouts run one at a time.',
-  platformForms: { 'lifecycle/view': READ, 'lifecycle/install': ['create', 'update', 'patch'] },
+  platformForms: { 'lifecycle/view': READ_VERBS, 'lifecycle/install': ['create', 'update', 'patch'] },
   spec: z.strictObject({
     component: ResourceName.describe('Component that is installed; immutable'),
     kind: z
@@ -280,7 +280,7 @@ export const ComponentInstall = defineKind({
       .array(
         z.object({
           name: z.enum(INSTALL_PHASES).describe('Name of the step'),
-          state: z.enum(STEP_STATES).describe('Pending, Running, Succeeded, Failed or Skipped'),
+          state: z.enum(INSTALL_STEP_STATES).describe('Pending, Running, Succeeded, Failed or Skipped'),
           message: z.string().max(1024).optional().describe('Details of the step'),
           startedAt: z.string().optional().describe('When it began'),
           finishedAt: z.string().optional().describe('When it ended'),
@@ -290,7 +290,7 @@ export const ComponentInstall = defineKind({
       .describe('Its steps, in order'),
   }),
   immutable: ['component', 'kind', 'version', 'startedBy'],
-  admission: [startedByOneself],
+  admission: [startedBySelfRule],
   columns: [
     { name: 'Component', path: '.spec.component' },
     { name: 'Kind', path: '.spec.kind' },

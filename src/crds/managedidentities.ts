@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { type AnyKind, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
-import { Off, PlainText, ResourceName, whole } from './fields.ts'
+import { integerBetween, Off, PlainText, ResourceName } from './fields.ts'
 
 /** The collections of the interface whose resources run code and may have an identity of their own. */
 export const CODE_COLLECTIONS = ['apps', 'containerinstances', 'staticwebapps', 'jobs', 'functionnamespaces'] as const
@@ -27,7 +27,7 @@ export const ManagedIdentity = defineKind({
     resourceUid: ResourceUid.describe(
       'metadata.uid of the resource, as kubectl shows it: a namesake created later is another resource; immutable',
     ),
-    secretVersion: whole(1, 1000000)
+    secretVersion: integerBetween(1, 1000000)
       .default(1)
       .describe('Number of the credentials: raising it by one issues new ones and revokes the old'),
     mounted: Off.describe('True also keeps the credentials in a Secret of the group, which pods of the resource mount'),
@@ -81,7 +81,7 @@ export function isWorkload(
 }
 
 /** Whether the identity was bound to its resource before, so that it must be deleted once the resource is gone. */
-export function wasBound({ metadata }: Identified): boolean {
+export function wasBoundToWorkload({ metadata }: Identified): boolean {
   return (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? '') !== ''
 }
 
@@ -92,7 +92,7 @@ export function wasBound({ metadata }: Identified): boolean {
 export function isWorkloadOf(object: { metadata: ObjectMeta } | undefined, identity: Identified): boolean {
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false
   if (isWorkload(object, identity.spec)) return true
-  if (object.metadata.name !== identity.spec.resourceName || !wasBound(identity)) return false
+  if (object.metadata.name !== identity.spec.resourceName || !wasBoundToWorkload(identity)) return false
   const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
   return incarnation === identity.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
 }

@@ -1,6 +1,6 @@
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { type AnyKind, API_VERSION, brokenRules, type Column, type DeclaredRule, isTransition } from './define.ts'
+import { type AnyKind, API_VERSION, brokenRules, type Column, type DeclaredRule, isTransitionRule } from './define.ts'
 import { type StructuralSchema, structuralSchema } from './structural.ts'
 
 /** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
@@ -152,7 +152,7 @@ function validation(rule: DeclaredRule<unknown>): object {
 
 /** Applies on creation, and on an update that changes a field that the rule checks. */
 function asked(rule: DeclaredRule<unknown>): object {
-  if (isTransition(rule)) return { rule: rule.cel }
+  if (isTransitionRule(rule)) return { rule: rule.cel }
   const isKept = rule.asksAbout.map(
     (field) => `has(o.${field}) == has(self.${field}) && (!has(self.${field}) || o.${field} == self.${field})`,
   )

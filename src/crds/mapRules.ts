@@ -7,7 +7,7 @@ import type { Rule } from './define.ts'
  *
  * @param rule.cel over `k`, the name; `test` decides the same for the name and its value
  */
-export function namesRule<Field extends string>(
+export function mapKeysRule<Field extends string>(
   field: Field,
   rule: { cel: string; test: (name: string, value: string) => boolean; message: string; code?: ErrorCode },
 ): Rule<{ [Key in Field]: Record<string, string> }> {

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
-import { defineKind, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
-import { DateTime, Line, mapOf, PlainText, Prose, whole } from './fields.ts'
+import { defineKind, type ObjectOf, READ_VERBS, statusColumns, statusWith, WRITE_VERBS } from './define.ts'
+import { DateTime, integerBetween, mapOf, PlainText, Prose, ShownLine } from './fields.ts'
 
 const Told = z.strictObject({
-  times: whole(0, 2_147_483_647).describe('How often it was reported as Firing'),
+  times: integerBetween(0, 2_147_483_647).describe('How often it was reported as Firing'),
   lastAt: DateTime.describe('When it was last reported'),
   resolvedAt: DateTime.optional().describe('When it was first reported as Resolved; absent while it is Firing'),
 })
@@ -21,14 +21,14 @@ export const PlatformAlert = defineKind({
   spansGroups: true,
   description:
     'An alert for people. It is in the namespace of the boundary that it is about, or else in freehold-system, and is deleted 30 days after it was resolved.',
-  forms: { 'monitoring/read': READ, 'monitoring/platform/alerts/write': WRITE },
-  platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
+  forms: { 'monitoring/read': READ_VERBS, 'monitoring/platform/alerts/write': WRITE_VERBS },
+  platformForms: { 'monitoring/platform/read': READ_VERBS, 'monitoring/platform/alerts/write': WRITE_VERBS },
   spec: z.strictObject({
     alertId: PlainText.min(1).max(256).describe('Id that the sender gives it; immutable'),
-    title: Line.min(1).max(256).describe('The problem in one line'),
+    title: ShownLine.min(1).max(256).describe('The problem in one line'),
     subject: PlainText.max(512).default('').describe('Its subject in one line'),
     detail: Prose.max(8192).default('').describe('What was observed, and what to do'),
-    level: whole(0, ALERT_LEVEL_MAX).describe(
+    level: integerBetween(0, ALERT_LEVEL_MAX).describe(
       `Severity: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`,
     ),
     status: z.enum(ALERT_STATES).default('Firing').describe('Firing, or Resolved once it has ended'),

@@ -1,22 +1,22 @@
 import { ACTIONS_OF_SECRETS, IDENTITIES } from '../contracts/namespaceSecrets.ts'
 import type { AdmissionRule } from './define.ts'
-import { matching, setOf } from './fields.ts'
-import { mayReadAll, unchanged } from './referenceAdmission.ts'
+import { listSetOf, matching } from './fields.ts'
+import { celMayReadAll, celUnchanged } from './referenceAdmission.ts'
 
 /** Variables in `env` of a function or its namespace. Callers who cannot read all resources must list each. */
-export const MOST_VARIABLES = 200
+export const VARIABLES_MAX = 200
 
 const COLLECTIONS = [...ACTIONS_OF_SECRETS.keys()]
 const NAMED = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
 
 const secretsOfGroup = (collections: readonly string[], but: string) =>
-  setOf(
+  listSetOf(
     matching(
       100,
       new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
       `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
     ),
-    MOST_VARIABLES + collections.length,
+    VARIABLES_MAX + collections.length,
   )
 
 export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').describe(
@@ -47,7 +47,7 @@ function secretsAdmission({ field, collections, code, grows, what, again }: List
   return [
     {
       on: 'WRITE',
-      cel: `variables.isExempt || ${unchanged(...code, field)} || ${mayReadAll(taken, collections)}`,
+      cel: `variables.isExempt || ${celUnchanged(...code, field)} || ${celMayReadAll(taken, collections)}`,
       message: `${field} has what you may not read, or more than two single resources: leave out what you may not read`,
     },
     {

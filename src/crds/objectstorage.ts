@@ -1,8 +1,19 @@
 import { z } from 'zod'
 import { ACCOUNT_NAME_MIN_LENGTH } from '../contracts/objectstorage.ts'
 import { defineKind, type ObjectOf, partColumns, type Rule, resourceColumns, statusWith } from './define.ts'
-import { DateTime, Line, matching, Off, On, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
-import { HeldBy, notWhileHeld } from './held.ts'
+import {
+  DateTime,
+  integerBetween,
+  matching,
+  Off,
+  On,
+  PlainText,
+  ResourceName,
+  ShownLine,
+  Tags,
+  Uuid,
+} from './fields.ts'
+import { denyDeleteWhileHeld, HeldBy } from './holders.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
 
@@ -11,11 +22,11 @@ export const KEY_PERMISSIONS = ['Read', 'Write', 'ReadWrite', 'Admin'] as const
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number]
 
 /** 1 GiB: less could not even hold the parts of one large upload. */
-export const QUOTA_MIN_BYTES = 1_073_741_824
+export const MIN_QUOTA_BYTES = 1_073_741_824
 /** 8 PiB, the largest integer that a JSON number holds exactly. */
 const QUOTA_MAX_BYTES = 9_007_199_254_740_991
 
-const QuotaBytes = whole(QUOTA_MIN_BYTES, QUOTA_MAX_BYTES)
+const QuotaBytes = integerBetween(MIN_QUOTA_BYTES, QUOTA_MAX_BYTES)
 
 export const BUCKET_NAME_PATTERN = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 export const BucketName = matching(
@@ -41,10 +52,10 @@ export const ObjectStorageAccount = defineKind({
     quotaBytes: QuotaBytes.optional().describe(
       'Maximum bytes in all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
     ),
-    quotaObjects: whole(1, 1_000_000_000_000)
+    quotaObjects: integerBetween(1, 1_000_000_000_000)
       .optional()
       .describe('Maximum number of objects in all buckets; needs a store with quotas; unlimited when absent'),
-    maxBuckets: whole(1, 1000).default(100).describe('Maximum number of buckets; lowering it removes none'),
+    maxBuckets: integerBetween(1, 1000).default(100).describe('Maximum number of buckets; lowering it removes none'),
     enablePublicAccess: Off.describe('Whether buckets may be public; false closes public ones'),
     defaultVersioning: z
       .enum(['Off', 'Enabled'])
@@ -82,7 +93,7 @@ export const ObjectStorageAccount = defineKind({
       )
       .describe('Usage on each of the last 30 days, oldest first'),
   }),
-  admission: [notWhileHeld('still has buckets', 'delete them first')],
+  admission: [denyDeleteWhileHeld('still has buckets', 'delete them first')],
   immutable: ['clusterId'],
   rules: [tagKeyRule],
   columns: resourceColumns(
@@ -93,7 +104,7 @@ export const ObjectStorageAccount = defineKind({
 })
 export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
 
-const Days = whole(1, 36_500)
+const Days = integerBetween(1, 36_500)
 
 export const LifecycleRule = z.strictObject({
   id: PlainText.min(1).max(255).describe('Name of the rule, unique in the bucket'),
@@ -138,7 +149,7 @@ export const CorsRule = z.strictObject({
     .max(50)
     .optional()
     .describe('Request headers that they may send beside the CORS-safelisted ones; none when absent'),
-  maxAgeSeconds: whole(0, 86_400)
+  maxAgeSeconds: integerBetween(0, 86_400)
     .optional()
     .describe('Seconds for which a browser caches the answer to a preflight request; 3600 when absent'),
 })
@@ -237,7 +248,7 @@ const keySpec = z.strictObject({
   managedIdentityId: Uuid.optional().describe(
     'Id of the managed identity that owns the key, which is deleted with it; the account when absent; immutable',
   ),
-  description: Line.max(128).optional().describe('Purpose, as a text for people'),
+  description: ShownLine.max(128).optional().describe('Purpose, as a text for people'),
   permission: z
     .enum(KEY_PERMISSIONS)
     .default('ReadWrite')

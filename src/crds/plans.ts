@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
-import { defineKind, type ObjectOf, READ } from './define.ts'
-import { Bytes, Cores, Description, DisplayName, mapOf, Off, PlainText, whole } from './fields.ts'
+import { defineKind, type ObjectOf, READ_VERBS } from './define.ts'
+import { Bytes, Cores, Description, DisplayName, integerBetween, mapOf, Off, PlainText } from './fields.ts'
 import { PlanStorageClass } from './workloadFields.ts'
-import { boundsRules } from './workloadRules.ts'
+import { requestLimitRules } from './workloadRules.ts'
 
 /** A size that resources are offered in. Administrators change the offer with kubectl. */
 export const ComputePlan = defineKind({
   group: 'core',
   kind: 'ComputePlan',
-  open: READ,
+  open: READ_VERBS,
   shortNames: ['cplan'],
   placement: 'cluster',
   area: 'plans',
@@ -30,7 +30,7 @@ export const ComputePlan = defineKind({
     storageClass: PlanStorageClass.default('').describe(
       "StorageClass of the volumes; the cluster's default when empty",
     ),
-    replicas: whole(0, 99).default(1).describe('Number of replicas of resources that set none'),
+    replicas: integerBetween(0, 99).default(1).describe('Number of replicas of resources that set none'),
     isDefault: Off.describe(
       'True for the plan of resources that name none; if a family has several, the oldest one counts',
     ),
@@ -52,7 +52,7 @@ export const ComputePlan = defineKind({
   ],
   immutable: ['family'],
   rules: [
-    ...boundsRules,
+    ...requestLimitRules,
     {
       cel: '!self.isDefault || !self.deprecated',
       message: 'a deprecated plan cannot be the default: new resources may not use it',

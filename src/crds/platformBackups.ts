@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
-import { defineKind, type ObjectOf, partColumns, READ, statusWith, WRITE } from './define.ts'
-import { CertificatesPem, DateTime, DnsLabel, matching, Off, On, PlainText, whole } from './fields.ts'
+import { defineKind, type ObjectOf, partColumns, READ_VERBS, statusWith, WRITE_VERBS } from './define.ts'
+import { CertificatesPem, DateTime, DnsLabel, integerBetween, matching, Off, On, PlainText } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
 
@@ -42,7 +42,7 @@ export type BackupTarget = z.output<typeof BackupTarget>
 
 const schedule = z.strictObject({
   cron: CronSchedule.default('0 1 * * *').describe('When a backup is taken, as cron in five fields, UTC'),
-  ttlHours: whole(1, 87_600)
+  ttlHours: integerBetween(1, 87_600)
     .default(720)
     .describe('Hours for which a backup is kept, from 1 to 87600; applies to later backups'),
   paused: Off.describe('True if no scheduled backups are taken'),
@@ -66,7 +66,7 @@ export const PlatformBackupSettings = defineKind({
   shortNames: ['pbs'],
   placement: 'platform',
   area: 'platformbackups',
-  platformForms: { 'lifecycle/view': READ, 'lifecycle/backupsManage': WRITE },
+  platformForms: { 'lifecycle/view': READ_VERBS, 'lifecycle/backupsManage': WRITE_VERBS },
   description: `How the platform itself is backed up, by Velero. There is one, named ${SETTINGS_NAME}.`,
   spec: z.strictObject({
     schedule: schedule.prefault({}).describe('When backups are taken, and how long they are kept'),

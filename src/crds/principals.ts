@@ -81,13 +81,13 @@ export function incarnationOf(find: PrincipalLookup, id: string, namespace?: str
 }
 
 /** Whether the record means the principal that has the id now. */
-export function meansPresent(find: PrincipalLookup, record: Annotated, id: string): boolean {
+export function namesCurrentPrincipal(find: PrincipalLookup, record: Annotated, id: string): boolean {
   const named = incarnationsNamedBy(record)[id]
   return named === undefined || named === incarnationOf(find, id, record.metadata.namespace)
 }
 
 /** False for our own disabled people and service accounts; those of other providers only show it in their tokens. */
-export function isEnabled(find: PrincipalLookup, id: string): boolean {
+export function isPrincipalEnabled(find: PrincipalLookup, id: string): boolean {
   const { spec } = (principalAt(find, id)?.object ?? {}) as { spec?: { isEnabled?: boolean } }
   return spec?.isEnabled !== false
 }

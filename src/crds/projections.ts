@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
-import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { DnsLabel, setOf, Uuid } from './fields.ts'
-import { HELD_SHOWN } from './held.ts'
+import { defineKind, type ObjectOf, READ_VERBS, statusColumns, statusWith } from './define.ts'
+import { DnsLabel, listSetOf, Uuid } from './fields.ts'
+import { HOLDERS_SHOWN_MAX } from './holders.ts'
 
 /** Lets resources of a boundary run on another cluster, where its groups get namespaces. */
 export const BoundaryProjection = defineKind({
@@ -14,13 +14,13 @@ export const BoundaryProjection = defineKind({
   area: 'projections',
   segment: 'projections',
   forms: {
-    'boundaries/projections/read': READ,
+    'boundaries/projections/read': READ_VERBS,
     'boundaries/projections/manage': ['create', 'update', 'patch', 'delete'],
   },
   description: 'The boundary on another cluster. Its name is the clusterId, so that there is one per cluster.',
   spec: z.strictObject({
     clusterId: Uuid.describe('Id of the PlatformCluster, which is also the name of this object; immutable'),
-    namespaces: setOf(DnsLabel, 200)
+    namespaces: listSetOf(DnsLabel, 200)
       .optional()
       .describe('Namespaces of groups of this boundary to create there; all of them when absent'),
   }),
@@ -34,7 +34,7 @@ export const BoundaryProjection = defineKind({
           appliedAt: z.string().optional().describe('When it was first complete in that cluster'),
           retainedVolumes: z
             .array(z.string().max(253))
-            .max(HELD_SHOWN)
+            .max(HOLDERS_SHOWN_MAX)
             .optional()
             .describe(
               'Volume claims there that were retained when resources were deleted: the group cannot be deleted while there are any; at most 50',

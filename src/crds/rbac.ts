@@ -1,26 +1,26 @@
 import { z } from 'zod'
-import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
+import { type ActionPlane, coversAnyAction, unmatchedPatternMessage } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusWith, WRITE } from './define.ts'
+import { defineKind, type ObjectOf, READ_VERBS, resourceStatus, statusWith, WRITE_VERBS } from './define.ts'
 import {
   DateTime,
   Description,
   DisplayName,
-  DisplayNameOf,
-  Explanation,
+  integerBetween,
   Off,
   PlainText,
   PrincipalType,
   Scope,
+  ShownProse,
+  StoredDisplayName,
   Uuid,
-  whole,
 } from './fields.ts'
 
 const ActionPattern = PlainText.min(1).max(MAX_ACTION_LENGTH)
 
 /** Names or patterns that cover some action. They are too many for a CRD, so an admission policy checks them too. */
-function actionPatterns(nature: Nature) {
-  const known = ActionPattern.refine((text) => coversAnyAction(text, nature), coversNothing(nature))
+function actionPatterns(nature: ActionPlane) {
+  const known = ActionPattern.refine((text) => coversAnyAction(text, nature), unmatchedPatternMessage(nature))
   return z.array(known).max(200)
 }
 const ActionPatterns = actionPatterns('control')
@@ -44,8 +44,8 @@ export const RoleDefinition = defineKind({
   group: 'iam',
   kind: 'RoleDefinition',
   // Whether a caller may give the role is checked as the virtual verb `grant`, in the namespace of the boundary.
-  forms: { 'rbac/members/admin': WRITE },
-  open: READ,
+  forms: { 'rbac/members/admin': WRITE_VERBS },
+  open: READ_VERBS,
   called: { collection: 'roleDefinitions', by: 'displayName' },
   shortNames: ['rdef'],
   placement: 'cluster',
@@ -83,8 +83,8 @@ export type RoleDefinition = ObjectOf<typeof RoleDefinition>
 export const RoleAssignment = defineKind({
   group: 'iam',
   kind: 'RoleAssignment',
-  forms: { 'rbac/members/read': READ, 'boundaries/members/manage': WRITE },
-  platformForms: { 'rbac/members/read': READ, 'rbac/members/admin': WRITE },
+  forms: { 'rbac/members/read': READ_VERBS, 'boundaries/members/manage': WRITE_VERBS },
+  platformForms: { 'rbac/members/read': READ_VERBS, 'rbac/members/admin': WRITE_VERBS },
   called: { collection: 'roleAssignments' },
   shortNames: ['rasg'],
   placement: 'boundaryOrPlatform',
@@ -94,7 +94,7 @@ export const RoleAssignment = defineKind({
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person, service account or group that gets the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayNameOf.describe('The display name of the role, matched exactly; immutable'),
+    roleDefinitionName: StoredDisplayName.describe('The display name of the role, matched exactly; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
     expiresAt: ExpiresAt,
@@ -127,8 +127,8 @@ export type RoleAssignment = ObjectOf<typeof RoleAssignment>
 export const PrincipalGroup = defineKind({
   group: 'iam',
   kind: 'PrincipalGroup',
-  forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
-  platformForms: { 'rbac/members/read': READ },
+  forms: { 'rbac/members/read': READ_VERBS, 'rbac/members/write': WRITE_VERBS },
+  platformForms: { 'rbac/members/read': READ_VERBS },
   called: { collection: 'groups' },
   shortNames: ['pgrp'],
   placement: 'boundaryOrPlatform',
@@ -149,8 +149,8 @@ export type PrincipalGroup = ObjectOf<typeof PrincipalGroup>
 export const DenyAssignment = defineKind({
   group: 'iam',
   kind: 'DenyAssignment',
-  forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
-  platformForms: { 'rbac/members/read': READ },
+  forms: { 'rbac/members/read': READ_VERBS, 'rbac/members/write': WRITE_VERBS },
+  platformForms: { 'rbac/members/read': READ_VERBS },
   called: { collection: 'denyAssignments' },
   shortNames: ['dasg'],
   placement: 'boundaryOrPlatform',
@@ -209,7 +209,7 @@ export const JitRequest = defineKind({
   group: 'iam',
   kind: 'JitRequest',
   // Everybody who sees the boundary may request a role, and withdraw it; admission checks whose request it is.
-  forms: { 'rbac/members/read': READ, 'boundaries/read': ['create', 'delete'] },
+  forms: { 'rbac/members/read': READ_VERBS, 'boundaries/read': ['create', 'delete'] },
   called: { collection: 'jitRequests' },
   shortNames: ['jit'],
   placement: 'boundary',
@@ -219,11 +219,11 @@ export const JitRequest = defineKind({
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person or service account that requests the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayNameOf.describe('The display name of the requested role; immutable'),
+    roleDefinitionName: StoredDisplayName.describe('The display name of the requested role; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    justification: Explanation.min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
-    durationMinutes: whole(15, 480)
+    justification: ShownProse.min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
+    durationMinutes: integerBetween(15, 480)
       .default(60)
       .describe('Minutes for which the role is held once the request is approved; immutable'),
     decision: z
@@ -266,7 +266,7 @@ export type JitRequest = ObjectOf<typeof JitRequest>
 export const BoundaryTrust = defineKind({
   group: 'iam',
   kind: 'BoundaryTrust',
-  platformForms: { 'rbac/boundaryTrusts/admin': [...READ, ...WRITE] },
+  platformForms: { 'rbac/boundaryTrusts/admin': [...READ_VERBS, ...WRITE_VERBS] },
   called: { collection: 'boundary-trusts' },
   shortNames: ['btrust'],
   placement: 'platform',

@@ -3,11 +3,11 @@ import type { AdmissionRule } from './define.ts'
 
 const mayReadSecrets = (group: string, plural: string, name: string, verb = 'readsecrets') =>
   `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
-export const mayReadVault = (reference: string) =>
+export const celMayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
 
 /** API group and plural of the collections with outputs. */
-export const OUTPUT_PLACES: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
+export const OUTPUT_RESOURCES: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
   vectorclusters: ['data.freehold.dev', 'vectorclusters'],
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
   sqlclusters: ['data.freehold.dev', 'sqlinstances'],
@@ -24,7 +24,7 @@ const mayEvery = (group: string, plural: string, verb: string) =>
 const wideName = (plural: string, verb: string) => `mayEvery_${plural}_${verb}`
 const VAULTS = ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const
 const IDENTITIES = ['iam.freehold.dev', 'managedidentities', 'readsecrets'] as const
-const READ_OUTPUTS = Object.entries(OUTPUT_PLACES).flatMap(([collection, place]) =>
+const READ_OUTPUTS = Object.entries(OUTPUT_RESOURCES).flatMap(([collection, place]) =>
   [false, true].map((isSecret) => [...place, outputVerb(collection, isSecret)] as const),
 )
 
@@ -41,7 +41,7 @@ type References = { readonly wide: string; readonly narrow: string }
 
 const vaultReference = (reference: string): References => ({
   wide: `!has(${reference}) || ${mayReadEveryVault}`,
-  narrow: `!has(${reference}) || ${mayReadVault(reference)}`,
+  narrow: `!has(${reference}) || ${celMayReadVault(reference)}`,
 })
 const mayReadEveryVault = `variables.${wideName('secretvaults', 'readsecrets')}`
 
@@ -50,7 +50,7 @@ const outputReference: References = { wide: outputTest(undefined), narrow: outpu
 
 /** @param name CEL for the resource to check; all resources at once when absent */
 function outputTest(name: string | undefined): string {
-  const tests = Object.entries(OUTPUT_PLACES).map(([collection, [group, plural]]) => {
+  const tests = Object.entries(OUTPUT_RESOURCES).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
     const may = (isSecret: boolean) => {
       const verb = outputVerb(collection, isSecret)
@@ -65,10 +65,10 @@ function outputTest(name: string | undefined): string {
 const FEW = 2
 
 /** Returns API group and plural of a collection with secrets, and the verb for reading these. */
-export function placeOfSecrets(collection: string): readonly [group: string, plural: string, verb: string] {
+export function secretsResourceOf(collection: string): readonly [group: string, plural: string, verb: string] {
   if (collection === VAULTS[1]) return VAULTS
   if (collection === IDENTITIES[1]) return IDENTITIES
-  const [group, plural] = OUTPUT_PLACES[collection as OutputCollection]
+  const [group, plural] = OUTPUT_RESOURCES[collection as OutputCollection]
   return [group, plural, outputVerb(collection, true)]
 }
 
@@ -77,10 +77,10 @@ export function placeOfSecrets(collection: string): readonly [group: string, plu
  *
  * @param list CEL of the list
  */
-export function mayReadAll(list: string, collections: readonly string[]): string {
+export function celMayReadAll(list: string, collections: readonly string[]): string {
   const isFew = `size(${list}.filter(o, o.contains('/'))) <= ${FEW}`
   const tests = collections.map((collection) => {
-    const [group, plural, verb] = placeOfSecrets(collection)
+    const [group, plural, verb] = secretsResourceOf(collection)
     const wide = `variables.${wideName(plural, verb)}`
     const narrow = `t.startsWith('${collection}/') && ${isFew} && ${mayReadSecrets(group, plural, `t.split('/')[1]`, verb)}`
     return `((t == '${collection}' || t.startsWith('${collection}/')) && ${wide}) || (${narrow})`
@@ -128,7 +128,7 @@ export const environmentAdmission = (skipped: string, { each, count }: Variables
 ]
 
 /** For a list whose items may each refer to a vault. */
-export function listAdmission(skipped: string, list: string, field: string, what: string): AdmissionRule {
+export function vaultListAdmission(skipped: string, list: string, field: string, what: string): AdmissionRule {
   const { each, count } = inList(list, 'p')
   return {
     on: 'WRITE',
@@ -138,7 +138,7 @@ export function listAdmission(skipped: string, list: string, field: string, what
 }
 
 /** For a map of variable names to texts. @param vaultOf CEL of the vault that `name` refers to */
-export function textAdmission(map: string, isReference: string, vaultOf: string): AdmissionRule {
+export function vaultTextAdmission(map: string, isReference: string, vaultOf: string): AdmissionRule {
   const each = (test: string) => `${map}.all(name, !(${isReference}) || ${test})`
   const count = `size(${map}.filter(name, ${isReference}))`
   const narrow = mayReadSecrets('data.freehold.dev', 'secretvaults', vaultOf)
@@ -172,7 +172,7 @@ export const identityAdmission = (skipped: string, code: string, object = 'objec
  * CEL for an update that leaves these fields as they are. References were checked when they were written: a writer who
  * changes nothing that could show their values needs no right to read them.
  */
-export const unchanged = (...parts: string[]) =>
+export const celUnchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 
 /**
@@ -187,17 +187,17 @@ export const referenceAdmission = ({
   content: readonly string[]
   variables: Variables
 }): AdmissionRule[] => [
-  identityAdmission(`variables.isExempt || ${unchanged(...content)}`, 'its components'),
-  ...environmentAdmission(`variables.isExempt || ${unchanged(...content)}`, variables),
-  listAdmission(
-    `variables.isExempt || ${unchanged(...content)}`,
+  identityAdmission(`variables.isExempt || ${celUnchanged(...content)}`, 'its components'),
+  ...environmentAdmission(`variables.isExempt || ${celUnchanged(...content)}`, variables),
+  vaultListAdmission(
+    `variables.isExempt || ${celUnchanged(...content)}`,
     'object.spec.?volumes.orValue([])',
     'secret',
     'a volume',
   ),
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged('registryCredential')} || !has(object.spec.registryCredential) || ${mayReadVault('object.spec.registryCredential')}`,
+    cel: `variables.isExempt || ${celUnchanged('registryCredential')} || !has(object.spec.registryCredential) || ${celMayReadVault('object.spec.registryCredential')}`,
     message: 'registryCredential refers to a vault whose secrets you may not read',
   },
 ]

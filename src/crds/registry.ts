@@ -1,8 +1,16 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
-import { DateTime, mapOf, matching, Off, setOf, whole } from './fields.ts'
-import { StartedBy, startedByOneself } from './startedBy.ts'
+import {
+  defineKind,
+  MAX_LARGE_OBJECT_BYTES,
+  type ObjectOf,
+  READ_VERBS,
+  statusColumns,
+  statusWith,
+  WRITE_VERBS,
+} from './define.ts'
+import { DateTime, integerBetween, listSetOf, mapOf, matching, Off } from './fields.ts'
+import { StartedBy, startedBySelfRule } from './startedBy.ts'
 
 /** Maximum manifests in the record of a repository. Further ones are not shown, and never removed. */
 export const DIGESTS_MAX = 1000
@@ -33,14 +41,16 @@ export const RegistryPin = defineKind({
   area: 'registry',
   aggregate: true,
   description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
-  forms: { 'kernel/deployments/read': READ, 'kernel/deployments/token': WRITE },
+  forms: { 'kernel/deployments/read': READ_VERBS, 'kernel/deployments/token': WRITE_VERBS },
   spec: z.strictObject({
     repository: Repository.describe(`Whose images are kept: \`${PARTS}\`; immutable`),
-    digests: setOf(Digest, 500)
+    digests: listSetOf(Digest, 500)
       .default([])
       .describe('Manifests to keep. Without any, and without keepLast and keepForDays, everything is kept'),
-    keepLast: whole(1, 1000).optional().describe('Minimum number of newest tagged manifests to keep'),
-    keepForDays: whole(1, 3650).optional().describe('Minimum days after push or pull to keep tagged manifests'),
+    keepLast: integerBetween(1, 1000).optional().describe('Minimum number of newest tagged manifests to keep'),
+    keepForDays: integerBetween(1, 3650)
+      .optional()
+      .describe('Minimum days after push or pull to keep tagged manifests'),
     expiresAt: DateTime.describe('When the pin stops keeping anything; the object stays until somebody deletes it'),
   }),
   status: z.object({}),
@@ -93,11 +103,11 @@ export const RegistryRepository = defineKind({
   called: { collection: 'repositories', by: 'repository' },
   shortNames: ['rrepo'],
   placement: 'boundary',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   area: 'registry',
   aggregate: true,
   description: 'A repository of the registry, as the registry reports it; only the platform writes it.',
-  forms: { 'kernel/deployments/read': READ },
+  forms: { 'kernel/deployments/read': READ_VERBS },
   spec: z.strictObject({
     repository: Repository.describe(`\`${PARTS}\`; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from, after which its content is read again'),
@@ -139,7 +149,7 @@ export const RetentionRun = defineKind({
   name: 'free',
   area: 'registry',
   description: 'One pass over the registry that removes what retention does not keep. Runs take turns.',
-  platformForms: { 'registry/audit/read': READ, 'registry/retention/manage': ['create'] },
+  platformForms: { 'registry/audit/read': READ_VERBS, 'registry/retention/manage': ['create'] },
   spec: z.strictObject({
     dryRun: Off.describe('Whether it only counts what would be removed; immutable'),
     trigger: z
@@ -170,7 +180,7 @@ export const RetentionRun = defineKind({
     stuck: z.array(z.string().max(71)).max(500).describe('Manifests that the registry did not remove'),
   }),
   immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],
-  admission: [startedByOneself],
+  admission: [startedBySelfRule],
   columns: [
     { name: 'State', path: '.status.state' },
     { name: 'Trigger', path: '.spec.trigger' },

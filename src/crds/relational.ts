@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
-import { atOwner, defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
-import { Bytes, DateTime, mapOf, Off, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
-import { namesRule } from './mapRules.ts'
+import { defineKind, type ObjectOf, type Rule, requireOwnerVerb, resourceColumns, statusWith } from './define.ts'
+import { Bytes, DateTime, integerBetween, mapOf, Off, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { mapKeysRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -24,7 +24,7 @@ import {
   Running,
   WantedReplicas,
 } from './workloadFields.ts'
-import { allowedCidrsRule, boundsRules, celList, growsOnly } from './workloadRules.ts'
+import { allowedCidrsRule, celList, growOnlyRule, requestLimitRules } from './workloadRules.ts'
 
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
@@ -85,7 +85,7 @@ const spec = z.strictObject({
   walStorageSize: Bytes.optional().describe(
     'Size of a separate volume for the write-ahead log; may grow, not shrink or be removed; the log is on the data volume when absent',
   ),
-  replicas: whole(1, 9)
+  replicas: integerBetween(1, 9)
     .optional()
     .describe("Instances, one of which is the primary; the plan's number is written here when absent"),
   engineVersion: z
@@ -116,7 +116,7 @@ const spec = z.strictObject({
   parameters: mapOf(PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'), 100)
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
-  synchronousReplicas: whole(0, 8)
+  synchronousReplicas: integerBetween(0, 8)
     .default(0)
     .describe('Number of replicas that must confirm a commit; fewer than the instances'),
   enablePooler: Off.describe(
@@ -167,9 +167,9 @@ const PARAMETER_NAME = '^[a-z_][a-z0-9_.]{0,62}$'
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  ...boundsRules,
-  growsOnly('storageSize'),
-  growsOnly('walStorageSize'),
+  ...requestLimitRules,
+  growOnlyRule('storageSize'),
+  growOnlyRule('walStorageSize'),
   {
     cel: '!has(oldSelf.walStorageSize) || has(self.walStorageSize)',
     message: 'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
@@ -203,12 +203,12 @@ const rules: Rule<Spec>[] = [
     field: 'ownerName',
     test: (next) => !RESERVED_OWNERS.includes(next.ownerName) && !next.ownerName.startsWith('pg_'),
   },
-  namesRule('parameters', {
+  mapKeysRule('parameters', {
     cel: `k.matches('${PARAMETER_NAME}')`,
     message: 'a name in parameters must have 1 to 63 lower-case letters, digits, underscores and dots',
     test: (name) => new RegExp(PARAMETER_NAME).test(name),
   }),
-  namesRule('parameters', {
+  mapKeysRule('parameters', {
     cel: `!(k in ${celList(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')}`,
     message: 'parameters must not contain what runs code or belongs to the platform, such as archive_command or ssl',
     code: 'PARAMETER_REFUSED',
@@ -269,13 +269,13 @@ export const RelationalCluster = defineKind({
   protectedFields: { connectTo: 'administrators' },
   admission: [
     // A restore gives access to everything in the snapshot.
-    atOwner(
+    requireOwnerVerb(
       RESOURCE,
       'restoreFrom.clusterName',
       'restoresnapshot',
       'restoreFrom names a database whose snapshots you may not restore',
     ),
-    atOwner(RESOURCE, 'takesOver', 'update', 'takesOver names a database that you may not change'),
+    requireOwnerVerb(RESOURCE, 'takesOver', 'update', 'takesOver names a database that you may not change'),
   ],
   description: 'A relational database of one or more instances.',
   spec,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, partColumns, READ, statusWith } from './define.ts'
-import { Description, Off, ResourceName, whole } from './fields.ts'
+import { defineKind, type ObjectOf, partColumns, READ_VERBS, statusWith } from './define.ts'
+import { Description, integerBetween, Off, ResourceName } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
 export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
@@ -22,7 +22,7 @@ export const RelationalSnapshot = defineKind({
   area: 'relational',
   name: 'uuid',
   forms: {
-    'relationalcluster/read': READ,
+    'relationalcluster/read': READ_VERBS,
     'relationalcluster/createSnapshot': ['create', 'update', 'patch'],
     'relationalcluster/deleteSnapshot': ['delete', 'deletecollection'],
   },
@@ -43,7 +43,7 @@ export const RelationalSnapshot = defineKind({
       .describe(
         'Manual on request; Scheduled by the schedule, deleted with its backup; Final before a deletion; immutable',
       ),
-    retentionDays: whole(1, 3650)
+    retentionDays: integerBetween(1, 3650)
       .optional()
       .describe('Days after its completion until it is deleted; kept until somebody deletes it when absent'),
     forceDelete: Off.describe(

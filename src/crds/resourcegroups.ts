@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { type AdmissionRule, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { Quota, Tags } from './fields.ts'
-import { HeldBy, notWhileHeld } from './held.ts'
-import { unchanged } from './referenceAdmission.ts'
+import { denyDeleteWhileHeld, HeldBy } from './holders.ts'
+import { celUnchanged } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** Maximum entries; the last one also has the storage of all further resources. */
-export const MOST_RETAINED_TOLD = 100
+export const RETAINED_ENTRIES_MAX = 100
 
 const RetainedStorage = z
   .array(
@@ -16,12 +16,12 @@ const RetainedStorage = z
       storage: z.string().describe('Requested storage of the volumes together'),
     }),
   )
-  .max(MOST_RETAINED_TOLD)
+  .max(RETAINED_ENTRIES_MAX)
 
 /** Neither writers nor owners of a group may remove the limits that its boundary's Owner has set; as in REST. */
 const quotaAdmission: AdmissionRule = {
   on: 'WRITE',
-  cel: `variables.isExempt || (request.operation == 'CREATE' ? object.spec.?quota.orValue({}) == {} : ${unchanged('quota')}) || authorizer.group('freehold.dev').resource('boundaries').name(request.namespace.replace('boundary-', '', 1)).check('update').allowed()`,
+  cel: `variables.isExempt || (request.operation == 'CREATE' ? object.spec.?quota.orValue({}) == {} : ${celUnchanged('quota')}) || authorizer.group('freehold.dev').resource('boundaries').name(request.namespace.replace('boundary-', '', 1)).check('update').allowed()`,
   message: 'the quota of a ResourceGroup is written by those who may manage its boundary only',
 }
 
@@ -51,7 +51,7 @@ export const ResourceGroup = defineKind({
     ),
   }),
   admission: [
-    notWhileHeld('holds protected resources or kept volumes', 'remove the protection, or delete them first'),
+    denyDeleteWhileHeld('holds protected resources or kept volumes', 'remove the protection, or delete them first'),
     quotaAdmission,
   ],
   rules: [tagKeyRule],

@@ -4,8 +4,8 @@ import { formatBytes, parseQuantity } from '../core/quantity.ts'
 import { grantKey } from '../core/sizing/ledger.ts'
 import type { QuotaUser } from '../core/sizing/quota.ts'
 import { KINDS } from './index.ts'
-import { MOST_RETAINED_TOLD, type ResourceGroup } from './resourcegroups.ts'
-import { isRetained } from './retention.ts'
+import { RETAINED_ENTRIES_MAX, type ResourceGroup } from './resourcegroups.ts'
+import { isRetainedClaim } from './retention.ts'
 
 type RetainedStorage = NonNullable<NonNullable<ResourceGroup['status']>['retainedStorage']>
 type Claim = KubeObject & { spec?: { resources?: { requests?: { storage?: string } } } }
@@ -13,15 +13,15 @@ type Claim = KubeObject & { spec?: { resources?: { requests?: { storage?: string
 /** Returns the storage of retained volumes by the resource that may adopt them, largest first. */
 export function retainedStorage(claims: readonly Claim[]): RetainedStorage {
   const sums = new Map<string, bigint>()
-  for (const claim of claims.filter(isRetained)) {
+  for (const claim of claims.filter(isRetainedClaim)) {
     const owner = claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] ?? ''
     const storage = parseQuantity(claim.spec?.resources?.requests?.storage ?? '0')
     sums.set(owner, (sums.get(owner) ?? 0n) + storage)
   }
   const sorted = [...sums].sort(([a, most], [b, least]) => (most === least ? (a < b ? -1 : 1) : most > least ? -1 : 1))
-  const told = sorted.slice(0, MOST_RETAINED_TOLD)
+  const told = sorted.slice(0, RETAINED_ENTRIES_MAX)
   const last = told.at(-1)
-  if (last !== undefined) last[1] += sorted.slice(MOST_RETAINED_TOLD).reduce((sum, [, storage]) => sum + storage, 0n)
+  if (last !== undefined) last[1] += sorted.slice(RETAINED_ENTRIES_MAX).reduce((sum, [, storage]) => sum + storage, 0n)
   return told.map(([owner, storage]) => {
     const [kind = '', name = ''] = owner.split('/')
     return { kind, name, storage: formatBytes(storage) }

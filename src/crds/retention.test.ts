@@ -3,7 +3,7 @@ import type { KubeObject } from '../core/object.ts'
 import { AccountBucket } from './objectstorage.ts'
 import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
-import { isToBeKept } from './retention.ts'
+import { mustBeRetained } from './retention.ts'
 
 describe('a bucket holds its group', () => {
   const at = { storeName: 'media.films', usageAt: '2026-01-01T00:00:00Z' }
@@ -27,7 +27,7 @@ describe('a bucket holds its group', () => {
       const metadata = { name: 'media.films', namespace: 'shop' }
       const spec = { accountName: 'media', bucketName: 'films', objectLock }
       const object = { apiVersion: '', kind: 'AccountBucket', metadata, spec, status } as KubeObject
-      expect(isToBeKept(AccountBucket, object, () => [])).to.equal(isHeld)
+      expect(mustBeRetained(AccountBucket, object, () => [])).to.equal(isHeld)
     })
   }
 })
@@ -45,9 +45,9 @@ describe('a completed snapshot holds its group', () => {
       const snapshot = object('id', { clusterName: 'orders', name: 'last', kind })
       const contents = databases.map((name) => object(name, {}))
       const completed = { ...snapshot, status: { completedAt: '2026-11-29T00:00:00Z' } } as KubeObject
-      expect(isToBeKept(RelationalSnapshot, completed, (of) => (of === RelationalCluster ? contents : []))).to.equal(
-        isHeld,
-      )
+      expect(
+        mustBeRetained(RelationalSnapshot, completed, (of) => (of === RelationalCluster ? contents : [])),
+      ).to.equal(isHeld)
     })
   }
 })

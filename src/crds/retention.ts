@@ -1,4 +1,4 @@
-import { isKnown } from '../contracts/vaults/history.ts'
+import { isEntryVisible } from '../contracts/vaults/history.ts'
 import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { AnyKind, ObjectOf } from './define.ts'
@@ -45,20 +45,20 @@ const KEEPS_BY_ITSELF = new Map<AnyKind, (object: KubeObject) => boolean>([
 ])
 
 /** Whether the object itself requires that its data is kept. */
-export function asksToBeKept(kind: AnyKind, object: KubeObject): boolean {
+export function requiresRetention(kind: AnyKind, object: KubeObject): boolean {
   const { deletionProtection, onDelete } = spec<{ deletionProtection: boolean; onDelete: string }>(object)
   return deletionProtection === true || onDelete === 'Retain' || KEEPS_BY_ITSELF.get(kind)?.(object) === true
 }
 
 /** The secrets of a vault that have a version and are not purged. */
-export function secretsIn(vault: KubeObject, contents: GroupContents): ObjectOf<typeof VaultEntry>[] {
+export function visibleSecretsOf(vault: KubeObject, contents: GroupContents): ObjectOf<typeof VaultEntry>[] {
   const entries = contents(VaultEntry) as unknown as ObjectOf<typeof VaultEntry>[]
-  return entries.filter((entry) => entry.spec.vaultName === vault.metadata.name && isKnown(entry))
+  return entries.filter((entry) => entry.spec.vaultName === vault.metadata.name && isEntryVisible(entry))
 }
 
 const keepsSecrets: Keeps = (vault, contents) =>
   spec<ObjectOf<typeof SecretVault>['spec']>(vault).enablePurgeProtection === true &&
-  secretsIn(vault, contents).length > 0
+  visibleSecretsOf(vault, contents).length > 0
 
 /** A snapshot whose database is gone was kept on purpose. */
 const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
@@ -80,15 +80,15 @@ const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
  *
  * @internal Tests read it.
  */
-export const KEEPING: ReadonlySet<AnyKind> = new Set([...KEEPS_BY_ITSELF.keys(), ...KEEPS.keys()])
+export const KINDS_WITH_RETENTION_RULES: ReadonlySet<AnyKind> = new Set([...KEEPS_BY_ITSELF.keys(), ...KEEPS.keys()])
 
 /** Whether an object's data must be kept: then nobody can delete its group. */
-export function isToBeKept(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
-  return asksToBeKept(kind, object) || KEEPS.get(kind)?.(object, contents) === true
+export function mustBeRetained(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
+  return requiresRetention(kind, object) || KEEPS.get(kind)?.(object, contents) === true
 }
 
 /** Kinds for which this depends on other objects, and the kinds of those others. */
-export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry, RelationalCluster])
+export const RETENTION_DEPENDENT_KINDS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry, RelationalCluster])
 
 const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
 
@@ -97,31 +97,35 @@ const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
  *
  * @param elsewhere volumes retained on other clusters, from `retainedElsewhere`
  */
-export function heldBy(
+export function listGroupHolders(
   contents: GroupContents,
   claims: readonly KubeObject[],
   elsewhere: readonly string[] = [],
 ): string[] {
   const kept = IN_GROUPS.flatMap((kind) =>
     contents(kind)
-      .filter((object) => isToBeKept(kind, object, contents))
-      .map(({ metadata }) => nameInGroup(kind, metadata.name)),
+      .filter((object) => mustBeRetained(kind, object, contents))
+      .map(({ metadata }) => groupHolderName(kind, metadata.name)),
   )
-  return [...kept, ...claims.filter(isRetained).map(({ metadata }) => claimInGroup(metadata.name)), ...elsewhere].sort()
+  return [
+    ...kept,
+    ...claims.filter(isRetainedClaim).map(({ metadata }) => claimHolderName(metadata.name)),
+    ...elsewhere,
+  ].sort()
 }
 
-export function nameInGroup({ segment }: AnyKind, name: string): string {
+export function groupHolderName({ segment }: AnyKind, name: string): string {
   return `${segment}/${name}`
 }
 
-export function claimInGroup(name: string): string {
+export function claimHolderName(name: string): string {
   return `${CLAIMS}/${name}`
 }
 
 const CLAIMS = 'persistentvolumeclaims'
 
 /** Whether a volume claim was kept when its resource was deleted. */
-export function isRetained({ metadata }: KubeObject): boolean {
+export function isRetainedClaim({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp === undefined && metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
 }
 
@@ -132,7 +136,7 @@ export function retainedElsewhere(projections: readonly KubeObject[], namespace:
     const homes = status?.resolvedNamespaces?.filter((home) => home.namespace === namespace) ?? []
     return homes
       .flatMap(({ retainedVolumes = [] }) => retainedVolumes)
-      .map((name) => claimInGroup(`${metadata.name}/${name}`))
+      .map((name) => claimHolderName(`${metadata.name}/${name}`))
   })
 }
 

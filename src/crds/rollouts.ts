@@ -1,31 +1,31 @@
 import { z } from 'zod'
 import { DriftItem } from '../contracts/rollouts/drift.ts'
 import {
+  BATCH_COMPONENT_STATES,
   BATCH_KINDS,
   BATCH_STATES,
-  DRIFT_MAX,
+  DRIFT_ITEMS_MAX,
+  describedText,
   FAILURE_CODES,
-  ITEMS_MAX,
   OVERRIDE_KINDS,
   PAUSE_CODES,
+  PLAN_ITEMS_MAX,
   PLAN_KINDS,
   PLAN_STATES,
   PlanBatch,
   PlanItem,
   PlanProblem,
-  ROLLED_STATES,
   ROLLOUT_PHASES,
   ROLLOUT_STATES,
   SCAN_STATES,
   SCAN_TRIGGERS,
-  text,
 } from '../contracts/rollouts/states.ts'
-import { type AdmissionRule, defineKind, type ObjectOf, READ, statusWith } from './define.ts'
-import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, READ_VERBS, statusWith } from './define.ts'
+import { DateTime, listSetOf, mapOf, PlainText, ResourceName } from './fields.ts'
 import { Version } from './lifecycle.ts'
-import { StartedBy, startedByOneself } from './startedBy.ts'
+import { StartedBy, startedBySelfRule } from './startedBy.ts'
 
-const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(item).max(most)
+const list = <Item extends z.ZodType>(item: Item, most = PLAN_ITEMS_MAX) => z.array(item).max(most)
 
 /** Versions that components shall get together. */
 export const RolloutPlan = defineKind({
@@ -37,12 +37,12 @@ export const RolloutPlan = defineKind({
   name: 'free',
   area: 'rollouts',
   description: 'Versions that components shall get together, the order, and problems that prevent it.',
-  platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create', 'update', 'patch'] },
+  platformForms: { 'lifecycle/view': READ_VERBS, 'lifecycle/plan': ['create', 'update', 'patch'] },
   spec: z.strictObject({
-    targetVersions: mapOf(Version, ITEMS_MAX)
+    targetVersions: mapOf(Version, PLAN_ITEMS_MAX)
       .default({})
       .describe('Requested versions, by component; none for a rollback; immutable'),
-    unselected: setOf(ResourceName, ITEMS_MAX)
+    unselected: listSetOf(ResourceName, PLAN_ITEMS_MAX)
       .default([])
       .describe('Charts that stay although an item pins another version of them; immutable'),
     kind: z
@@ -63,9 +63,9 @@ export const RolloutPlan = defineKind({
     items: list(PlanItem).describe('Components that roll'),
     batches: list(PlanBatch).describe('Batches, in order'),
     problems: list(PlanProblem, 500).describe('Problems of the plan; only a plan without any is executed'),
-    validatedAt: text('When it was last validated'),
-    validateRequestedAt: text('The validateRequestedAt that was last handled'),
-    execution: text('RolloutExecution that carried it out'),
+    validatedAt: describedText('When it was last validated'),
+    validateRequestedAt: describedText('The validateRequestedAt that was last handled'),
+    execution: describedText('RolloutExecution that carried it out'),
   }),
   immutable: ['targetVersions', 'unselected', 'kind', 'rollbackOf'],
   rules: [
@@ -88,22 +88,22 @@ export const RolloutPlan = defineKind({
 export type RolloutPlan = ObjectOf<typeof RolloutPlan>
 
 const Check = z.object({
-  id: text('Id of the check'),
+  id: describedText('Id of the check'),
   result: z.enum(['Passed', 'Warnings', 'Failed', 'Skipped']).describe('Result of the check'),
-  message: text('Why, as a sentence'),
+  message: describedText('Why, as a sentence'),
   details: z.record(z.string(), z.string()).describe('Details of the result, by name'),
 })
 
 const Rolled = z.object({
-  name: text('Component'),
-  fromVersion: text('Version that was installed before; absent if none').optional(),
-  toVersion: text('Version that it gets'),
-  state: z.enum(ROLLED_STATES).describe('Pending, Applying, Ready, Failed, Unchanged or RolledBack'),
-  message: text('Details of the state').optional(),
+  name: describedText('Component'),
+  fromVersion: describedText('Version that was installed before; absent if none').optional(),
+  toVersion: describedText('Version that it gets'),
+  state: z.enum(BATCH_COMPONENT_STATES).describe('Pending, Applying, Ready, Failed, Unchanged or RolledBack'),
+  message: describedText('Details of the state').optional(),
   isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
-  requestedAt: text('The requestedAt with which Flux was asked to retry; absent if it was not').optional(),
-  startedAt: text('When the upgrade began').optional(),
-  finishedAt: text('When it was ready or had failed').optional(),
+  requestedAt: describedText('The requestedAt with which Flux was asked to retry; absent if it was not').optional(),
+  startedAt: describedText('When the upgrade began').optional(),
+  finishedAt: describedText('When it was ready or had failed').optional(),
 })
 
 const RolledBatch = z.object({
@@ -114,10 +114,10 @@ const RolledBatch = z.object({
     .describe('Pending, Applying, WaitingForHealth, Paused, Succeeded, Failed, Skipped or Cancelled'),
   components: list(Rolled).describe('Components of the batch'),
   timeLimitMinutes: z.int().describe('How long it may take'),
-  deadlineAt: text('When that time is over').optional(),
-  startedAt: text('When it began').optional(),
-  finishedAt: text('When it ended').optional(),
-  checkAt: text('When the checks run again after a chart').optional(),
+  deadlineAt: describedText('When that time is over').optional(),
+  startedAt: describedText('When it began').optional(),
+  finishedAt: describedText('When it ended').optional(),
+  checkAt: describedText('When the checks run again after a chart').optional(),
 })
 
 const at = (what: string) => DateTime.optional().describe(`When it was requested ${what}`)
@@ -160,13 +160,13 @@ export const RolloutExecution = defineKind({
   area: 'rollouts',
   description: 'A plan that is carried out, one batch after the other. Only one runs at a time; a paused one counts.',
   platformForms: {
-    'lifecycle/view': READ,
+    'lifecycle/view': READ_VERBS,
     'lifecycle/execute': ['create', 'update', 'patch'],
     'lifecycle/rollback': ['rollback'],
   },
   spec: z.strictObject({
     plan: ResourceName.describe('Name of the RolloutPlan; immutable'),
-    acknowledgedFailures: setOf(PlainText.max(64), 50)
+    acknowledgedFailures: listSetOf(PlainText.max(64), 50)
       .default([])
       .describe('Checks that may fail although that would otherwise block the rollout; immutable'),
     rollbackOf: ResourceName.optional().describe('RolloutExecution that it reverts; immutable'),
@@ -183,53 +183,53 @@ export const RolloutExecution = defineKind({
     pause: z
       .object({
         code: z.enum(PAUSE_CODES).describe('Why it waits for a person, as a constant'),
-        message: text('The same as a sentence'),
-        component: text('Component that it is about').optional(),
+        message: describedText('The same as a sentence'),
+        component: describedText('Component that it is about').optional(),
         batchIndex: z.int().optional().describe('Batch that it is about'),
         canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the failed snapshot'),
-        platformDrift: list(DriftItem, DRIFT_MAX).describe('Manual changes'),
+        platformDrift: list(DriftItem, DRIFT_ITEMS_MAX).describe('Manual changes'),
       })
       .describe('Why it is paused'),
     preflight: z
       .object({
-        runAt: text('When the checks ran'),
+        runAt: describedText('When the checks ran'),
         checks: list(Check).describe('Result of each check'),
       })
       .describe('The checks that decided whether it begins'),
     overrides: list(
       z.object({
         kind: z.enum(OVERRIDE_KINDS).describe('What was overridden'),
-        by: text('Id of the principal; empty if unknown'),
-        at: text('When'),
-        detail: text('Details of the override'),
+        by: describedText('Id of the principal; empty if unknown'),
+        at: describedText('When'),
+        detail: describedText('Details of the override'),
       }),
     ).describe('Decisions of people against the checks'),
     snapshot: z
       .object({
-        name: text('Name of the Backup'),
-        phase: text('Its phase, as Velero reports it'),
-        startedAt: text('When it was requested').optional(),
-        completedAt: text('When it was complete').optional(),
+        name: describedText('Name of the Backup'),
+        phase: describedText('Its phase, as Velero reports it'),
+        startedAt: describedText('When it was requested').optional(),
+        completedAt: describedText('When it was complete').optional(),
       })
       .describe('The snapshot that was taken before the first batch'),
     failure: z
       .object({
         code: z.enum(FAILURE_CODES).describe('Why it failed, as a constant'),
-        message: text('The same as a sentence'),
-        component: text('Component that it is about').optional(),
+        message: describedText('The same as a sentence'),
+        component: describedText('Component that it is about').optional(),
       })
       .describe('Why it failed'),
-    startedAt: text('When it began'),
-    finishedAt: text('When it ended'),
-    resumedAt: text('The resumeAt that it last handled'),
-    revertedAt: text('The revertDriftAt that it last handled'),
-    rolledBackAt: text('The rollbackAt that it last handled'),
+    startedAt: describedText('When it began'),
+    finishedAt: describedText('When it ended'),
+    resumedAt: describedText('The resumeAt that it last handled'),
+    revertedAt: describedText('The revertDriftAt that it last handled'),
+    rolledBackAt: describedText('The rollbackAt that it last handled'),
     canRollback: z.boolean().describe('Whether there is anything to roll back'),
-    release: text('Version of the platform that it installed'),
+    release: describedText('Version of the platform that it installed'),
   }),
   immutable: ['plan', 'acknowledgedFailures', 'rollbackOf', 'startedBy'],
   admission: [
-    startedByOneself,
+    startedBySelfRule,
     {
       on: 'WRITE',
       cel: `variables.isExempt || ${requested('object', 'by')} == '' || ${requested('object', 'by')} == ${before(requested('oldObject', 'by'))} || request.userInfo.username == 'p:' + ${requested('object', 'by')}`,
@@ -284,7 +284,7 @@ export const PlatformDriftScan = defineKind({
   name: 'free',
   area: 'rollouts',
   description: 'One scan of the objects of components for fields that somebody else wrote.',
-  platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create'] },
+  platformForms: { 'lifecycle/view': READ_VERBS, 'lifecycle/plan': ['create'] },
   spec: z.strictObject({
     trigger: z
       .enum(SCAN_TRIGGERS)
@@ -296,12 +296,12 @@ export const PlatformDriftScan = defineKind({
   }),
   status: statusWith({
     state: z.enum(SCAN_STATES).describe('Running, Finished or Failed; absent until it is its turn'),
-    startedAt: text('When it began'),
-    finishedAt: text('When it ended'),
+    startedAt: describedText('When it began'),
+    finishedAt: describedText('When it ended'),
     scanned: z.int().describe('Number of scanned objects'),
-    items: list(DriftItem, DRIFT_MAX).describe('Manual changes'),
-    configVersion: text('Version of the Secret install-configuration during the scan'),
-    message: text('What could not be scanned, or why it failed, as a sentence'),
+    items: list(DriftItem, DRIFT_ITEMS_MAX).describe('Manual changes'),
+    configVersion: describedText('Version of the Secret install-configuration during the scan'),
+    message: describedText('What could not be scanned, or why it failed, as a sentence'),
   }),
   immutable: ['trigger', 'notBefore'],
   columns: [

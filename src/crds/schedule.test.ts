@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CronSchedule, everRuns, lastRun, nextRun, plainSchedule } from './schedule.ts'
+import { CronSchedule, everRuns, lastRun, nextRun, normalizeSchedule } from './schedule.ts'
 
 const NOON = Date.parse('2026-01-07T12:00:00Z')
 
@@ -92,7 +92,7 @@ describe('a schedule for Velero and CloudNativePG', () => {
   for (const [schedule, told, next] of cases)
     it(`says "${schedule}" as "${told}", and runs when it is told to run`, () => {
       expect(CronSchedule.safeParse(schedule).success).to.equal(true)
-      expect(plainSchedule(schedule)).to.equal(told)
+      expect(normalizeSchedule(schedule)).to.equal(told)
       const times: string[] = []
       for (let now = NOON; times.length < 3; now = Date.parse(times.at(-1) ?? ''))
         times.push(nextRun(schedule, now) ?? '')

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { DAY_MS } from '../core/clock.ts'
 import { momentsOf, offsetAt } from '../core/zonedTime.ts'
-import { matching, ruled } from './fields.ts'
+import { matching, withCelRules } from './fields.ts'
 
 const list = (number: string) => {
   const part = `(\\*|${number}(-${number})?)(/[1-9][0-9]?)?`
@@ -26,7 +26,7 @@ const OPEN_WEEKDAY = ' ([^ ]*,)?[*](/1)?(,[^ ]*)?$'
 const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 
 /** A cron schedule, in UTC. */
-export const CronSchedule = ruled(
+export const CronSchedule = withCelRules(
   matching(100, new RegExp(PATTERN), MESSAGE),
   {
     cel: `!${isWellFormed} || self.replace(' ', ',').split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1]))`,
@@ -90,7 +90,7 @@ function reachOf(zone: string, now: number): number {
 /** Returns the times of a schedule from one on, in either direction, as clocks show them but as if they were UTC. */
 function timesFrom(schedule: string, shown: number) {
   const options = { currentDate: new Date(shown), tz: 'UTC' }
-  return parser().CronExpressionParser.parse(plainSchedule(schedule), options)
+  return parser().CronExpressionParser.parse(normalizeSchedule(schedule), options)
 }
 
 /**
@@ -99,7 +99,7 @@ function timesFrom(schedule: string, shown: number) {
  */
 function runsAt(schedule: string, shown: number, zone: string): number[] {
   const { moments, unset } = momentsOf(zone, shown)
-  if (plainSchedule(schedule).split(' ')[1] === '*') return moments
+  if (normalizeSchedule(schedule).split(' ')[1] === '*') return moments
   return [moments[0] ?? unset]
 }
 
@@ -114,7 +114,7 @@ export function isTimeZone(name: string): boolean {
 
 function parses(expression: string): boolean {
   try {
-    parser().CronExpressionParser.parse(plainSchedule(expression))
+    parser().CronExpressionParser.parse(normalizeSchedule(expression))
     return true
   } catch {
     return false
@@ -145,7 +145,7 @@ const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4]
  *
  * @throws Error for a part that has no numbers
  */
-export function plainSchedule(schedule: string): string {
+export function normalizeSchedule(schedule: string): string {
   return schedule.split(' ').map(plainField).join(' ')
 }
 

@@ -36,7 +36,7 @@ export function scopeObjectKey(resource: Resource, namespace: string | undefined
 }
 
 /** A boundary's namespace may only contain records about that boundary, the platform's only those about the root. */
-export function mayStandIn(scope: Scope, namespace: string | undefined): boolean {
+export function isAllowedInNamespace(scope: Scope, namespace: string | undefined): boolean {
   if (scope.level === 'root') return namespace === SYSTEM_NAMESPACE
   return boundaryOfNamespace(namespace ?? '') === scope.boundaryId
 }
@@ -58,7 +58,7 @@ export function scopeIncarnationOf({ metadata, spec }: Grant): string | undefine
  * Whether the object at the scope was created after the grant, which was then for an earlier object or for none. Within
  * the same second the grant counts as one for the object, because an apply of both at once writes them so.
  */
-export function isYounger(
+export function isYoungerThanGrant(
   object: { readonly metadata: Pick<ObjectMeta, 'creationTimestamp'> },
   grant: { readonly metadata: Pick<ObjectMeta, 'creationTimestamp'> },
 ): boolean {

@@ -1,8 +1,8 @@
 import { vetOutgoingUrl } from '../core/outgoingUrl.ts'
 import { deployRule, sourceAdmission, sourceRule } from './codeFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
-import { charactersOf } from './environment.ts'
-import { namesRule } from './mapRules.ts'
+import { countCharacters } from './environment.ts'
+import { mapKeysRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** The fields of a static web app that its rules check. */
@@ -36,7 +36,7 @@ const ITS_OWN = [
   'vary',
 ]
 /** Maximum characters: even if all of them are quoted, the configuration fits into one variable. */
-const MOST_OF_HEADERS = 12_000
+const MAX_HEADERS_CHARACTERS = 12_000
 const HEADER = /^[A-Za-z0-9-]{1,64}$/
 
 export const siteRules: readonly Rule<Site>[] = [
@@ -57,12 +57,12 @@ export const siteRules: readonly Rule<Site>[] = [
     test: ({ proxyUrl }) => proxyUrl === undefined || vetOutgoingUrl(proxyUrl).isAllowed,
   },
   {
-    cel: `self.headers.map(name, size(name) + size(self.headers[name])).sum() <= ${MOST_OF_HEADERS}`,
-    message: `headers must have at most ${MOST_OF_HEADERS} characters together`,
+    cel: `self.headers.map(name, size(name) + size(self.headers[name])).sum() <= ${MAX_HEADERS_CHARACTERS}`,
+    message: `headers must have at most ${MAX_HEADERS_CHARACTERS} characters together`,
     field: 'headers',
-    test: ({ headers }) => charactersOf(Object.entries(headers).flat()) <= MOST_OF_HEADERS,
+    test: ({ headers }) => countCharacters(Object.entries(headers).flat()) <= MAX_HEADERS_CHARACTERS,
   },
-  namesRule('headers', {
+  mapKeysRule('headers', {
     cel: `k.matches('^[A-Za-z0-9-]{1,64}$') && !(k.lowerAscii() in [${ITS_OWN.map((name) => `'${name}'`).join(', ')}])`,
     message: `the name of a header must be letters, digits and hyphens, and none of ${ITS_OWN.join(', ')}`,
     test: (name) => HEADER.test(name) && !ITS_OWN.includes(name.toLowerCase()),

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { Head } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
-import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
+import { OUTGOING_URL_PATTERNS, PAGE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, partColumns, type Rule, statusWith } from './define.ts'
-import { DateTime, DisplayName, matching, ObjectName, On, PlainText, whole } from './fields.ts'
+import { DateTime, DisplayName, integerBetween, matching, ObjectName, On, PlainText } from './fields.ts'
 import { BranchName } from './gitFields.ts'
-import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
+import { denyDeleteWhileHeld, HeldBy, HOLDERS_SHOWN_MAX } from './holders.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 
 /** https, or ssh for plain Git. Whether an address may be called is checked at each call. */
@@ -14,7 +14,7 @@ export const SourceUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(CALLED_URL.source, 'must be an https or ssh address without a password, a query or a fragment')
+  .regex(OUTGOING_URL_PATTERNS.source, 'must be an https or ssh address without a password, a query or a fragment')
 
 const PageUrl = matching(2048, PAGE_URL, 'must be an http or https address without a user')
 
@@ -42,7 +42,7 @@ export const CircuitSettings = z.strictObject({
       'Intended users of a new repository: Private is this source, Boundary every source of the boundary. Only recorded: this source alone reads either kind',
     ),
   defaultBranch: BranchName.max(100).default('main').describe('The first branch of a new repository'),
-  sizeLimitMegabytes: whole(10, 10240)
+  sizeLimitMegabytes: integerBetween(10, 10240)
     .default(1024)
     .describe('Total size of repositories, in megabytes, above which no repository can be created'),
   allowPush: On.describe('Whether tokens of the source may push'),
@@ -172,7 +172,7 @@ export const DeploymentSource = defineKind({
         'With ssh: the key that the host showed first, as in known_hosts. Another key is refused unless known-hosts in the Secret contains it',
       ),
     heldBy: HeldBy.describe(
-      `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
+      `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HOLDERS_SHOWN_MAX}: it cannot be deleted while there are any`,
     ),
     hasWebhookSecret: z.boolean().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.describe('When the provider was last asked'),
@@ -193,7 +193,7 @@ export const DeploymentSource = defineKind({
   protectedFields: { install: 'administrators' },
   rules,
   admission: [
-    notWhileHeld('is still used by resources', 'give them another source, or delete them first'),
+    denyDeleteWhileHeld('is still used by resources', 'give them another source, or delete them first'),
     // baseUrl, to which they are sent, is immutable.
     secretAdmission('credentials'),
   ],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
-import { matching, Off, ResourceName, Tags, whole } from './fields.ts'
+import { integerBetween, matching, Off, ResourceName, Tags } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
@@ -20,7 +20,7 @@ import {
   RestartedAt,
   Running,
 } from './workloadFields.ts'
-import { allowedCidrsRule, boundsRules, celList, growsByOne, growsOnly } from './workloadRules.ts'
+import { allowedCidrsRule, celList, growOnlyRule, incrementByOneRule, requestLimitRules } from './workloadRules.ts'
 
 /** Versions that can be chosen, oldest first; the last one is the default. */
 export const SQL_VERSIONS = { MsSql: ['2019', '2022'], MariaDb: ['10.11', '11.4', '11.8'] } as const
@@ -35,7 +35,7 @@ export const LICENSE_STATES = ['NotRequired', 'Missing', 'Applying', 'Active', '
 const VERSIONS = [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb] as const
 export const EDITIONS = [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb] as const
 
-export function newestVersion(engine: SqlEngineName): string {
+export function newestSqlVersion(engine: SqlEngineName): string {
   return SQL_VERSIONS[engine].at(-1) ?? ''
 }
 export function defaultEdition(engine: SqlEngineName): string {
@@ -79,7 +79,7 @@ const spec = z.strictObject({
   )
     .default('app')
     .describe('The database to create, which connection strings name; immutable'),
-  memoryLimitMb: whole(256, 16777216)
+  memoryLimitMb: integerBetween(256, 16777216)
     .optional()
     .describe('Maximum memory of the engine, in MiB; 80 % of memoryLimit when absent'),
   enableLoadBalancer: EnableLoadBalancer,
@@ -90,7 +90,7 @@ const spec = z.strictObject({
   ),
   backupRetentionDays: BackupRetentionDays.describe('Days for which backups are kept; without effect yet'),
   deletionProtection: DeletionProtection,
-  licenseVersion: whole(0, 1000000)
+  licenseVersion: integerBetween(0, 1000000)
     .default(0)
     .describe('Number of the product key, raised by each key set through REST; needs the verb managelicense'),
   running: Running,
@@ -127,7 +127,7 @@ function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  ...boundsRules,
+  ...requestLimitRules,
   belongs('engineVersion', SQL_VERSIONS),
   belongs('edition', SQL_EDITIONS),
   {
@@ -162,19 +162,19 @@ const rules: Rule<Spec>[] = [
     isOfField: true,
     test: ({ backupEnabled }) => !backupEnabled,
   },
-  growsOnly('storageSize'),
+  growOnlyRule('storageSize'),
   {
     // Without a version, the newest one runs.
-    cel: `has(oldSelf.engineVersion) ? has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion) : !has(self.engineVersion) || self.engineVersion == (self.engine == 'MsSql' ? '${newestVersion('MsSql')}' : '${newestVersion('MariaDb')}')`,
+    cel: `has(oldSelf.engineVersion) ? has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion) : !has(self.engineVersion) || self.engineVersion == (self.engine == 'MsSql' ? '${newestSqlVersion('MsSql')}' : '${newestSqlVersion('MariaDb')}')`,
     message: 'engineVersion cannot go back: an older engine does not read the newer files',
     code: 'DOWNGRADE_REFUSED',
     field: 'engineVersion',
     test: (next, previous) =>
       previous.engineVersion === undefined
-        ? [undefined, newestVersion(next.engine)].includes(next.engineVersion)
+        ? [undefined, newestSqlVersion(next.engine)].includes(next.engineVersion)
         : next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion),
   },
-  growsByOne('licenseVersion', 'is one product key'),
+  incrementByOneRule('licenseVersion', 'is one product key'),
   {
     cel: `self.licenseVersion == oldSelf.licenseVersion || (self.engine == 'MsSql' && has(self.edition) && self.edition in ${celList(PAID_EDITIONS)})`,
     message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other edition takes a product key`,

@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { CALLED_URL } from '../core/outgoingUrl.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
+import { OUTGOING_URL_PATTERNS } from '../core/outgoingUrl.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import {
   CertificatesPem,
   DateTime,
   DisplayName,
-  DisplayNameOf,
+  listMapMeta,
   MissingSecrets,
   matching,
-  mergedBy,
   PlainText,
   ResourceName,
   Scope,
+  StoredDisplayName,
   Uuid,
 } from './fields.ts'
 
@@ -20,7 +20,7 @@ export const HttpsUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(CALLED_URL.https, 'must be an https address without a user name')
+  .regex(OUTGOING_URL_PATTERNS.https, 'must be an https address without a user name')
 
 /** A DNS name in its ASCII form, at least two labels. */
 export const DomainName = matching(
@@ -37,8 +37,8 @@ export const ClaimName = z
   .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
 
 /** Maximum people for whom a binding records what they have from it. */
-export const PEOPLE_OF_BINDING = 5000
-const people = z.array(Uuid).max(PEOPLE_OF_BINDING).optional()
+export const BINDING_PEOPLE_MAX = 5000
+const people = z.array(Uuid).max(BINDING_PEOPLE_MAX).optional()
 
 /** Adds people about whom an issuer sends a claim to a group, or gives them a role. */
 export const IdpBinding = defineKind({
@@ -58,7 +58,7 @@ export const IdpBinding = defineKind({
       .max(256)
       .describe('Value that the claim must have or, as a list, contain, compared exactly; immutable'),
     groupId: Uuid.optional().describe('Id of the PrincipalGroup that they join; absent if a role is given; immutable'),
-    roleDefinitionName: DisplayNameOf.optional().describe(
+    roleDefinitionName: StoredDisplayName.optional().describe(
       'The display name of the role that they get at the scope; absent if there is a group; immutable',
     ),
     scope: Scope.optional().describe(
@@ -144,7 +144,7 @@ export const SsoIdentityProvider = z.strictObject({
     .optional()
     .describe('Whether addresses from the provider count as verified; false when absent'),
   enabled: z.boolean().optional().describe('Whether people may sign in through it; true when absent'),
-  defaultRoleDefinitionName: DisplayNameOf.optional().describe(
+  defaultRoleDefinitionName: StoredDisplayName.optional().describe(
     'Only stored and shown: bindings determine what people get',
   ),
 })
@@ -159,7 +159,7 @@ export const SsoConnection = defineKind({
   called: { collection: 'sso' },
   shortNames: ['sso'],
   placement: 'platform',
-  bytesMax: LARGE_BYTES_MAX,
+  bytesMax: MAX_LARGE_OBJECT_BYTES,
   name: 'uuid',
   area: 'sso',
   description:
@@ -174,7 +174,7 @@ export const SsoConnection = defineKind({
       .array(SsoIdentityProvider)
       .max(20)
       // Otherwise the API server would validate every provider again when one of them changes.
-      .meta(mergedBy('alias'))
+      .meta(listMapMeta('alias'))
       .default([])
       .describe(
         'Where people of the domains sign in, each under an alias of its own; the first enabled one takes them',
@@ -227,7 +227,7 @@ export const SsoConnection = defineKind({
       message:
         'an identity provider must name metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
       field: 'identityProviders',
-      test: ({ identityProviders }) => identityProviders.every(isReachable),
+      test: ({ identityProviders }) => identityProviders.every(isProviderUsable),
     },
     {
       cel: "self.identityProviders.all(p, (has(p.protocol) && p.protocol == 'Saml') || (has(p.clientId) && has(p.clientSecretName)))",
@@ -258,7 +258,7 @@ export const SsoConnection = defineKind({
 export type SsoConnection = ObjectOf<typeof SsoConnection>
 
 /** Whether enough is known about a provider to send people there. */
-export function isReachable(provider: SsoIdentityProvider): boolean {
+export function isProviderUsable(provider: SsoIdentityProvider): boolean {
   if (provider.metadataUrl !== undefined) return true
   const { protocol, issuer, authorizationUrl, tokenUrl, jwksUrl, signingCertificate } = provider
   const needed = protocol === 'Saml' ? [signingCertificate] : [tokenUrl, jwksUrl]

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { CALLED_URL } from '../core/outgoingUrl.ts'
+import { OUTGOING_URL_PATTERNS } from '../core/outgoingUrl.ts'
 import { codeFields, deploymentRequests } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { mapOf, matching, On, ResourceName, setOf, Tags, whole } from './fields.ts'
+import { integerBetween, listSetOf, mapOf, matching, On, ResourceName, Tags } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
 import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
 
@@ -23,7 +23,7 @@ const spec = z.strictObject({
     'Image to serve as it is, on port 8080, instead of a built one; exclusive with repositoryUrl',
   ),
   computePlan: ResourceName.default('container-nano').describe('Name of a ComputePlan of family ContainerInstance'),
-  replicas: whole(0, 10).default(1).describe('Number of copies'),
+  replicas: integerBetween(0, 10).default(1).describe('Number of copies'),
   cacheControl: HeaderValue.max(256)
     .default('public, max-age=300')
     .describe('Cache-Control of answers; files with a hash in their name are cached for a year'),
@@ -38,7 +38,7 @@ const spec = z.strictObject({
     .describe('File to answer with for missing paths, unless isSinglePage'),
   proxyUrl: matching(
     2048,
-    CALLED_URL.proxy,
+    OUTGOING_URL_PATTERNS.proxy,
     'must be an https address with the name of a host, without a password, a query or a fragment',
   )
     .optional()
@@ -47,7 +47,7 @@ const spec = z.strictObject({
   ingressHost: HostName.optional().describe(
     "Host of its own, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; generated when absent",
   ),
-  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  customDomains: listSetOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   running: Running,
   ...deploymentRequests,
   restartedAt: RestartedAt,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { UUID_PATTERN } from '../core/names.ts'
-import { re2 } from '../core/shownText.ts'
+import { toRe2Pattern } from '../core/shownText.ts'
 
 /** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD supports. */
 export type StructuralSchema = { [key: string]: unknown }
@@ -71,7 +71,7 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
 function structuralValue(key: string, value: unknown, path: string, node: StructuralSchema): unknown {
   if (key === 'pattern' && node.format === 'uuid') return UUID_PATTERN
   if (key === 'pattern' && node.format === 'date-time') return DATE_TIME_PATTERN
-  if (key === 'pattern') return re2({ pattern: String(value) })
+  if (key === 'pattern') return toRe2Pattern({ pattern: String(value) })
   if (key === 'properties') {
     return Object.fromEntries(
       Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [
@@ -85,7 +85,7 @@ function structuralValue(key: string, value: unknown, path: string, node: Struct
   if (key === 'allOf')
     return (value as StructuralSchema[]).map(({ type: _, ...rest }) => ({
       ...rest,
-      ...(rest.pattern === undefined ? {} : { pattern: re2({ pattern: String(rest.pattern) }) }),
+      ...(rest.pattern === undefined ? {} : { pattern: toRe2Pattern({ pattern: String(rest.pattern) }) }),
     }))
   return value
 }

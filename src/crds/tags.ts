@@ -1,4 +1,4 @@
-import { namesRule } from './mapRules.ts'
+import { mapKeysRule } from './mapRules.ts'
 
 const RESERVED_PREFIXES = ['freehold.dev/', 'kubernetes.io/']
 /** For use within a pattern. */
@@ -11,7 +11,7 @@ export function isTagKey(key: string): boolean {
 }
 
 /** The rule over `spec.tags` of every kind with tags (records: names, tags, values). */
-export const tagKeyRule = namesRule('tags', {
+export const tagKeyRule = mapKeysRule('tags', {
   cel: `k.matches('^${TAG_KEY}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/')`,
   message:
     'a tag key must have 1 to 128 letters, digits, spaces or _.:/=+@-, and must not begin with freehold.dev/ or kubernetes.io/ nor contain .k8s.io/',

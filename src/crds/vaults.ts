@@ -1,8 +1,19 @@
 import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
-import { defineKind, type ObjectOf, partColumns, READ, type Rule, resourceColumns, statusWith } from './define.ts'
-import { DateTime, mapOf, matching, ObjectName, Off, On, PlainText, ResourceName, Tags, whole } from './fields.ts'
+import { defineKind, type ObjectOf, partColumns, READ_VERBS, type Rule, resourceColumns, statusWith } from './define.ts'
+import {
+  DateTime,
+  integerBetween,
+  mapOf,
+  matching,
+  ObjectName,
+  Off,
+  On,
+  PlainText,
+  ResourceName,
+  Tags,
+} from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
@@ -10,7 +21,9 @@ import { ClusterId } from './workloadFields.ts'
 const vaultSpec = z.strictObject({
   clusterId: ClusterId,
   softDeleteEnabled: On.describe('Whether deleted secrets can be recovered; cannot be turned off'),
-  softDeleteRetentionDays: whole(7, 90).default(30).describe('Days until a deleted secret is purged; immutable'),
+  softDeleteRetentionDays: integerBetween(7, 90)
+    .default(30)
+    .describe('Days until a deleted secret is purged; immutable'),
   enablePurgeProtection: Off.describe(
     'Whether deleted secrets cannot be purged before their time; cannot be turned off',
   ),
@@ -225,7 +238,7 @@ export const VaultEntry = defineKind({
   aggregate: false,
   partOf: { collection: 'secretvaults', nameOf: vaultOfEntry },
   forms: {
-    'secretvault/read': READ,
+    'secretvault/read': READ_VERBS,
     'secretvault/writeSecrets': ['create', 'update', 'patch'],
     'secretvault/readSecrets': ['readsecrets'],
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
-import { matching, Off, On, ResourceName, Tags, whole } from './fields.ts'
+import { integerBetween, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
 import {
@@ -19,7 +19,7 @@ import {
   Running,
   WantedReplicas,
 } from './workloadFields.ts'
-import { allowedCidrsRule, boundsRules, growsByOne, growsOnly } from './workloadRules.ts'
+import { allowedCidrsRule, growOnlyRule, incrementByOneRule, requestLimitRules } from './workloadRules.ts'
 
 /** Versions of Qdrant that can be chosen, oldest first; the last one is the default. */
 export const VECTOR_VERSIONS = ['1.13.6', '1.14.1', '1.15.5', '1.16.3', '1.17.1', '1.18.2'] as const
@@ -30,7 +30,7 @@ const spec = z.strictObject({
   clusterId: ClusterId,
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Vector; the default one when absent'),
   ...planOverrides,
-  replicas: whole(0, 99)
+  replicas: integerBetween(0, 99)
     .optional()
     .describe("Peers; the plan's number is written here when absent; 0 runs nothing and keeps the data"),
   vectorVersion: z
@@ -41,7 +41,7 @@ const spec = z.strictObject({
   apiKeyEnabled: On.describe(
     'Whether clients must present a key; false accepts every client that can connect, and keeps the keys',
   ),
-  apiKeyVersion: whole(1, 1000000)
+  apiKeyVersion: integerBetween(1, 1000000)
     .default(1)
     .describe('Generation of the keys: raising it by one rotates them; needs the verb writesecrets'),
   enableIngress: Off.describe('True creates an Ingress with TLS to the REST port'),
@@ -83,8 +83,8 @@ export function nextVectorVersion(running: string | undefined, wanted: VectorVer
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
-  ...boundsRules,
-  growsOnly('storageSize'),
+  ...requestLimitRules,
+  growOnlyRule('storageSize'),
   {
     cel: "int(self.vectorVersion.split('.')[1]) >= int(oldSelf.vectorVersion.split('.')[1])",
     message: 'vectorVersion cannot go back: an older engine does not read the newer storage format',
@@ -100,7 +100,7 @@ const rules: Rule<Spec>[] = [
     field: 'vectorVersion',
     test: (next, previous) => minor(next.vectorVersion) <= minor(previous.vectorVersion) + 1,
   },
-  growsByOne('apiKeyVersion', 'makes one new key'),
+  incrementByOneRule('apiKeyVersion', 'makes one new key'),
   allowedCidrsRule,
 ]
 

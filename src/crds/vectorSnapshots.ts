@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { Description, listBy, ResourceName } from './fields.ts'
+import { Description, listMapOf, ResourceName } from './fields.ts'
 
 /** Maximum snapshots: their files are on the volumes of the peers, beside the data. */
 export const SNAPSHOTS_MAX = 10
 
 /** The wanted snapshots: an added one is taken, a removed one is deleted. */
-export const VectorSnapshots = listBy(
+export const VectorSnapshots = listMapOf(
   'name',
   z.strictObject({
     name: ResourceName.describe('Name of the snapshot'),

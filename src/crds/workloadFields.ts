@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Bytes, Cores, DateTime, matching, Off, On, Uuid, whole } from './fields.ts'
+import { Bytes, Cores, DateTime, integerBetween, matching, Off, On, Uuid } from './fields.ts'
 
 /**
  * Fields that kinds which run something share, with type, bounds, default and description. A kind with a narrower
@@ -64,7 +64,7 @@ export const DeletionProtection = Off.describe(
   'While true, its deletion is refused, and through REST that of its resource group as well',
 )
 
-export const BackupRetentionDays = whole(1, 365)
+export const BackupRetentionDays = integerBetween(1, 365)
   .default(14)
   .describe('Minimum days for which base backups and the log are kept; longer while a snapshot needs them')
 

@@ -21,13 +21,13 @@ function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'm
   }
 }
 
-export const boundsRules: readonly Rule<Bounds>[] = [
+export const requestLimitRules: readonly Rule<Bounds>[] = [
   noGreater('cpuRequest', 'cpuLimit'),
   noGreater('memoryRequest', 'memoryLimit'),
 ]
 
 /** For the size of a volume. */
-export function growsOnly<Field extends string>(field: Field): Rule<{ [Key in Field]?: string | undefined }> {
+export function growOnlyRule<Field extends string>(field: Field): Rule<{ [Key in Field]?: string | undefined }> {
   return {
     cel: `!has(oldSelf.${field}) || !has(self.${field}) || quantity(self.${field}).compareTo(quantity(oldSelf.${field})) >= 0`,
     message: `${field} may grow but not shrink: volumes cannot give space back`,
@@ -41,7 +41,7 @@ export function growsOnly<Field extends string>(field: Field): Rule<{ [Key in Fi
 }
 
 /** For a number that requests something once with each step. @param step what each step does */
-export function growsByOne<Field extends string>(field: Field, step: string): Rule<{ [Key in Field]: number }> {
+export function incrementByOneRule<Field extends string>(field: Field, step: string): Rule<{ [Key in Field]: number }> {
   return {
     cel: `self.${field} >= oldSelf.${field} && self.${field} <= oldSelf.${field} + 1`,
     message: `${field} grows by one at a time: each step ${step}`,

@@ -5,17 +5,17 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
-import { roleIncarnationOf } from '../crds/roleLife.ts'
+import { roleIncarnationOf } from '../crds/roleIncarnations.ts'
 import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 
 /** Returns the role assignment that a binding gives one user; undefined for a binding to a group. */
-export function boundAssignment(
+export function bindingAssignment(
   binding: Pick<IdpBinding, 'metadata' | 'spec'>,
   userId: string,
 ): KubeObject | undefined {
   const { roleDefinitionName, scope } = binding.spec
-  const namespace = placeOf(scope)
+  const namespace = namespaceOfScope(scope)
   if (roleDefinitionName === undefined || namespace === undefined) return undefined
   const { name } = binding.metadata
   const scopeIncarnation = scopeIncarnationOf(binding)
@@ -36,7 +36,7 @@ export function boundAssignment(
 }
 
 /** Returns the namespace that holds the assignments of a scope. */
-export function placeOf(scope: string | undefined): string | undefined {
+export function namespaceOfScope(scope: string | undefined): string | undefined {
   const place = scope === undefined ? undefined : parseScope(scope)
   if (place === undefined) return undefined
   return place.level === 'root' ? SYSTEM_NAMESPACE : boundaryNamespace(place.boundaryId)

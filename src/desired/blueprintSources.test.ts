@@ -2,13 +2,13 @@ import { expect } from 'chai'
 import { SOURCE_TEMPLATES_MAX } from '../contracts/blueprints/sources.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 import {
+  describeStaleTemplate,
   failuresOf,
-  SYNC_INTERVAL,
-  SYNC_RETRY,
-  SYNC_RETRY_MOST,
-  staleWords,
+  MAX_SYNC_BACKOFF_MS,
+  mergeTemplates,
+  SYNC_BACKOFF_MS,
+  SYNC_INTERVAL_MS,
   syncDueIn,
-  templatesOf,
 } from './blueprintSources.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -35,7 +35,7 @@ describe('the templates that a source keeps', () => {
   ]
   for (const [sentence, given, slugs, invalid] of cases)
     it(sentence, () => {
-      const found = templatesOf('source', given, read)
+      const found = mergeTemplates('source', given, read)
       expect(found.templates.map(({ slug }) => slug)).to.deep.equal(slugs)
       expect(found.invalid.map(({ path, errors }) => `${path} ${errors[0]?.code}`)).to.deep.equal(invalid)
       expect(found.invalidCount).to.equal(invalid.length)
@@ -71,7 +71,7 @@ describe('the templates that a source keeps', () => {
   for (const [sentence, texts, contents, kept] of later)
     it(`${sentence}, after an earlier commit`, () => {
       const given = Object.entries(texts).map(([path, text]) => ({ path, text }))
-      const found = templatesOf('source', given, read, before)
+      const found = mergeTemplates('source', given, read, before)
       expect(found.templates.map(({ content }) => content)).to.deep.equal(contents)
       expect(found.invalid.flatMap(({ keeps }) => keeps ?? [])).to.deep.equal(kept)
     })
@@ -81,10 +81,12 @@ describe('the templates that a source keeps', () => {
       ...Array.from({ length: 25 }, (_, at) => ({ path: `0${at}`, text: '?' })),
       { path: 'a.yaml', text: '?' },
     ]
-    const { invalid } = templatesOf('source', given, read, before)
+    const { invalid } = mergeTemplates('source', given, read, before)
     expect([invalid.length, invalid[0]?.keeps]).to.deep.equal([20, 'a'])
-    expect(staleWords(invalid)).to.equal('"a.yaml" is not valid at line 1: is no YAML. Blueprint "a" stays as it was.')
-    expect(staleWords(invalid.slice(1))).to.equal(undefined)
+    expect(describeStaleTemplate(invalid)).to.equal(
+      '"a.yaml" is not valid at line 1: is no YAML. Blueprint "a" stays as it was.',
+    )
+    expect(describeStaleTemplate(invalid.slice(1))).to.equal(undefined)
   })
 
   it('are bounded, and so is what is said of the others', () => {
@@ -92,7 +94,7 @@ describe('the templates that a source keeps', () => {
       path: `${index}`,
       text: `t${index}`,
     }))
-    const found = templatesOf('source', given, read)
+    const found = mergeTemplates('source', given, read)
     expect([found.templates.length, found.invalidCount, found.invalid.length]).to.deep.equal([
       SOURCE_TEMPLATES_MAX,
       30,
@@ -101,7 +103,7 @@ describe('the templates that a source keeps', () => {
   })
 
   it('have names that no other source and no person can choose', () => {
-    const name = (source: string) => templatesOf(source, files('a'), read).templates[0]?.name
+    const name = (source: string) => mergeTemplates(source, files('a'), read).templates[0]?.name
     expect(name('one')).to.match(/^source\.[0-9a-f]{24}$/)
     expect(name('one')).not.to.equal(name('two'))
   })
@@ -129,11 +131,11 @@ describe('a source is read', () => {
   const failed = { ...good, state: 'Failing' as const, lastSyncAt: ago(100_000) }
   const cases: [string, number, number][] = [
     ['at once when it is new', due(undefined), 0],
-    ['an hour after it was read', due(good), SYNC_INTERVAL - 60_000],
-    ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL), lastSyncAt: ago(SYNC_INTERVAL) }), 0],
-    ['five minutes after a failure', due(failed), SYNC_RETRY - 60_000],
-    ['ten minutes after the second failure in a row', due({ ...failed, failures: 2 }), 2 * SYNC_RETRY - 60_000],
-    ['two hours after the hundredth', due({ ...failed, failures: 100 }), SYNC_RETRY_MOST - 60_000],
+    ['an hour after it was read', due(good), SYNC_INTERVAL_MS - 60_000],
+    ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL_MS), lastSyncAt: ago(SYNC_INTERVAL_MS) }), 0],
+    ['five minutes after a failure', due(failed), SYNC_BACKOFF_MS - 60_000],
+    ['ten minutes after the second failure in a row', due({ ...failed, failures: 2 }), 2 * SYNC_BACKOFF_MS - 60_000],
+    ['two hours after the hundredth', due({ ...failed, failures: 100 }), MAX_SYNC_BACKOFF_MS - 60_000],
     ['at once when somebody asks, however often it failed', due({ ...failed, failures: 9 }, { syncAt: ago(0) }), 0],
     ['at once after a push, however often it failed', due({ ...failed, failures: 9 }, { pushedAt: ago(1) }), 0],
     ['at once when its spec has changed, whether or not it failed', due({ ...failed, syncedGeneration: 0 }), 0],
@@ -141,7 +143,7 @@ describe('a source is read', () => {
     [
       'not again for a request that was heard',
       due({ ...good, syncedAt: ago(5) }, { syncAt: ago(5) }),
-      SYNC_INTERVAL - 60_000,
+      SYNC_INTERVAL_MS - 60_000,
     ],
     [
       'five seconds after the last time, however often somebody asks',
@@ -150,8 +152,8 @@ describe('a source is read', () => {
     ],
     ['at once after a push', due(good, { pushedAt: ago(1) }), 0],
     ['at once after a push of the same second', due(good, { pushedAt: ago(60_000) }), 0],
-    ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL - 60_000],
-    ['not again for a push that was read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL - 60_000],
+    ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL_MS - 60_000],
+    ['not again for a push that was read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL_MS - 60_000],
     ['again where its controller died while it read', due({ ...good, state: 'Syncing' }), 0],
     ['at once when it is enabled again', due({ ...good, state: 'Disabled' }), 0],
     [

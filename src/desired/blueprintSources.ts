@@ -1,14 +1,14 @@
 import {
-  folderOf,
-  INVALID_SHOWN,
-  isSyncAsked,
+  INVALID_FILES_SHOWN_MAX,
+  isSyncRequested,
+  normalizeFolder,
   SOURCE_TEMPLATES_MAX,
   sourceTemplateName,
 } from '../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../contracts/blueprints/template.ts'
-import { agreed, counted } from '../core/counted.ts'
-import { sentence } from '../core/errors.ts'
+import { asSentence } from '../core/errors.ts'
 import { plainLine } from '../core/plainLine.ts'
+import { pluralize, pluralizeVerb } from '../core/pluralize.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 
 type File = { readonly path: string; readonly text: string | undefined }
@@ -37,7 +37,7 @@ const PROBLEMS_SHOWN = 5
  *
  * @param before templates kept from earlier commits of the same ref and folder
  */
-export function templatesOf(sourceId: string, files: readonly File[], read: Read, before: readonly Stored[] = []) {
+export function mergeTemplates(sourceId: string, files: readonly File[], read: Read, before: readonly Stored[] = []) {
   const templates = new Map<string, KeptTemplate>()
   const refused: Refused[] = []
   const keep = (slug: string, path: string, content: string) =>
@@ -60,7 +60,11 @@ export function templatesOf(sourceId: string, files: readonly File[], read: Read
   })
   // Invalid files that still serve an older template come first, because somebody must fix them.
   const shown = invalid.toSorted((one, other) => Number(other.keeps !== undefined) - Number(one.keeps !== undefined))
-  return { templates: [...templates.values()], invalidCount: invalid.length, invalid: shown.slice(0, INVALID_SHOWN) }
+  return {
+    templates: [...templates.values()],
+    invalidCount: invalid.length,
+    invalid: shown.slice(0, INVALID_FILES_SHOWN_MAX),
+  }
 }
 
 /** Finds the last valid template of an invalid file: by path, or by slug if its previous file is gone. */
@@ -115,44 +119,46 @@ function problemOf({
 const SURPLUS = whole('SpecInvalid', `exceeds the ${SOURCE_TEMPLATES_MAX} templates that a source may have`)
 
 /** Returns a sentence about the first outdated template; undefined if all are from the last commit that was read. */
-export function staleWords(invalid: readonly Invalid[]): string | undefined {
+export function describeStaleTemplate(invalid: readonly Invalid[]): string | undefined {
   const stale = invalid.filter(({ keeps }) => keeps !== undefined)
   const [first] = stale
   const [error] = first?.errors ?? []
   if (first === undefined || error === undefined) return undefined
   const line = error.line === undefined ? '' : ` at line ${error.line}`
   const others = stale.length - 1
-  const more = others === 0 ? '' : ` So ${agreed(others, 'does', 'do')} ${counted(others, 'other')}.`
+  const more = others === 0 ? '' : ` So ${pluralizeVerb(others, 'does', 'do')} ${pluralize(others, 'other')}.`
   const why = [error.path, error.message].filter((words) => words !== '').join(' ')
-  const head = sentence(`"${first.path}" is not valid${line}: ${why}`)
+  const head = asSentence(`"${first.path}" is not valid${line}: ${why}`)
   return `${head} Blueprint "${first.keeps}" stays as it was.${more}`.slice(0, 1024)
 }
 
 /** Milliseconds between two syncs of a repository without a webhook. */
-export const SYNC_INTERVAL = 3_600_000
+export const SYNC_INTERVAL_MS = 3_600_000
 /** Milliseconds of backoff after the first failed sync, doubled on each further failure up to the maximum. */
-export const SYNC_RETRY = 300_000
-export const SYNC_RETRY_MOST = 7_200_000
+export const SYNC_BACKOFF_MS = 300_000
+export const MAX_SYNC_BACKOFF_MS = 7_200_000
 /** Minimum milliseconds between two syncs, whatever triggers them: each costs the Git host and the platform work. */
-export const SYNC_LEAST = 5_000
+export const MIN_SYNC_INTERVAL_MS = 5_000
 
 type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
   readonly metadata: { readonly generation?: number | undefined }
 }
 
 /** Identifies the ref and folder a source was read at. Results of another ref or folder do not apply. */
-export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${folderOf(spec.path)}`
+export const syncLocationOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string =>
+  `${spec.ref} ${normalizeFolder(spec.path)}`
 
 type Push = { readonly deliveryId: string; readonly receivedAt: string }
 
 /** Returns the backoff in milliseconds after a failed sync. @param failures consecutive failures */
-export function retryIn(failures: number): number {
-  return Math.min(SYNC_RETRY_MOST, SYNC_RETRY * 2 ** (failures - 1))
+export function syncBackoff(failures: number): number {
+  return Math.min(MAX_SYNC_BACKOFF_MS, SYNC_BACKOFF_MS * 2 ** (failures - 1))
 }
 
 /** Counts consecutive failures including the one that just happened. A change or a requested sync starts over at 1. */
 export function failuresOf({ spec, status = {}, metadata }: Source, hasNewCredentials = false): number {
-  const isNew = hasNewCredentials || isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
+  const isNew =
+    hasNewCredentials || isSyncRequested({ spec, status }) || status.syncedGeneration !== metadata.generation
   return isNew ? 1 : (status.failures ?? 0) + 1
 }
 
@@ -180,8 +186,8 @@ export function syncDueIn(
   // Timestamps have whole seconds, so a push in the same second counts too; the delivery id prevents counting it twice.
   const isPushed =
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
-  if (hasNewCredentials || isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
-    return Math.max(0, tried + SYNC_LEAST - now)
-  const interval = lastSyncAt !== triedAt ? retryIn(status.failures ?? 1) : isWhole ? SYNC_INTERVAL : SETTLES
+  if (hasNewCredentials || isSyncRequested({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
+    return Math.max(0, tried + MIN_SYNC_INTERVAL_MS - now)
+  const interval = lastSyncAt !== triedAt ? syncBackoff(status.failures ?? 1) : isWhole ? SYNC_INTERVAL_MS : SETTLES
   return Math.max(0, tried + interval - now)
 }

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
 import {
-  awaitedBy,
+  endRemainingSteps,
+  initialProgress,
   plainField,
   plainOutput,
-  READY_WITHIN,
+  READY_TIMEOUT_MS,
   readinessOf,
-  settled,
-  startOf,
   timeLeft,
+  unmetDependencies,
 } from './blueprints.ts'
 
 const object = (status: object, generation = 1): KubeObject => ({
@@ -63,7 +63,7 @@ describe('the steps of a deployment', () => {
   it('begin pending, skipped or taken over, and go on where they were', () => {
     const spec = { steps: [step('a'), step('b', { isSkipped: true }), step('c'), step('d')], takenOver: ['c'] }
     const status = { steps: [{ component: 'd', status: 'Creating' as const, startedAt: now }] }
-    const begun = startOf({ spec, status } as never, now)
+    const begun = initialProgress({ spec, status } as never, now)
     expect(begun.map((one) => `${one.component} ${one.status}`)).to.deep.equal([
       'a Pending',
       'b Skipped',
@@ -74,7 +74,7 @@ describe('the steps of a deployment', () => {
 
   it('end with an execution that failed: none is told as under way', () => {
     const states = ['Ready', 'Failed', 'Skipped', 'Creating', 'Waiting', 'Pending'] as const
-    const ended = settled(
+    const ended = endRemainingSteps(
       states.map((status) => ({ component: status, status })),
       now,
     )
@@ -93,13 +93,13 @@ describe('the steps of a deployment', () => {
       { component: 'b', status: 'Skipped' as const },
       { component: 'c', status: 'Creating' as const },
     ]
-    expect(awaitedBy(step('d', { dependsOn: ['a', 'b', 'c'] }), steps)).to.deep.equal(['c'])
+    expect(unmetDependencies(step('d', { dependsOn: ['a', 'b', 'c'] }), steps)).to.deep.equal(['c'])
   })
 
   it('have 30 minutes from when they were begun', () => {
     const progress = { component: 'a', status: 'Creating' as const, startedAt: now }
-    expect(timeLeft(progress, Date.parse(now) + 60_000)).to.equal(READY_WITHIN - 60_000)
-    expect(timeLeft({ component: 'a', status: 'Pending' }, 0)).to.equal(READY_WITHIN)
+    expect(timeLeft(progress, Date.parse(now) + 60_000)).to.equal(READY_TIMEOUT_MS - 60_000)
+    expect(timeLeft({ component: 'a', status: 'Pending' }, 0)).to.equal(READY_TIMEOUT_MS)
   })
 
   it('tell plain fields and outputs of what they made, and no secret', () => {

@@ -9,7 +9,7 @@ import type { RelationalCluster } from '../crds/relational.ts'
 import type { SqlInstance } from '../crds/sql.ts'
 
 /** Milliseconds within which a component must become ready. */
-export const READY_WITHIN = 1_800_000
+export const READY_TIMEOUT_MS = 1_800_000
 
 type Condition = { type: string; status: string; reason?: string; message?: string }
 type Observed = { observedGeneration?: number; conditions?: readonly Condition[] }
@@ -20,7 +20,7 @@ export type Readiness =
   | { readonly kind: 'failed'; readonly message: string }
 
 /** Reasons that only another spec resolves. Lack of room or a missing reference may pass, so it is waited for. */
-const HOPELESS = new Set([
+const TERMINAL_REASONS = new Set([
   'PlanNotFound',
   'QuotaExceeded',
   'ConfigurationInvalid',
@@ -40,7 +40,7 @@ export function readinessOf(object: KubeObject): Readiness {
   const find = (type: string) => conditions.find((one) => one.type === type && one.status === 'True')
   const isSeen = observedGeneration === object.metadata.generation
   const stalled = find('Stalled')
-  if (isSeen && stalled !== undefined && HOPELESS.has(stalled.reason ?? ''))
+  if (isSeen && stalled !== undefined && TERMINAL_REASONS.has(stalled.reason ?? ''))
     return { kind: 'failed', message: stalled.message ?? '' }
   if (isSeen && find('Ready') !== undefined) return { kind: 'ready' }
   const message = (find('Stalled') ?? find('Reconciling') ?? conditions.find(({ type }) => type === 'Ready'))?.message
@@ -50,7 +50,10 @@ export function readinessOf(object: KubeObject): Readiness {
 export type StepProgress = NonNullable<NonNullable<BlueprintExecution['status']>['steps']>[number]
 
 /** Returns the state of the steps before a pass; of a new execution, the initial state. */
-export function startOf({ spec, status }: Pick<BlueprintExecution, 'spec' | 'status'>, now: string): StepProgress[] {
+export function initialProgress(
+  { spec, status }: Pick<BlueprintExecution, 'spec' | 'status'>,
+  now: string,
+): StepProgress[] {
   const taken = new Set(spec.takenOver)
   return spec.steps.map(({ component, isSkipped = false }) => {
     const seen = status?.steps?.find((one) => one.component === component)
@@ -66,7 +69,7 @@ const DONE: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
 export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE.has(status)
 
 /** Ends the remaining steps of a failed execution. Created resources stay, and a retry looks at them again. */
-export function settled(steps: readonly StepProgress[], now: string): StepProgress[] {
+export function endRemainingSteps(steps: readonly StepProgress[], now: string): StepProgress[] {
   return steps.map((one) => {
     if (isStepDone(one) || one.status === 'Failed') return one
     const message =
@@ -78,13 +81,13 @@ export function settled(steps: readonly StepProgress[], now: string): StepProgre
 }
 
 /** Returns the components that a step still waits for. */
-export function awaitedBy({ dependsOn = [] }: ExecutionStep, steps: readonly StepProgress[]): string[] {
+export function unmetDependencies({ dependsOn = [] }: ExecutionStep, steps: readonly StepProgress[]): string[] {
   return dependsOn.filter((name) => !steps.some((one) => one.component === name && isStepDone(one)))
 }
 
 /** Returns the milliseconds that a step has left. */
 export function timeLeft({ startedAt }: StepProgress, now: number): number {
-  return startedAt === undefined ? READY_WITHIN : Date.parse(startedAt) + READY_WITHIN - now
+  return startedAt === undefined ? READY_TIMEOUT_MS : Date.parse(startedAt) + READY_TIMEOUT_MS - now
 }
 
 /** Returns a plain field of a resource for `${components.c.field}`; undefined if it is not set. */

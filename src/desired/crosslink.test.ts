@@ -1,16 +1,21 @@
 import { expect } from 'chai'
-import { ROTATION_LIMIT } from '../contracts/crosslink.ts'
-import { type Authority, nextMove, type Pair, skupperAuthority } from './crosslink.ts'
+import { ROTATION_TIMEOUT_MS } from '../contracts/crosslink.ts'
+import {
+  type CertificateAuthority,
+  type CertificateKeyPair,
+  nextRotationAction,
+  skupperAuthority,
+} from './crosslink.ts'
 
 const NOW = Date.UTC(2027, 0, 1)
-const pair = (name: string): Pair => ({ certPem: `${name}\n`, keyPem: `key of ${name}` })
+const pair = (name: string): CertificateKeyPair => ({ certPem: `${name}\n`, keyPem: `key of ${name}` })
 
 /** Moves on until nothing is left to do, as a controller does. */
-function play(stored: Authority | undefined, wanted: number, { isKnown = false, now = NOW } = {}) {
-  const shown: Authority[] = []
+function play(stored: CertificateAuthority | undefined, wanted: number, { isKnown = false, now = NOW } = {}) {
+  const shown: CertificateAuthority[] = []
   let authority = stored
   for (;;) {
-    const move = nextMove(authority, { wanted, isKnown: () => isKnown, now })
+    const move = nextRotationAction(authority, { wanted, isKnown: () => isKnown, now })
     if (move.kind === 'stay') return { authority, shown, after: move.after }
     authority = move.kind === 'store' ? move.authority : move.with(pair(`v${move.version}`))
     shown.push(authority)
@@ -18,7 +23,7 @@ function play(stored: Authority | undefined, wanted: number, { isKnown = false, 
 }
 
 describe('the authority of links', () => {
-  const first: Authority = { ...pair('v1'), version: 1 }
+  const first: CertificateAuthority = { ...pair('v1'), version: 1 }
 
   it('is made once', () => {
     expect(play(undefined, 1).authority).to.deep.equal(first)
@@ -38,9 +43,12 @@ describe('the authority of links', () => {
   it('is trusted beside the new one until each site knows that, for a day at most', () => {
     const { authority, after } = play(first, 2)
     expect(authority?.rotation?.step).to.equal('Reissued')
-    expect(after).to.equal(ROTATION_LIMIT)
-    expect(play(authority, 2, { now: NOW + ROTATION_LIMIT - 1 }).after).to.equal(1)
-    expect(play(authority, 2, { now: NOW + ROTATION_LIMIT }).authority).to.deep.equal({ ...pair('v2'), version: 2 })
+    expect(after).to.equal(ROTATION_TIMEOUT_MS)
+    expect(play(authority, 2, { now: NOW + ROTATION_TIMEOUT_MS - 1 }).after).to.equal(1)
+    expect(play(authority, 2, { now: NOW + ROTATION_TIMEOUT_MS }).authority).to.deep.equal({
+      ...pair('v2'),
+      version: 2,
+    })
     expect(play(authority, 2, { isKnown: true }).authority).to.deep.equal({ ...pair('v2'), version: 2 })
   })
 

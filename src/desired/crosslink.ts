@@ -1,38 +1,47 @@
 import { X509Certificate } from 'node:crypto'
-import { CROSSLINK_NAME, GRANT_LIFETIME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { CROSSLINK_NAME, GRANT_TTL_MS, ROTATION_TIMEOUT_MS } from '../contracts/crosslink.ts'
 import { timestamp } from '../core/clock.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { DNS_PORTS, outside } from './workload/network.ts'
 
 /** A certificate and its key in PEM. */
-export type Pair = { readonly certPem: string; readonly keyPem: string }
+export type CertificateKeyPair = { readonly certPem: string; readonly keyPem: string }
 
 /** The certificate authority for the sites of a boundary. */
-export type Authority = Pair & {
+export type CertificateAuthority = CertificateKeyPair & {
   readonly version: number
   /** Also trusted during a rotation: the next certificate, then the previous one while sites may still use it. */
   readonly alsoTrusted?: string | undefined
   readonly rotation?:
-    | { readonly step: 'Trusting'; readonly version: number; readonly startedAt: string; readonly next: Pair }
+    | {
+        readonly step: 'Trusting'
+        readonly version: number
+        readonly startedAt: string
+        readonly next: CertificateKeyPair
+      }
     | { readonly step: 'Reissued'; readonly version: number; readonly startedAt: string }
     | undefined
 }
 
-export type Move =
+export type RotationAction =
   | { readonly kind: 'stay'; readonly after?: number }
   /** `make`: create a key pair first. */
-  | { readonly kind: 'make'; readonly version: number; readonly with: (pair: Pair) => Authority }
-  | { readonly kind: 'store'; readonly authority: Authority }
+  | {
+      readonly kind: 'make'
+      readonly version: number
+      readonly with: (pair: CertificateKeyPair) => CertificateAuthority
+    }
+  | { readonly kind: 'store'; readonly authority: CertificateAuthority }
 
 /**
  * Returns the next of three steps: trust both, sign with the new authority, and drop the old one once every site knows
  * the new one or a day has passed. Each step is stored before the next, so that a new leader continues from it.
  */
-export function nextMove(
-  stored: Authority | undefined,
+export function nextRotationAction(
+  stored: CertificateAuthority | undefined,
   { wanted, isKnown, now }: { wanted: number; isKnown: (version: number) => boolean; now: number },
-): Move {
+): RotationAction {
   if (stored === undefined) return { kind: 'make', version: wanted, with: (pair) => ({ ...pair, version: wanted }) }
   const { version, certPem, keyPem, rotation } = stored
   if (rotation === undefined) {
@@ -56,13 +65,13 @@ export function nextMove(
         rotation: { step: 'Reissued', version: rotation.version, startedAt },
       },
     }
-  const left = Date.parse(startedAt) + ROTATION_LIMIT - now
+  const left = Date.parse(startedAt) + ROTATION_TIMEOUT_MS - now
   if (left > 0 && !isKnown(version)) return { kind: 'stay', after: left }
   return { kind: 'store', authority: { certPem, keyPem, version } }
 }
 
 /** Returns the newest authority in the form of reports. */
-export function caReport({ certPem, version, rotation }: Authority) {
+export function caReport({ certPem, version, rotation }: CertificateAuthority) {
   const isComing = rotation?.step === 'Trusting'
   const certificatePem = isComing ? rotation.next.certPem : certPem
   const { fingerprint256, validFrom, validTo } = new X509Certificate(certificatePem)
@@ -76,7 +85,7 @@ export function caReport({ certPem, version, rotation }: Authority) {
 /** The Secret in which Skupper expects the signing authority; Skupper uses an existing one unchanged. */
 export const SKUPPER_CA_SECRET = 'skupper-site-ca'
 
-export function skupperAuthority({ certPem, keyPem, alsoTrusted = '' }: Authority): Record<string, string> {
+export function skupperAuthority({ certPem, keyPem, alsoTrusted = '' }: CertificateAuthority): Record<string, string> {
   return { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': `${certPem}${alsoTrusted}` }
 }
 
@@ -94,7 +103,7 @@ export function accessGrant(namespace: string, requestedAt: string): KubeObject 
   const name = `crosslink-${sha256(requestedAt).slice(0, 10)}`
   return skupper('AccessGrant', namespace, name, {
     redemptionsAllowed: 1,
-    expirationWindow: `${GRANT_LIFETIME / 60_000}m`,
+    expirationWindow: `${GRANT_TTL_MS / 60_000}m`,
   })
 }
 

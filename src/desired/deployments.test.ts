@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { DeploymentPhase } from '../contracts/deployments.ts'
-import { decideDeployment, deploymentBuild, type Seen } from './deployments.ts'
+import { type DeploymentFacts, decideDeployment, deploymentBuild } from './deployments.ts'
 
 const IMAGE = 'registry.test/b/g/apps/shop'
-type Build = NonNullable<Seen['build']>
+type Build = NonNullable<DeploymentFacts['build']>
 const known = { message: 'said', phase: undefined, outcome: undefined }
 
 describe('what a build says of its deployment', () => {
@@ -29,19 +29,19 @@ describe('what a build says of its deployment', () => {
 })
 
 describe('the turn of a deployment that is built', () => {
-  const record = (stage?: DeploymentPhase, number = 2): Seen['record'] => ({
+  const record = (stage?: DeploymentPhase, number = 2): DeploymentFacts['record'] => ({
     spec: { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Build' },
     status: { number, stage, conditions: [] } as never,
   })
-  const cancelled = (stage?: DeploymentPhase): Seen['record'] => {
+  const cancelled = (stage?: DeploymentPhase): DeploymentFacts['record'] => {
     const { spec, ...rest } = record(stage)
     return { ...rest, spec: { ...spec, cancelledAt: '2026-01-01T00:00:00Z' } }
   }
-  const seen = (given: Partial<Seen>): Seen => ({
+  const seen = (given: Partial<DeploymentFacts>): DeploymentFacts => ({
     ...{ record: record(), others: [], release: undefined, id: 'one', createdAt: 0, now: 0 },
     ...given,
   })
-  const cases: [string, Seen, object][] = [
+  const cases: [string, DeploymentFacts, object][] = [
     ['comes when nobody builds', seen({}), { stage: 'Queued', starts: true }],
     ['comes after an earlier build', seen({ others: [record('Building', 1)] }), { stage: 'Queued', starts: undefined }],
     ['is over when a newer one waits', seen({ others: [record('Queued', 3)] }), { stage: 'Superseded' }],

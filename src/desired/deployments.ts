@@ -1,9 +1,15 @@
 import type { BuildProgress } from '../contracts/builds/progress.ts'
-import { type DeploymentPhase, furthestPhase, isBuilding, isEnd, type Release } from '../contracts/deployments.ts'
+import {
+  type DeploymentPhase,
+  furthestPhase,
+  isBuildingPhase,
+  isFinalPhase,
+  type ReleaseProgress,
+} from '../contracts/deployments.ts'
 import type { DeploymentRecord } from '../crds/deployments.ts'
 
 /** A deployment and what decides its phase. */
-export type Seen = {
+export type DeploymentFacts = {
   record: Pick<DeploymentRecord, 'spec' | 'status'>
   /** The other deployments of the same owner. */
   others: readonly Pick<DeploymentRecord, 'status'>[]
@@ -14,13 +20,13 @@ export type Seen = {
   /** Whether its owner asks to cancel it. Ignored once the image is built. */
   isCancelled?: boolean
   /** The owner's report about the deployment that it was asked to serve. */
-  release: Release | undefined
+  release: ReleaseProgress | undefined
   id: string
   createdAt: number
   now: number
 }
 
-export type Decision = {
+export type DeploymentDecision = {
   stage: DeploymentPhase
   message: string
   image?: string | undefined
@@ -30,7 +36,7 @@ export type Decision = {
 }
 
 /** Milliseconds without a report after which an external build counts as failed. */
-export const SILENCE = 2 * 3_600_000
+export const EXTERNAL_BUILD_TIMEOUT_MS = 2 * 3_600_000
 
 const SENTENCES: Record<DeploymentPhase, string> = {
   Queued: 'It waits for its turn.',
@@ -44,10 +50,10 @@ const SENTENCES: Record<DeploymentPhase, string> = {
   Superseded: 'A newer deployment took its place.',
 }
 
-const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): Decision => ({ stage, message })
+const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): DeploymentDecision => ({ stage, message })
 
 /** Converts build progress. A started build counts as Cloning at once, so that others wait for it. */
-export function deploymentBuild(progress: BuildProgress, image: string): NonNullable<Seen['build']> {
+export function deploymentBuild(progress: BuildProgress, image: string): NonNullable<DeploymentFacts['build']> {
   const { phase = 'Cloning', outcome, message, commit, digest } = progress
   if (outcome === undefined) return { phase, message, commit }
   if (outcome === 'Succeeded') return { phase: 'Deploying', message, commit, image: `${image}@${digest}` }
@@ -55,11 +61,11 @@ export function deploymentBuild(progress: BuildProgress, image: string): NonNull
 }
 
 /** Decides the current phase of a deployment. Phases only move forward, and a final phase stays. */
-export function decideDeployment(seen: Seen): Decision {
+export function decideDeployment(seen: DeploymentFacts): DeploymentDecision {
   const { record } = seen
   const before = record.status?.stage
   const known = { image: record.status?.image, commitSha: record.status?.commitSha }
-  if (before !== undefined && isEnd(before))
+  if (before !== undefined && isFinalPhase(before))
     return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
   if (isToEnd(seen)) return { ...known, ...say('Cancelled') }
   const next = before === 'Deploying' ? deploying(seen) : building(seen)
@@ -68,14 +74,14 @@ export function decideDeployment(seen: Seen): Decision {
 }
 
 /** A cancellation that REST confirmed holds even if the image has just been built; the owner keeps what it served. */
-function isToEnd({ record: { spec, status }, isCancelled }: Seen): boolean {
+function isToEnd({ record: { spec, status }, isCancelled }: DeploymentFacts): boolean {
   if (spec.cancelledAt !== undefined) return true
   return isCancelled === true && spec.strategy !== 'Image' && status?.stage !== 'Deploying'
 }
 
 const numberOf = ({ status }: Pick<DeploymentRecord, 'status'>) => status?.number ?? Number.MAX_SAFE_INTEGER
 
-function newer({ record, others }: Seen) {
+function newer({ record, others }: DeploymentFacts) {
   return others.filter((one) => numberOf(one) > numberOf(record))
 }
 
@@ -83,40 +89,40 @@ const isReleased = ({ status }: Pick<DeploymentRecord, 'status'>) =>
   status?.stage === 'Deploying' || status?.stage === 'Succeeded'
 
 /** Phases after the image exists: the owner rolls it out. */
-function deploying(seen: Seen): Decision {
+function deploying(seen: DeploymentFacts): DeploymentDecision {
   if (newer(seen).some(isReleased)) return say('Superseded')
   if (seen.release?.deploymentId !== seen.id) return say('Deploying')
   if (seen.release.state === 'Failed') return say('Failed', seen.release.message)
   return say(seen.release.state === 'Serving' ? 'Succeeded' : 'Deploying')
 }
 
-function building(seen: Seen): Decision {
+function building(seen: DeploymentFacts): DeploymentDecision {
   const { spec } = seen.record
   if (newer(seen).some(isReleased)) return say('Superseded')
   if (spec.strategy === 'Image') return { ...deploying(seen), image: spec.image, commitSha: spec.commitSha }
   return spec.strategy === 'Reported' ? reported(seen) : built(seen)
 }
 
-function reported({ record: { spec }, createdAt, now }: Seen): Decision {
+function reported({ record: { spec }, createdAt, now }: DeploymentFacts): DeploymentDecision {
   const { phase = 'Queued', message, image, commitSha, timestamp } = spec
   const heard = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
-  if (!isEnd(phase) && phase !== 'Deploying' && now - heard >= SILENCE)
+  if (!isFinalPhase(phase) && phase !== 'Deploying' && now - heard >= EXTERNAL_BUILD_TIMEOUT_MS)
     return say('Failed', 'Its builder has reported nothing for two hours.')
   if (phase === 'Deploying' || phase === 'Succeeded') return { ...say('Deploying'), image, commitSha }
   return { ...say(phase, message), commitSha }
 }
 
-function built(seen: Seen): Decision {
+function built(seen: DeploymentFacts): DeploymentDecision {
   const { record, others, build } = seen
   if (build !== undefined) {
     const { phase, message, image, commit } = build
     if (phase === 'Deploying') return { ...say('Deploying'), image, commitSha: commit ?? record.spec.commitSha }
     return { ...say(phase, message), commitSha: commit ?? record.spec.commitSha }
   }
-  if (isBuilding(record.status?.stage)) return say('Failed', 'Its build was removed before it ended.')
+  if (isBuildingPhase(record.status?.stage)) return say('Failed', 'Its build was removed before it ended.')
   const waits = newer(seen).some(({ status }) => status?.stage === 'Queued')
   if (waits) return say('Superseded')
-  if (others.some(({ status }) => isBuilding(status?.stage)))
+  if (others.some(({ status }) => isBuildingPhase(status?.stage)))
     return say('Queued', 'An earlier build is still under way.')
   return { ...say('Queued'), starts: true }
 }

@@ -23,7 +23,7 @@ const VALUES_ANNOTATION = `${PREFIX}values`
 type Variable = ServerlessFunction['spec']['env'][number]
 
 /** Merges variables: those of the function override those of its namespace. */
-export function environmentOf(namespace: readonly Variable[], own: readonly Variable[]): Variable[] {
+export function mergeVariables(namespace: readonly Variable[], own: readonly Variable[]): Variable[] {
   const names = new Set(own.map(({ name }) => name))
   return [...own, ...namespace.filter(({ name }) => !names.has(name))]
 }

@@ -1,7 +1,15 @@
 import { expect } from 'chai'
 import { PULL_SECRET } from '../contracts/registry/names.ts'
 import { PlatformJob } from '../crds/jobs.ts'
-import { type BatchJob, batchJob, environmentSecret, imageOf, type JobPod, progressOf, startTrouble } from './jobs.ts'
+import {
+  type BatchJob,
+  batchJob,
+  environmentSecret,
+  findStartProblem,
+  imageOf,
+  type JobPod,
+  progressOf,
+} from './jobs.ts'
 
 const job = (spec: object = {}): PlatformJob => ({
   apiVersion: PlatformJob.apiVersion,
@@ -202,7 +210,7 @@ describe('why a job does not start', () => {
   ]
   for (const [sentence, pods, expected] of cases) {
     it(`is told where ${sentence}`, () => {
-      const found = startTrouble(made, pods)
+      const found = findStartProblem(made, pods)
       const words = found === undefined ? 'nothing' : `${found.kind} ${found.reason}: ${found.message}`
       expect(words).to.include(expected)
     })

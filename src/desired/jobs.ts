@@ -1,15 +1,15 @@
-import { isFinished, JOB_CONTAINER, type JobState, jobNames, vaultReference } from '../contracts/jobs.ts'
+import { isJobFinished, JOB_CONTAINER, type JobState, jobNames, parseVaultReference } from '../contracts/jobs.ts'
 import { pullSecretsOf } from '../contracts/registry/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { type Outcome, waiting } from '../core/outcome.ts'
 import { secretData } from '../core/secretData.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
-import { causesOfEnd, reasonWords } from './workload/causesOfEnd.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
+import { describeReason, explainFailedRun } from './workload/failedRun.ts'
 import { newestPod } from './workload/newestPod.ts'
 import { literal, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
-import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
+import { describePlacement, findWorkloadProblem, type LivePod } from './workload/podProblems.ts'
 
 export type JobInput = { job: PlatformJob; plan: EffectivePlan; registryHost?: string | undefined }
 
@@ -86,7 +86,7 @@ export function imageOf({ image, tag }: Pick<PlatformJob['spec'], 'image' | 'tag
 function environment({ metadata, spec }: PlatformJob): object[] {
   const { environment: secretName } = jobNames(metadata.name)
   return Object.entries(spec.env).map(([name, value]) =>
-    vaultReference(value) === undefined ? { name, value: literal(value) } : secretVariable(name, secretName, name),
+    parseVaultReference(value) === undefined ? { name, value: literal(value) } : secretVariable(name, secretName, name),
   )
 }
 
@@ -122,12 +122,12 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
   const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')
   const why = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
   const exitCode = container?.terminated?.exitCode
-  const causes = state === 'Failed' ? causesOfEnd(last, why) : reasonWords(why)
+  const causes = state === 'Failed' ? explainFailedRun(last, why) : describeReason(why)
   return {
     state,
     message: [SENTENCES[state], ...causes].join(' '),
     startedAt: hasStarted ? (job?.status?.startTime ?? last?.status?.startTime) : undefined,
-    completedAt: isFinished(state) ? ended?.at : undefined,
+    completedAt: isJobFinished(state) ? ended?.at : undefined,
     exitCode,
     attempts: pods.length,
   }
@@ -137,7 +137,7 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
  * Explains why the container does not start; undefined if it started or nothing is wrong. Ended pods are described by
  * their end. Waiting for a node is no failure: a job may do so until its deadline.
  */
-export function startTrouble(job: BatchJob | undefined, pods: readonly JobPod[]): Outcome | undefined {
+export function findStartProblem(job: BatchJob | undefined, pods: readonly JobPod[]): Outcome | undefined {
   const [container] = job?.spec?.template?.spec?.containers ?? []
   const { requests, limits } = container?.resources ?? {}
   const asked = {
@@ -145,9 +145,9 @@ export function startTrouble(job: BatchJob | undefined, pods: readonly JobPod[])
     ...{ cpuRequest: requests?.cpu ?? '', memoryRequest: requests?.memory ?? '', memoryLimit: limits?.memory ?? '' },
   }
   const pending = pods.filter(({ status }) => status?.phase === undefined || status.phase === 'Pending')
-  const words = pending.flatMap((pod) => placementWords(asked, pod) ?? [])
+  const words = pending.flatMap((pod) => describePlacement(asked, pod) ?? [])
   const [first] = words
-  return first === undefined ? troubleOf(asked, pending, undefined) : waiting('WaitingForWorkload', first)
+  return first === undefined ? findWorkloadProblem(asked, pending, undefined) : waiting('WaitingForWorkload', first)
 }
 
 function endOf(job: BatchJob | undefined) {

@@ -4,7 +4,7 @@ import {
   identityCopyName,
   managedIdentityPrincipal,
   managedIdentitySecretName,
-  type SignIn,
+  type TokenEndpoint,
 } from '../contracts/managedIdentities.ts'
 import {
   BOUNDARY_LABEL,
@@ -33,7 +33,11 @@ export function principalOf({ metadata }: ManagedIdentity, incarnation: string):
  * Owner metadata that makes the garbage collector delete an identity with its resource, even if the controllers are
  * down. Not a controller reference, because the resource's own controller does not manage the identity.
  */
-export function boundTo({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>) {
+export function identityOwnership({
+  apiVersion,
+  kind,
+  metadata,
+}: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>) {
   const { uid = '', name, annotations } = metadata
   return {
     ownerReferences: [{ apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false }],
@@ -100,7 +104,7 @@ export function decodeCopy(data: Record<string, string> | undefined): IdentityCo
 export function identityCopy(
   { metadata }: ManagedIdentity,
   { version, principalId, clientSecret }: IdentityCopy,
-  signIn: SignIn,
+  signIn: TokenEndpoint,
 ): KubeObject {
   const { name, namespace = '' } = metadata
   const files = { ...signIn, clientId: principalId, clientSecret, version: String(version) }

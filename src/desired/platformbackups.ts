@@ -11,7 +11,7 @@ import { resourceId } from '../core/object.ts'
 import { secretData } from '../core/secretData.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { type BackupSchedule, type BackupTarget, PlatformBackupSettings } from '../crds/platformBackups.ts'
-import { plainSchedule } from '../crds/schedule.ts'
+import { normalizeSchedule } from '../crds/schedule.ts'
 import type { Child } from './workload/child.ts'
 
 const API = 'velero.io/v1'
@@ -40,7 +40,7 @@ export function platformSchedule(
     kind: 'Schedule',
     metadata: { name: PLATFORM_SCHEDULE, namespace: velero },
     spec: {
-      schedule: plainSchedule(cron),
+      schedule: normalizeSchedule(cron),
       paused,
       // With owner references, deleting the Schedule deletes its Backups, and Velero syncs them back from the bucket.
       useOwnerReferencesInBackup: false,

@@ -1,7 +1,14 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformApp } from '../crds/apps.ts'
-import { isPreviewOf, PREVIEW_LIFE, PREVIEWS_KEPT, type Previewed, previewedBranches, previewOf } from './previews.ts'
+import {
+  isPreviewOf,
+  MAX_PREVIEWS,
+  PREVIEW_TTL_MS,
+  type PreviewOwner,
+  previewedBranches,
+  previewOf,
+} from './previews.ts'
 
 const NOW = Date.UTC(2026, 0, 31)
 const app = (spec: object = {}) =>
@@ -10,7 +17,7 @@ const app = (spec: object = {}) =>
     kind: PlatformApp.kind,
     metadata: { name: 'shop', namespace: 'shop-1', uid: 'u1' },
     spec: { branch: 'main', previewBranches: ['feature/*', 'next'], ...spec },
-  }) as unknown as Previewed
+  }) as unknown as PreviewOwner
 const head = (branch: string, daysAgo = 1, kind = 'Push') => ({
   kind,
   ref: kind === 'Tag' ? `refs/tags/${branch}` : `refs/heads/${branch}`,
@@ -34,7 +41,7 @@ describe('branches with a preview', () => {
       'are the ten that were pushed to last',
       Array.from({ length: 12 }, (_, index) => head(`feature/${index}`, 5 - index / 4)),
       {},
-      Array.from({ length: PREVIEWS_KEPT }, (_, index) => `feature/${11 - index}`),
+      Array.from({ length: MAX_PREVIEWS }, (_, index) => `feature/${11 - index}`),
     ],
   ]
   for (const [title, heads, spec, expected] of cases)
@@ -45,7 +52,7 @@ describe('branches with a preview', () => {
 
   it('have it for seven days after the push', () => {
     const [{ endsAt } = { endsAt: 0 }] = previewedBranches(app(), [head('next', 2)], NOW)
-    expect(endsAt).to.equal(NOW - 2 * 86_400_000 + PREVIEW_LIFE)
+    expect(endsAt).to.equal(NOW - 2 * 86_400_000 + PREVIEW_TTL_MS)
   })
 })
 

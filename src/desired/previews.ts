@@ -1,5 +1,5 @@
 import { HEADS_KEPT } from '../contracts/sources/journal.ts'
-import { BRANCH, isPossible } from '../contracts/sources/refs.ts'
+import { BRANCH_RULE, isValidGitName } from '../contracts/sources/refs.ts'
 import { DAY_MS } from '../core/clock.ts'
 import { PREVIEW_LABEL } from '../core/labels.ts'
 import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
@@ -7,28 +7,31 @@ import type { KubeObject } from '../core/object.ts'
 import { matchesWildcard } from '../core/wildcard.ts'
 
 /** Milliseconds from the last push to a branch until its preview ends, so that abandoned branches cost nothing. */
-export const PREVIEW_LIFE = 7 * DAY_MS
+export const PREVIEW_TTL_MS = 7 * DAY_MS
 /** Maximum previews per app or site; the most recently pushed branches win. */
-export const PREVIEWS_KEPT = 10
+export const MAX_PREVIEWS = 10
 const HASH_LENGTH = 8
 const HEADS = 'refs/heads/'
 
 type Head = { kind: string; ref: string; receivedAt: string }
-export type Previewed = KubeObject & {
+export type PreviewOwner = KubeObject & {
   spec: { branch?: string; previewBranches?: readonly string[]; repositoryUrl?: string; tags?: Record<string, string> }
 }
 export type PreviewedBranch = { branch: string; endsAt: number }
 
 /** Returns the branches that have a preview now, with the end of each. */
-export function previewedBranches({ spec }: Previewed, heads: readonly Head[], now: number): PreviewedBranch[] {
+export function previewedBranches({ spec }: PreviewOwner, heads: readonly Head[], now: number): PreviewedBranch[] {
   const { branch: own = 'main', previewBranches = [] } = spec
   return heads
     .filter(({ kind, ref }) => kind === 'Push' && ref.startsWith(HEADS))
-    .map(({ ref, receivedAt }) => ({ branch: ref.slice(HEADS.length), endsAt: Date.parse(receivedAt) + PREVIEW_LIFE }))
-    .filter(({ branch, endsAt }) => branch !== own && endsAt > now && isPossible(BRANCH, branch))
+    .map(({ ref, receivedAt }) => ({
+      branch: ref.slice(HEADS.length),
+      endsAt: Date.parse(receivedAt) + PREVIEW_TTL_MS,
+    }))
+    .filter(({ branch, endsAt }) => branch !== own && endsAt > now && isValidGitName(BRANCH_RULE, branch))
     .filter(({ branch }) => previewBranches.some((pattern) => matchesWildcard(pattern, branch)))
     .sort((one, other) => other.endsAt - one.endsAt)
-    .slice(0, PREVIEWS_KEPT)
+    .slice(0, MAX_PREVIEWS)
 }
 
 /** An existing preview: its branch, and the time of the last known push in milliseconds. */
@@ -38,7 +41,11 @@ type Following = { branch: string; toldAt: number }
  * Restores heads of preview branches that newer pushes have evicted from a source's memory: eviction does not mean
  * deletion. A head newer than the oldest remembered one was not evicted.
  */
-export function pushedOut(remembered: readonly Head[], own: readonly Head[], previews: readonly Following[]): Head[] {
+export function restoreEvictedHeads(
+  remembered: readonly Head[],
+  own: readonly Head[],
+  previews: readonly Following[],
+): Head[] {
   if (remembered.length < HEADS_KEPT) return []
   const oldest = Math.min(...remembered.map(({ receivedAt }) => Date.parse(receivedAt)))
   return previews
@@ -54,7 +61,7 @@ export function pushedOut(remembered: readonly Head[], own: readonly Head[], pre
  * Returns a preview: a resource of the same kind that follows another branch and is owned by the original. It takes
  * over neither hosts nor backups, nor the release command, which would change data that the original serves.
  */
-export function previewOf(owner: Previewed, branch: string): KubeObject {
+export function previewOf(owner: PreviewOwner, branch: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = owner
   const { name, namespace, uid } = metadata
   const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)

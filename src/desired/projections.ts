@@ -36,7 +36,7 @@ export function wantedNamespaces(
 }
 
 /** Reports named namespaces that belong to no group. REST refuses them; kubectl or a deleted group can leave them. */
-export function strangeNamespaces(
+export function unknownNamespaces(
   boundaryId: string,
   groups: readonly Group[],
   named: readonly string[] = [],

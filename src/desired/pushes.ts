@@ -6,11 +6,11 @@ type Known = {
 
 /** The deployments of a resource that follows a branch, and when it was created. */
 export type Follower = {
-  made: string | undefined
+  createdAt: string | undefined
   /** Whether the push created it: timestamps have whole seconds, and its first build already includes the push. */
   isMadeByPush?: boolean
-  known: readonly Known[]
-  kept: number
+  deployments: readonly Known[]
+  maxDeployments: number
 }
 
 /**
@@ -22,20 +22,20 @@ export type Follower = {
 export function headToDeploy<One extends Head>(
   heads: readonly One[],
   branch: string,
-  { made, isMadeByPush = false, known, kept }: Follower,
+  { createdAt, isMadeByPush = false, deployments, maxDeployments }: Follower,
 ): One | undefined {
   const found = heads.find(({ kind, ref }) => kind === 'Push' && ref === `refs/heads/${branch}`)
   if (found === undefined) return undefined
   const at = Date.parse(found.receivedAt)
-  const madeSince = Date.parse(made ?? found.receivedAt)
+  const madeSince = Date.parse(createdAt ?? found.receivedAt)
   if (at < madeSince || (isMadeByPush && at === madeSince)) return undefined
   // A deployment later than the one that built this commit was requested by someone who knew of the push.
-  const newestFirst = known.toSorted((one, other) => madeAt(other) - madeAt(one))
+  const newestFirst = deployments.toSorted((one, other) => madeAt(other) - madeAt(one))
   const before = newestFirst.findIndex((one) => madeAt(one) <= at)
   const since = newestFirst.slice(0, before < 0 ? undefined : before + 1)
   if (since.some(({ status }) => status?.commitSha === found.commit)) return undefined
-  const times = known.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? found.receivedAt))
-  return known.length >= kept && times.every((time) => time > at) ? undefined : found
+  const times = deployments.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? found.receivedAt))
+  return deployments.length >= maxDeployments && times.every((time) => time > at) ? undefined : found
 }
 
 const madeAt = ({ metadata }: Known) => Date.parse(metadata.creationTimestamp ?? '') || 0

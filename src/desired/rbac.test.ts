@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { endOfGrant, endOfRequest } from './rbac.ts'
+import { grantExpiryOf, requestRemovalTimeOf } from './rbac.ts'
 
 describe('the end of what is granted for a while', () => {
   const ends: [string, string | undefined, number | undefined][] = [
@@ -8,7 +8,7 @@ describe('the end of what is granted for a while', () => {
     ['one whose end cannot be read', 'soon', undefined],
   ]
   for (const [title, expiresAt, end] of ends) {
-    it(`is known of ${title}`, () => expect(endOfGrant({ spec: { expiresAt } })).to.equal(end))
+    it(`is known of ${title}`, () => expect(grantExpiryOf({ spec: { expiresAt } })).to.equal(end))
   }
 
   const asked = Date.UTC(2026, 0, 1)
@@ -28,7 +28,7 @@ describe('the end of what is granted for a while', () => {
   for (const [title, spec, end] of requests) {
     it(`is that of ${title}`, () => {
       const metadata = { name: 'x', creationTimestamp: '2026-01-01T00:00:00Z' }
-      expect(endOfRequest({ metadata, spec: { durationMinutes: 60, ...spec } as never })).to.equal(end)
+      expect(requestRemovalTimeOf({ metadata, spec: { durationMinutes: 60, ...spec } as never })).to.equal(end)
     })
   }
 })

@@ -2,7 +2,7 @@ import { DAY_MS } from '../core/clock.ts'
 import type { JitRequest } from '../crds/rbac.ts'
 
 /** Returns when a grant expires, in milliseconds since the epoch; undefined if it never does or the time is invalid. */
-export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } }): number | undefined {
+export function grantExpiryOf({ spec }: { spec: { expiresAt?: string | undefined } }): number | undefined {
   return readTime(spec.expiresAt)
 }
 
@@ -10,7 +10,7 @@ export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } 
  * Returns when a just-in-time request is removed: a day after it expired undecided, was rejected, or its role expired,
  * so that the requester can read the outcome.
  */
-export function endOfRequest({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
+export function requestRemovalTimeOf({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
   const asked = readTime(metadata.creationTimestamp)
   const since = readTime(spec.decidedAt) ?? asked
   if (since === undefined) return undefined

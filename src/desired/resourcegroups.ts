@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { DISK, type DiskShare, withinLimit } from '../core/sizing/disk.ts'
+import { capRequestAtLimit, type DiskShare, EPHEMERAL_STORAGE } from '../core/sizing/disk.ts'
 import type { ResourceGroup } from '../crds/resourcegroups.ts'
 
 type Quota = ResourceGroup['spec']['quota']
@@ -52,16 +52,16 @@ export function groupResourceQuota(namespace: string, quota: Quota): KubeObject 
  * all pods on an upgrade or a changed setting.
  */
 export function groupLimitRange(namespace: string, quota: Quota, share: DiskShare): KubeObject {
-  const { limit, request } = withinLimit(share)
+  const { limit, request } = capRequestAtLimit(share)
   const defaultRequest = {
     ...(quota.cpu === undefined ? {} : { cpu: '10m' }),
     ...(quota.memory === undefined ? {} : { memory: '32Mi' }),
-    [DISK]: request,
+    [EPHEMERAL_STORAGE]: request,
   }
   return {
     apiVersion: 'v1',
     kind: 'LimitRange',
     metadata: { name: 'freehold-requests', namespace },
-    spec: { limits: [{ type: 'Container', default: { [DISK]: limit }, defaultRequest }] },
+    spec: { limits: [{ type: 'Container', default: { [EPHEMERAL_STORAGE]: limit }, defaultRequest }] },
   }
 }

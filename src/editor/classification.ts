@@ -45,7 +45,7 @@ export function needsConfirmation({ statements }: Classification): boolean {
 }
 
 /** The verdict of a dialect's parser on one statement. */
-export type Judgement = {
+export type StatementVerdict = {
   kind: StatementKind
   tables: string[]
   isDestructive: boolean
@@ -53,11 +53,15 @@ export type Judgement = {
   refusal?: string
 }
 
-export function refused(kind: 'Admin' | 'Transaction' | 'Unknown', refusal: string, tables: string[] = []): Judgement {
+export function refusedStatement(
+  kind: 'Admin' | 'Transaction' | 'Unknown',
+  refusal: string,
+  tables: string[] = [],
+): StatementVerdict {
   return { kind, tables, isDestructive: false, reads: false, refusal }
 }
 
 /** Classifies a batch that could not be split into statements. */
-export function unread(text: string, judgement: Judgement): Classification {
+export function unsplitBatch(text: string, judgement: StatementVerdict): Classification {
   return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
 }

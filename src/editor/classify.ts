@@ -1,11 +1,11 @@
 import {
   type Classification,
-  type Judgement,
-  refused,
+  refusedStatement,
   type Statement,
   type StatementKind,
+  type StatementVerdict,
   strongest,
-  unread,
+  unsplitBatch,
 } from './classification.ts'
 import { DIALECTS, type Dialect } from './dialect.ts'
 import { statementsOf, type Token, tokensOf } from './lexer.ts'
@@ -28,13 +28,14 @@ export async function classify(
   parameters: ReadonlySet<string> = new Set(),
 ): Promise<Classification> {
   const tokens = tokensOf(dialect, sql, TOKENS_MAX)
-  if (tokens === undefined) return unread(sql, refused('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
+  if (tokens === undefined)
+    return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
   const obstacle = obstacleIn(tokens)
-  if (obstacle !== undefined) return unread(sql, refused('Unknown', obstacle))
+  if (obstacle !== undefined) return unsplitBatch(sql, refusedStatement('Unknown', obstacle))
   const pieces = statementsOf(dialect, tokens)
-  if (pieces.length === 0) return unread(sql, refused('Unknown', 'It contains no statement.'))
+  if (pieces.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
   if (pieces.length > STATEMENTS_MAX)
-    return unread(sql, refused('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
+    return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
   const statements: Statement[] = pieces.map((piece, index) => {
     const bound = bind(dialect, piece, parameters)
@@ -44,7 +45,7 @@ export async function classify(
 }
 
 /** MariaDB commits implicitly at each schema change, so the statements before it could not be rolled back. */
-function alone(dialect: Dialect, judgement: Judgement, count: number): Judgement {
+function alone(dialect: Dialect, judgement: StatementVerdict, count: number): StatementVerdict {
   if (dialect !== 'mariadb' || judgement.kind !== 'Ddl' || count === 1) return judgement
   return {
     ...judgement,
@@ -64,7 +65,7 @@ function obstacleIn(tokens: readonly Token[]): string | undefined {
   return undefined
 }
 
-type Judge = (text: string, piece: readonly Token[]) => Judgement
+type Judge = (text: string, piece: readonly Token[]) => StatementVerdict
 const judges = new Map<Dialect, Promise<Judge>>()
 
 /** Parsers are large, so each is loaded only when the first batch of its dialect arrives. */
@@ -78,8 +79,8 @@ function judgeOf(dialect: Dialect): Promise<Judge> {
 }
 
 async function loadJudge(dialect: Dialect): Promise<Judge> {
-  if (dialect === 'postgresql') return (await import('./postgresql.ts')).loadJudge()
-  return (await import('./parsed.ts')).loadJudge(dialect)
+  if (dialect === 'postgresql') return (await import('./postgresql.ts')).loadPostgresClassifier()
+  return (await import('./parserClassifier.ts')).loadClassifier(dialect)
 }
 
 /** Loads and warms up the parsers, because the first statement takes as long as loading does. */

@@ -1,11 +1,11 @@
 import type { Column } from './catalogue.ts'
 import type { Dialect } from './dialect.ts'
-import { quoted } from './names.ts'
+import { quoteIdentifier } from './names.ts'
 import type { BoundValue } from './values.ts'
 
 /** Returns the expression that selects a column in the text form that its encoding promises. */
 export function shownExpression(dialect: Dialect, column: Column): string {
-  const name = quoted(dialect, column.name)
+  const name = quoteIdentifier(dialect, column.name)
   if (dialect === 'postgresql') return postgresqlShown(name, column)
   if (dialect === 'mariadb') {
     return column.encoding === 'wkt' ? `CONCAT('SRID=', ST_SRID(${name}), ';', ST_AsText(${name})) AS ${name}` : name
@@ -32,14 +32,14 @@ function mssqlShown(name: string, { dataType, encoding }: Column): string {
 }
 
 /** Returns the placeholder of the n-th parameter, starting at 1. */
-export function place(dialect: Dialect, number: number): string {
+export function parameterPlaceholder(dialect: Dialect, number: number): string {
   if (dialect === 'postgresql') return `$${number}`
   return dialect === 'mariadb' ? '?' : `@p${number}`
 }
 
 /** Returns the expression that stores a parameter into a column. */
 export function storedExpression(dialect: Dialect, column: Column, value: BoundValue, number: number): string {
-  const at = place(dialect, number)
+  const at = parameterPlaceholder(dialect, number)
   if (value === null) return at
   if (dialect === 'postgresql') return column.dataType === 'money' ? `${at}::numeric::money` : at
   if (dialect === 'mssql') return mssqlConverted(column, value, at)
@@ -53,7 +53,7 @@ export function storedExpression(dialect: Dialect, column: Column, value: BoundV
  */
 export function comparedExpression(dialect: Dialect, column: Column, value: BoundValue, number: number): string {
   if (dialect !== 'mariadb' || value === null) return storedExpression(dialect, column, value, number)
-  const at = place(dialect, number)
+  const at = parameterPlaceholder(dialect, number)
   const type = mariadbType(column, value)
   return type === undefined ? storedExpression(dialect, column, value, number) : `CAST(${at} AS ${type})`
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type HistoryEntry, keptAt, maskedSql, packHistory, unpackHistory, withEntry } from './history.ts'
+import { type HistoryEntry, maskedSql, packHistory, unexpiredEntries, unpackHistory, withEntry } from './history.ts'
 
 const entry = (id: string, executedAt: string): HistoryEntry => ({
   id,
@@ -42,7 +42,7 @@ describe('the history of the editor', () => {
 
   it('shows nothing older than 30 days, also where nothing was run since', () => {
     const [newer, older] = [entry('newer', '2026-03-01T00:00:01.000Z'), entry('older', '2026-03-01T00:00:00.000Z')]
-    const shown = (now: string) => keptAt([newer, older], Date.parse(now)).map(({ id }) => id)
+    const shown = (now: string) => unexpiredEntries([newer, older], Date.parse(now)).map(({ id }) => id)
     expect(shown('2026-03-31T00:00:00.000Z')).to.deep.equal(['newer', 'older'])
     expect(shown('2026-03-31T00:00:00.500Z')).to.deep.equal(['newer'])
     expect(shown('2026-06-01T00:00:00.000Z')).to.deep.equal([])

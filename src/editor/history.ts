@@ -50,14 +50,14 @@ export function maskedSql(dialect: Dialect, sql: string): string {
 }
 
 /** Returns the entries that are not too old. */
-export function keptAt(history: readonly HistoryEntry[], now: number): HistoryEntry[] {
+export function unexpiredEntries(history: readonly HistoryEntry[], now: number): HistoryEntry[] {
   const oldest = new Date(now - DAYS_MAX * DAY_MS).toISOString()
   return history.filter(({ executedAt }) => executedAt >= oldest)
 }
 
 /** Adds an entry at the front and drops what is too old or too much. */
 export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
-  return [entry, ...keptAt(history, Date.parse(entry.executedAt))].slice(0, ENTRIES_MAX)
+  return [entry, ...unexpiredEntries(history, Date.parse(entry.executedAt))].slice(0, ENTRIES_MAX)
 }
 
 /** Compresses the history for storage, dropping the oldest entries if it is too large. */

@@ -2,12 +2,12 @@ import type { Table } from './catalogue.ts'
 import type { Dialect } from './dialect.ts'
 
 /** Quotes an identifier for the engine. Only names from the catalogue are ever quoted. */
-export function quoted(dialect: Dialect, name: string): string {
+export function quoteIdentifier(dialect: Dialect, name: string): string {
   if (dialect === 'postgresql') return `"${name.replaceAll('"', '""')}"`
   if (dialect === 'mariadb') return `\`${name.replaceAll('`', '``')}\``
   return `[${name.replaceAll(']', ']]')}]`
 }
 
-export function quotedTable(dialect: Dialect, { schema, name }: Pick<Table, 'schema' | 'name'>): string {
-  return `${quoted(dialect, schema)}.${quoted(dialect, name)}`
+export function quoteTable(dialect: Dialect, { schema, name }: Pick<Table, 'schema' | 'name'>): string {
+  return `${quoteIdentifier(dialect, schema)}.${quoteIdentifier(dialect, name)}`
 }

@@ -19,6 +19,6 @@ const PLAIN = new Set(
 )
 
 /** Whether a function may read stored data. User-defined functions may, even under the name of a built-in one. */
-export function mayRead(name: string, schema?: string): boolean {
+export function mayReadStoredData(name: string, schema?: string): boolean {
   return (schema !== undefined && schema.toLowerCase() !== 'pg_catalog') || !PLAIN.has(name.toLowerCase())
 }

@@ -1,7 +1,7 @@
 import { loadModule, parseSync } from 'libpg-query'
 import { inverted } from '../core/inverted.ts'
-import { type Judgement, refused, type StatementKind } from './classification.ts'
-import { mayRead } from './plainFunctions.ts'
+import { refusedStatement, type StatementKind, type StatementVerdict } from './classification.ts'
+import { mayReadStoredData } from './plainFunctions.ts'
 
 /** Statement kinds by node name in PostgreSQL's grammar (parsenodes.h). Unlisted nodes are Unknown. */
 const KINDS = inverted<StatementKind>({
@@ -41,36 +41,40 @@ const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|p
 type Node = Record<string, unknown>
 
 /** Loads PostgreSQL's own parser. */
-export async function loadJudge(): Promise<(text: string) => Judgement> {
+export async function loadPostgresClassifier(): Promise<(text: string) => StatementVerdict> {
   await loadModule()
   return judge
 }
 
-function judge(text: string): Judgement {
+function judge(text: string): StatementVerdict {
   let statements: Node[]
   try {
     statements = (parseSync(text) as unknown as { stmts?: Node[] }).stmts ?? []
   } catch {
-    return refused('Unknown', 'It cannot be read as SQL of PostgreSQL.')
+    return refusedStatement('Unknown', 'It cannot be read as SQL of PostgreSQL.')
   }
   const [only, ...more] = statements
-  if (only === undefined || more.length > 0) return refused('Unknown', 'It cannot be read as one statement.')
+  if (only === undefined || more.length > 0) return refusedStatement('Unknown', 'It cannot be read as one statement.')
   return judgeNode(only.stmt as Node)
 }
 
-function judgeNode(statement: Node): Judgement {
+function judgeNode(statement: Node): StatementVerdict {
   const [name = '', body] = Object.entries(statement)[0] ?? []
   if (name === 'ExplainStmt') return judgeExplain(body as Node)
   const found = survey(statement)
   const kind = KINDS[name]
   const tables = [...found.tables].filter((table) => !found.named.has(table)).sort()
   if (found.function !== undefined)
-    return refused('Admin', `The function ${found.function} is for administrators.`, tables)
-  if (kind === undefined) return refused('Unknown', 'Statements of this kind are not supported.', tables)
+    return refusedStatement('Admin', `The function ${found.function} is for administrators.`, tables)
+  if (kind === undefined) return refusedStatement('Unknown', 'Statements of this kind are not supported.', tables)
   if (kind === 'Admin' || found.grants || isOfServer(body as Node))
-    return refused('Admin', 'It administers the server.', tables)
+    return refusedStatement('Admin', 'It administers the server.', tables)
   if (kind === 'Transaction')
-    return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
+    return refusedStatement(
+      'Transaction',
+      'A batch is one transaction of its own, which it cannot end or divide.',
+      tables,
+    )
   return { ...weigh(name, kind, found), tables }
 }
 
@@ -82,7 +86,7 @@ function isOfServer({ renameType, removeType, objtype, objectType }: Node): bool
   return [renameType, removeType, objtype, objectType].some((type) => SERVER_OBJECTS.test(String(type)))
 }
 
-function judgeExplain({ query, options }: Node): Judgement {
+function judgeExplain({ query, options }: Node): StatementVerdict {
   const inner = judgeNode(query as Node)
   const runs = JSON.stringify(options ?? []).includes('"analyze"')
   return runs || inner.refusal !== undefined ? inner : { ...inner, kind: 'Read', isDestructive: false }
@@ -114,7 +118,7 @@ type Survey = {
   function: string | undefined
 }
 
-function weigh(name: string, kind: StatementKind, found: Survey): Omit<Judgement, 'tables'> {
+function weigh(name: string, kind: StatementKind, found: Survey): Omit<StatementVerdict, 'tables'> {
   if (kind === 'Ddl' || found.makes) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
     const isPlain = removes || (name === 'CreateStmt' && !found.brings)
@@ -169,7 +173,7 @@ function look(name: string, child: Node, found: Survey): void {
   if (name === 'FuncCall') {
     const words = (child.funcname as { String?: { sval?: string } }[] | undefined) ?? []
     const [called = '', schema] = words.map(({ String: word }) => word?.sval ?? '').reverse()
-    if (mayRead(called, schema)) found.reads = true
+    if (mayReadStoredData(called, schema)) found.reads = true
     if (SERVER_FUNCTIONS.test(called)) found.function = called
     if (HOLDING_FUNCTIONS.test(called)) found.locks = true
   }

@@ -1,12 +1,18 @@
 import { type Column, keyColumns, type Table } from './catalogue.ts'
 import type { Dialect } from './dialect.ts'
-import { comparedExpression, place, sentValue, shownExpression, storedExpression } from './expressions.ts'
-import { quoted, quotedTable } from './names.ts'
+import {
+  comparedExpression,
+  parameterPlaceholder,
+  sentValue,
+  shownExpression,
+  storedExpression,
+} from './expressions.ts'
+import { quoteIdentifier, quoteTable } from './names.ts'
 import type { BoundValue } from './values.ts'
 
 /** A statement and its parameters. Identifiers are quoted catalogue names; other input is in parameters. */
-export type Command = { text: string; values: BoundValue[] }
-export type Bound = ReadonlyMap<Column, BoundValue>
+export type SqlCommand = { text: string; values: BoundValue[] }
+export type BoundValues = ReadonlyMap<Column, BoundValue>
 export type Filter = { column: Column; operator: string; values: readonly BoundValue[] }
 export type Page = {
   limit: number
@@ -38,10 +44,10 @@ class Writer {
 
   raw(value: string): string {
     this.values.push(value)
-    return place(this.dialect, this.values.length)
+    return parameterPlaceholder(this.dialect, this.values.length)
   }
 
-  command(text: string): Command {
+  command(text: string): SqlCommand {
     return { text, values: this.values }
   }
 }
@@ -51,7 +57,7 @@ function shownList(dialect: Dialect, table: Table): string {
 }
 
 /** Selects one row more than the page, which tells whether there is a next page. */
-export function selectPage(dialect: Dialect, table: Table, page: Page): Command {
+export function selectPage(dialect: Dialect, table: Table, page: Page): SqlCommand {
   const writer = new Writer(dialect)
   const where = whereFilters(writer, page.filters)
   const order = orderOf(dialect, table, page.sort)
@@ -59,13 +65,13 @@ export function selectPage(dialect: Dialect, table: Table, page: Page): Command 
   const window =
     dialect === 'mssql' ? `OFFSET ${offset} ROWS FETCH NEXT ${limit} ROWS ONLY` : `LIMIT ${limit} OFFSET ${offset}`
   return writer.command(
-    `SELECT ${shownList(dialect, table)} FROM ${quotedTable(dialect, table)}${where} ORDER BY ${order} ${window}`,
+    `SELECT ${shownList(dialect, table)} FROM ${quoteTable(dialect, table)}${where} ORDER BY ${order} ${window}`,
   )
 }
 
-export function countRows(dialect: Dialect, table: Table, filters: readonly Filter[]): Command {
+export function countRows(dialect: Dialect, table: Table, filters: readonly Filter[]): SqlCommand {
   const writer = new Writer(dialect)
-  return writer.command(`SELECT COUNT(*) FROM ${quotedTable(dialect, table)}${whereFilters(writer, filters)}`)
+  return writer.command(`SELECT COUNT(*) FROM ${quoteTable(dialect, table)}${whereFilters(writer, filters)}`)
 }
 
 /** Every order ends with the key, or else with all columns, so that pages neither overlap nor have gaps. */
@@ -83,12 +89,12 @@ function ordered(dialect: Dialect, column: Column): string {
   const isOrderless = encoding === 'json' || (encoding === 'text' && !/char|text$/.test(dataType))
   return isOrderless || (dialect === 'mssql' && /^(n?text|image)$/.test(dataType))
     ? textOf(dialect, column)
-    : quoted(dialect, name)
+    : quoteIdentifier(dialect, name)
 }
 
 /** MariaDB converts to text implicitly. */
 function textOf(dialect: Dialect, column: Column): string {
-  const name = quoted(dialect, column.name)
+  const name = quoteIdentifier(dialect, column.name)
   if (dialect === 'postgresql') return `${name}::text`
   return dialect === 'mssql' ? `CONVERT(nvarchar(max), ${name})` : name
 }
@@ -106,7 +112,7 @@ const INCOMPARABLE: Readonly<Partial<Record<Dialect, RegExp>>> = {
 
 function term(writer: Writer, { column, operator, values }: Filter): string {
   const { dialect } = writer
-  const name = quoted(dialect, column.name)
+  const name = quoteIdentifier(dialect, column.name)
   const [value = null] = values
   if (operator === 'exists') return `${name} IS NOT NULL`
   if (operator === 'missing') return `${name} IS NULL`
@@ -123,29 +129,29 @@ function term(writer: Writer, { column, operator, values }: Filter): string {
   return `${side} ${COMPARISONS[operator] ?? '='} ${compared(value)}`
 }
 
-function whereKey(writer: Writer, key: Bound): string {
+function whereKey(writer: Writer, key: BoundValues): string {
   const terms = [...key].map(
-    ([column, value]) => `${quoted(writer.dialect, column.name)} = ${writer.compared(column, value)}`,
+    ([column, value]) => `${quoteIdentifier(writer.dialect, column.name)} = ${writer.compared(column, value)}`,
   )
   return terms.join(' AND ')
 }
 
-export function selectByKey(dialect: Dialect, table: Table, key: Bound, isLocking: boolean): Command {
+export function selectByKey(dialect: Dialect, table: Table, key: BoundValues, isLocking: boolean): SqlCommand {
   const writer = new Writer(dialect)
   const hint = dialect === 'mssql' && isLocking ? ' WITH (UPDLOCK, ROWLOCK)' : ''
   const lock = dialect !== 'mssql' && isLocking ? ' FOR UPDATE' : ''
   return writer.command(
-    `SELECT ${shownList(dialect, table)} FROM ${quotedTable(dialect, table)}${hint} WHERE ${whereKey(writer, key)}${lock}`,
+    `SELECT ${shownList(dialect, table)} FROM ${quoteTable(dialect, table)}${hint} WHERE ${whereKey(writer, key)}${lock}`,
   )
 }
 
 /** Returns the stored row, including values that the engine filled in. */
-export function insertRow(dialect: Dialect, table: Table, values: Bound): Command {
+export function insertRow(dialect: Dialect, table: Table, values: BoundValues): SqlCommand {
   const writer = new Writer(dialect)
-  const names = [...values.keys()].map(({ name }) => quoted(dialect, name)).join(', ')
+  const names = [...values.keys()].map(({ name }) => quoteIdentifier(dialect, name)).join(', ')
   const places = [...values].map(([column, value]) => writer.stored(column, value)).join(', ')
   const isEmpty = values.size === 0
-  const head = `INSERT INTO ${quotedTable(dialect, table)}`
+  const head = `INSERT INTO ${quoteTable(dialect, table)}`
   const shown = shownList(dialect, table)
   if (dialect === 'mssql') {
     const output = ` OUTPUT ${table.columns.map((column) => insertedExpression(column)).join(', ')}`
@@ -158,19 +164,21 @@ export function insertRow(dialect: Dialect, table: Table, values: Bound): Comman
 }
 
 function insertedExpression(column: Column): string {
-  const name = quoted('mssql', column.name)
+  const name = quoteIdentifier('mssql', column.name)
   return shownExpression('mssql', column)
     .replaceAll(name, () => `INSERTED.${name}`)
     .replace(/ AS INSERTED\.(?=\[[^\]]*(?:\]\][^\]]*)*\]$)/, ' AS ')
 }
 
-export function updateRow(dialect: Dialect, table: Table, key: Bound, values: Bound): Command {
+export function updateRow(dialect: Dialect, table: Table, key: BoundValues, values: BoundValues): SqlCommand {
   const writer = new Writer(dialect)
-  const sets = [...values].map(([column, value]) => `${quoted(dialect, column.name)} = ${writer.stored(column, value)}`)
-  return writer.command(`UPDATE ${quotedTable(dialect, table)} SET ${sets.join(', ')} WHERE ${whereKey(writer, key)}`)
+  const sets = [...values].map(
+    ([column, value]) => `${quoteIdentifier(dialect, column.name)} = ${writer.stored(column, value)}`,
+  )
+  return writer.command(`UPDATE ${quoteTable(dialect, table)} SET ${sets.join(', ')} WHERE ${whereKey(writer, key)}`)
 }
 
-export function deleteRow(dialect: Dialect, table: Table, key: Bound): Command {
+export function deleteRow(dialect: Dialect, table: Table, key: BoundValues): SqlCommand {
   const writer = new Writer(dialect)
-  return writer.command(`DELETE FROM ${quotedTable(dialect, table)} WHERE ${whereKey(writer, key)}`)
+  return writer.command(`DELETE FROM ${quoteTable(dialect, table)} WHERE ${whereKey(writer, key)}`)
 }

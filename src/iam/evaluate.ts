@@ -3,8 +3,7 @@ import { parseScope } from '../core/scope.ts'
 import { describeDenial, describeGrant, describeTrust, widestFirst } from './explanation.ts'
 import {
   ancestorAt,
-  anyCounts,
-  counts,
+  anyGrantInEffect,
   denies,
   firstPermitting,
   grantedSet,
@@ -12,11 +11,12 @@ import {
   grantsBelowRoot,
   isBelow,
   isExcluded,
+  isGrantInEffect,
   isWithin,
   permits,
   subjectDenies,
-  upwards,
-  type Wanted,
+  type WantedAction,
+  walkUpwards,
   wantedAction,
   withGroups,
 } from './matching.ts'
@@ -135,7 +135,7 @@ export class Evaluator {
     let everywhere = false
     for (const subject of principal === undefined ? [] : withGroups(principal)) {
       for (const head of subject.grants?.values() ?? []) {
-        if (!anyCounts(head, at)) continue
+        if (!anyGrantInEffect(head, at)) continue
         const boundary = ancestorAt(head.scope, 1)
         if (boundary === undefined) everywhere = true
         else boundaryIds.add(boundary.segment)
@@ -152,7 +152,7 @@ export class Evaluator {
     const names = new Set<string>()
     for (const subject of withGroups(principal)) {
       for (let grant = subject.grants?.get(node); grant !== undefined; grant = grant.next) {
-        if (counts(grant, at) && grant.role.holder !== undefined) names.add(grant.role.displayName)
+        if (isGrantInEffect(grant, at) && grant.role.holder !== undefined) names.add(grant.role.displayName)
       }
     }
     return [...names]
@@ -179,12 +179,12 @@ export class Evaluator {
   }
 
   #holdsOpen(principal: PrincipalNode, name: string, place: ScopeNode, below: readonly Denial[], at: number): boolean {
-    const wanted: Wanted = { known: undefined, name }
+    const wanted: WantedAction = { known: undefined, name }
     if (below.some((denial) => denies(denial, wanted, at))) return false
     return this.#grantedByAssignment(principal, wanted, place, at) && !this.#isDenied(principal, wanted, place, at)
   }
 
-  #grantedByAssignment(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
+  #grantedByAssignment(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
     const { reach } = this.policy
     if (grantsAtRoot(principal, wanted, at)) return true
     if (reach.mayHold(principal.number, place.boundary) && grantsBelowRoot(principal, wanted, place, at)) return true
@@ -201,7 +201,7 @@ export class Evaluator {
     return false
   }
 
-  #isDenied(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
+  #isDenied(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
     if (subjectDenies(this.policy.everyone, principal, wanted, place, at)) return true
     if (subjectDenies(principal, principal, wanted, place, at)) return true
     const { denied } = closureOf(principal)
@@ -212,21 +212,21 @@ export class Evaluator {
     return false
   }
 
-  #decidingGrant(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): Grant | undefined {
+  #decidingGrant(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): Grant | undefined {
     const found: Grant[] = []
     for (const subject of withGroups(principal)) {
-      for (const grant of upwards(subject.grants, place)) if (permits(grant, wanted, at)) found.push(grant)
+      for (const grant of walkUpwards(subject.grants, place)) if (permits(grant, wanted, at)) found.push(grant)
     }
     return found.sort(widestFirst(principal))[0]
   }
 
-  #decidingDenial(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): Denial | undefined {
+  #decidingDenial(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): Denial | undefined {
     const found = this.#denialsAbove(principal, place, at).filter((denial) => denies(denial, wanted, at))
     return found.sort(widestFirst(principal))[0]
   }
 
   /** Returns the trust that lends the principal the action at this place. A trust lends in the whole boundary. */
-  #trustFor(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): TrustEntry | undefined {
+  #trustFor(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): TrustEntry | undefined {
     for (const { trust, trusted } of this.#trustsInto(place, at)) {
       if (this.#holdsThrough(principal, trust, trusted, wanted, at)) return trust
     }
@@ -242,7 +242,13 @@ export class Evaluator {
     }
   }
 
-  #holdsThrough(principal: PrincipalNode, trust: TrustEntry, trusted: ScopeNode, wanted: Wanted, at: number): boolean {
+  #holdsThrough(
+    principal: PrincipalNode,
+    trust: TrustEntry,
+    trusted: ScopeNode,
+    wanted: WantedAction,
+    at: number,
+  ): boolean {
     if (!(at < trust.expiresAt)) return false
     const lends =
       wanted.known === undefined ? trust.openActions.has(wanted.name) : hasAction(trust.actions, wanted.known.index)
@@ -253,7 +259,8 @@ export class Evaluator {
   #heldByAssignment(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
     const held = emptyActionSet()
     for (const subject of withGroups(principal)) {
-      for (const grant of upwards(subject.grants, place)) if (counts(grant, at)) unite(held, grantedSet(grant))
+      for (const grant of walkUpwards(subject.grants, place))
+        if (isGrantInEffect(grant, at)) unite(held, grantedSet(grant))
     }
     return held
   }
@@ -278,7 +285,7 @@ export class Evaluator {
 
   #denialsAbove(principal: PrincipalNode, place: ScopeNode, at: number): Denial[] {
     const subjects = [this.policy.everyone, ...withGroups(principal)]
-    const above = subjects.flatMap((subject) => [...upwards(subject.denials, place)])
+    const above = subjects.flatMap((subject) => [...walkUpwards(subject.denials, place)])
     return above.filter((denial) => !isExcluded(denial, principal, at))
   }
 

@@ -11,7 +11,7 @@ import {
   SHOP,
   TEAM,
 } from '../../test/make/authorizationRecords.ts'
-import { refusalOf } from './granting.ts'
+import { findGrantRefusal } from './granting.ts'
 import { BUILT_IN_ROLES, type Role } from './roles.ts'
 
 const named = (name: string): Role => {
@@ -27,7 +27,7 @@ describe('who may give a role', () => {
       holdsAll: (id: string, permissions: Role, at: string) => evaluator.holdsAll(id, permissions, at, 0),
       rolesAt: (id: string, at: string) => evaluator.rolesAt(id, at, 0),
     }
-    return refusalOf({ granterId: ANNA, gainerIds: new Set(gainers), role, scope }, holdings as never)
+    return findGrantRefusal({ granterId: ANNA, gainerIds: new Set(gainers), role, scope }, holdings as never)
   }
   const platformOwner = { assignments: [assign('Platform Owner', '/')] }
 

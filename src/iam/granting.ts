@@ -1,4 +1,4 @@
-import { isReadable } from '../core/actionPatterns.ts'
+import { arePatternsValid } from '../core/actionPatterns.ts'
 import { ACTIONS, type ActionName } from '../core/actions.ts'
 import { parseScope } from '../core/scope.ts'
 import { actionNames, compilePermissions, type Permissions } from './permissions.ts'
@@ -10,7 +10,7 @@ export type Holdings = {
   rolesAt(principalId: string, scope: string): readonly string[]
 }
 
-export type Grant = {
+export type ProposedGrant = {
   granterId: string
   /** Everybody who gains access: the principal, or all direct and nested members of the group. */
   gainerIds: ReadonlySet<string>
@@ -42,14 +42,17 @@ const ROOT_GRANTERS: readonly string[] = ['Owner', PLATFORM_OWNER]
  * and everywhere below. A Platform Owner at `/` may grant any role to others, but not to themselves or to a group of
  * theirs. The caller has already checked that the granter holds the grant action.
  */
-export function refusalOf({ granterId, gainerIds, role, scope }: Grant, holdings: Holdings): GrantRefusal | undefined {
+export function findGrantRefusal(
+  { granterId, gainerIds, role, scope }: ProposedGrant,
+  holdings: Holdings,
+): GrantRefusal | undefined {
   if (isRootOnly(role)) {
     const isGranter = holdings.rolesAt(granterId, ROOT).some((name) => ROOT_GRANTERS.includes(name))
     if (scope !== ROOT || !isGranter) return { kind: 'RootOnly' }
   }
   if (scope === ROOT && !isAssignableAtRoot(role)) return { kind: 'RootOnly' }
   // Nobody can hold the role yet, because nobody knows what it will grant once its patterns are corrected.
-  if (!isReadable(role)) return { kind: 'ExceedsGranter', actions: [...role.actions, ...role.dataActions] }
+  if (!arePatternsValid(role)) return { kind: 'ExceedsGranter', actions: [...role.actions, ...role.dataActions] }
   const isPlatformOwner = holdings.rolesAt(granterId, ROOT).includes(PLATFORM_OWNER)
   if (isPlatformOwner && !gainerIds.has(granterId)) return undefined
   if (holdings.holdsAll(granterId, role, scope)) return undefined

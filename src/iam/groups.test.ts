@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { brokenNesting, everyoneIn, groupsAround } from './groups.ts'
+import { expandMembers, groupsContaining, nestingViolationOf } from './groups.ts'
 
 describe('groups in groups', () => {
   const chain = new Map([
@@ -8,11 +8,11 @@ describe('groups in groups', () => {
     ['c', ['d']],
     ['d', ['anna']],
   ])
-  it('hold everybody however deep', () => expect([...everyoneIn('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
-  it('are found from within', () => expect([...groupsAround('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
+  it('hold everybody however deep', () => expect([...expandMembers('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
+  it('are found from within', () => expect([...groupsContaining('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
   it('end where a loop closes', () =>
     expect([
-      ...everyoneIn(
+      ...expandMembers(
         'x',
         new Map([
           ['x', ['y']],
@@ -28,12 +28,13 @@ describe('groups in groups', () => {
     ['a loop over four', 'd', ['a'], 'Cycle'],
   ]
   for (const [title, id, members, expected] of nested) {
-    it(`judges ${title}: ${expected ?? 'fine'}`, () => expect(brokenNesting(id, members, chain)).to.equal(expected))
+    it(`judges ${title}: ${expected ?? 'fine'}`, () =>
+      expect(nestingViolationOf(id, members, chain)).to.equal(expected))
   }
   it('go five deep and no deeper', () => {
     const five = new Map(chain).set('e', ['a'])
-    expect(brokenNesting('e', ['a'], chain)).to.equal(undefined)
-    expect(brokenNesting('f', ['e'], five)).to.equal('TooDeep')
-    expect(brokenNesting('d', ['f'], new Map(five).set('f', []))).to.equal('TooDeep')
+    expect(nestingViolationOf('e', ['a'], chain)).to.equal(undefined)
+    expect(nestingViolationOf('f', ['e'], five)).to.equal('TooDeep')
+    expect(nestingViolationOf('d', ['f'], new Map(five).set('f', []))).to.equal('TooDeep')
   })
 })

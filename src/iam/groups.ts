@@ -5,14 +5,14 @@ export type Memberships = ReadonlyMap<string, readonly string[]>
 export const GROUP_DEPTH_MAX = 5
 
 /** Returns the id and, if it is a group, all direct and nested members. Cycles are safe. */
-export function everyoneIn(id: string, groups: Memberships): Set<string> {
+export function expandMembers(id: string, groups: Memberships): Set<string> {
   const found = new Set([id])
   for (const next of found) for (const member of groups.get(next) ?? []) found.add(member)
   return found
 }
 
 /** Returns the groups that contain the id, directly or through other groups. */
-export function groupsAround(id: string, groups: Memberships): Set<string> {
+export function groupsContaining(id: string, groups: Memberships): Set<string> {
   const found = new Set([id])
   for (const next of found) for (const [group, members] of groups) if (members.includes(next)) found.add(group)
   found.delete(id)
@@ -20,13 +20,13 @@ export function groupsAround(id: string, groups: Memberships): Set<string> {
 }
 
 /** Returns why a group may not have these members: it would contain itself, or the nesting would be too deep. */
-export function brokenNesting(
+export function nestingViolationOf(
   id: string,
   memberIds: readonly string[],
   groups: Memberships,
 ): 'Cycle' | 'TooDeep' | undefined {
   const next = new Map(groups).set(id, memberIds)
-  if (memberIds.some((member) => everyoneIn(member, next).has(id))) return 'Cycle'
+  if (memberIds.some((member) => expandMembers(member, next).has(id))) return 'Cycle'
   const above = longestWay(id, (group) => parentsOf(group, next))
   const below = longestWay(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
   return above + below + 1 > GROUP_DEPTH_MAX ? 'TooDeep' : undefined

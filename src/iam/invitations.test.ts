@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { isAddress } from '../core/address.ts'
 import {
+  acceptRefusalOf,
   decideSetPassword,
   type InvitationFacts,
+  invitationStateAt,
   isSameAddress,
   nextResendAt,
-  refuseAccept,
-  refuseResend,
-  refuseRevoke,
-  refuseUnverified,
-  stateAt,
+  resendRefusalOf,
+  revokeRefusalOf,
+  unverifiedRefusalOf,
 } from './invitations.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -39,7 +39,7 @@ describe('the life of an invitation', () => {
       ['an expired one is revoked', make({ state: 'Expired' }), undefined],
     ]
     for (const [title, facts, code] of cases) {
-      it(title, () => expect(refuseRevoke(facts)?.code).to.equal(code))
+      it(title, () => expect(revokeRefusalOf(facts)?.code).to.equal(code))
     }
   })
 
@@ -81,24 +81,26 @@ describe('the life of an invitation', () => {
       ['the last millisecond counts', make({ hasAccount: true, expiresAt: at(NOW + 1) }), undefined],
     ]
     for (const [title, facts, code] of cases) {
-      it(title, () => expect(refuseAccept(facts, anna, NOW)?.code).to.equal(code))
+      it(title, () => expect(acceptRefusalOf(facts, anna, NOW)?.code).to.equal(code))
     }
 
     it('another address learns nothing of the state', () => {
       const other = { email: 'bert@example.com', emailVerified: true }
       for (const state of ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const)
-        expect(refuseAccept(make({ state }), other, NOW)?.code).to.equal('email_mismatch')
+        expect(acceptRefusalOf(make({ state }), other, NOW)?.code).to.equal('email_mismatch')
     })
 
     it('an account without an address does not match', () => {
       const nobody = { email: undefined, emailVerified: false }
-      expect(refuseUnverified(nobody)).to.equal(undefined)
-      expect(refuseAccept(make(), nobody, NOW)?.code).to.equal('email_mismatch')
+      expect(unverifiedRefusalOf(nobody)).to.equal(undefined)
+      expect(acceptRefusalOf(make(), nobody, NOW)?.code).to.equal('email_mismatch')
     })
 
     it('an address that is not verified is refused before anything else', () => {
-      expect(refuseUnverified({ email: 'bert@example.com', emailVerified: false })?.code).to.equal('email_not_verified')
-      expect(refuseUnverified(anna)).to.equal(undefined)
+      expect(unverifiedRefusalOf({ email: 'bert@example.com', emailVerified: false })?.code).to.equal(
+        'email_not_verified',
+      )
+      expect(unverifiedRefusalOf(anna)).to.equal(undefined)
     })
   })
 
@@ -116,7 +118,7 @@ describe('the life of an invitation', () => {
       ['one past its time is not, and the limit is not the reason', make({ ...past, resendCount: 3 }), 'invalid_state'],
     ]
     for (const [title, facts, code] of cases) {
-      it(title, () => expect(refuseResend(facts, NOW)?.code).to.equal(code))
+      it(title, () => expect(resendRefusalOf(facts, NOW)?.code).to.equal(code))
     }
 
     it('says when the next is allowed, only if one has to wait', () => {
@@ -127,16 +129,16 @@ describe('the life of an invitation', () => {
 
     it('follows the limits of the configuration', () => {
       const facts = make({ resendCount: 1 })
-      expect(refuseResend(facts, NOW, { free: 1, interval: 2 * HOUR })?.code).to.equal('resend_limit')
-      expect(refuseResend(facts, NOW, { free: 1, interval: HOUR })).to.equal(undefined)
+      expect(resendRefusalOf(facts, NOW, { free: 1, interval: 2 * HOUR })?.code).to.equal('resend_limit')
+      expect(resendRefusalOf(facts, NOW, { free: 1, interval: HOUR })).to.equal(undefined)
     })
   })
 
   it('shows what is past its time as Expired, whoever wrote what', () => {
-    expect(stateAt(make(past), NOW)).to.equal('Expired')
-    expect(stateAt(make({ ...past, state: 'AwaitingLogin' }), NOW)).to.equal('Expired')
-    expect(stateAt(make({ ...past, state: 'Accepted' }), NOW)).to.equal('Accepted')
-    expect(stateAt(make(), NOW)).to.equal('Pending')
+    expect(invitationStateAt(make(past), NOW)).to.equal('Expired')
+    expect(invitationStateAt(make({ ...past, state: 'AwaitingLogin' }), NOW)).to.equal('Expired')
+    expect(invitationStateAt(make({ ...past, state: 'Accepted' }), NOW)).to.equal('Accepted')
+    expect(invitationStateAt(make(), NOW)).to.equal('Pending')
   })
 })
 

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../core/clock.ts'
-import { counted } from '../core/counted.ts'
+import { pluralize } from '../core/pluralize.ts'
 import type { MemberInvitation } from '../crds/invitations.ts'
 
 /**
@@ -23,7 +23,7 @@ export type InvitationCode =
   | 'expired'
   | 'invalid_state'
 
-export type Refusal = { readonly code: InvitationCode; readonly message: string }
+export type InvitationRefusal = { readonly code: InvitationCode; readonly message: string }
 
 export type ResendLimits = {
   /** The number of resends that are always allowed. */
@@ -33,21 +33,21 @@ export type ResendLimits = {
 }
 export const RESEND_LIMITS: ResendLimits = { free: 3, interval: DAY_MS }
 
-function refuse(code: InvitationCode, message: string): Refusal {
+function refuse(code: InvitationCode, message: string): InvitationRefusal {
   return { code, message }
 }
 
-export function isOpen(state: InvitationState): boolean {
+export function isInvitationOpen(state: InvitationState): boolean {
   return state === 'Pending' || state === 'AwaitingLogin'
 }
 
 /** Returns the current state: an open invitation past its expiry is Expired even if nobody has stored that yet. */
-export function stateAt({ state, expiresAt }: InvitationFacts, now: number): InvitationState {
-  return isOpen(state) && now >= Date.parse(expiresAt) ? 'Expired' : state
+export function invitationStateAt({ state, expiresAt }: InvitationFacts, now: number): InvitationState {
+  return isInvitationOpen(state) && now >= Date.parse(expiresAt) ? 'Expired' : state
 }
 
 /** For DELETE. An expired invitation may be revoked, because nobody accepted it. */
-export function refuseRevoke({ state }: InvitationFacts): Refusal | undefined {
+export function revokeRefusalOf({ state }: InvitationFacts): InvitationRefusal | undefined {
   if (state === 'Accepted') return refuse('already_accepted', 'The invitation has already been accepted.')
   if (state === 'Revoked') return refuse('already_revoked', 'The invitation has already been revoked.')
   return undefined
@@ -59,25 +59,29 @@ export function nextResendAt(
   now: number,
   limits: ResendLimits = RESEND_LIMITS,
 ): number | undefined {
-  if (!isOpen(stateAt(facts, now)) || facts.resendCount < limits.free || facts.lastSentAt === undefined)
+  if (
+    !isInvitationOpen(invitationStateAt(facts, now)) ||
+    facts.resendCount < limits.free ||
+    facts.lastSentAt === undefined
+  )
     return undefined
   const next = Date.parse(facts.lastSentAt) + limits.interval
   return next > now ? next : undefined
 }
 
-export function refuseResend(
+export function resendRefusalOf(
   facts: InvitationFacts,
   now: number,
   limits: ResendLimits = RESEND_LIMITS,
-): Refusal | undefined {
-  const state = stateAt(facts, now)
-  if (!isOpen(state)) return refuse('invalid_state', `The invitation is ${state}: it cannot be sent again.`)
+): InvitationRefusal | undefined {
+  const state = invitationStateAt(facts, now)
+  if (!isInvitationOpen(state)) return refuse('invalid_state', `The invitation is ${state}: it cannot be sent again.`)
   const next = nextResendAt(facts, now, limits)
   if (next === undefined) return undefined
   const when = new Date(next).toISOString()
   return refuse(
     'resend_limit',
-    `The invitation was sent again ${counted(facts.resendCount, 'time')}: you can send it again from ${when}.`,
+    `The invitation was sent again ${pluralize(facts.resendCount, 'time')}: you can send it again from ${when}.`,
   )
 }
 
@@ -85,9 +89,9 @@ export function refuseResend(
  * The first call after the expiry is refused with `expired`, whoever stored the state; later calls with
  * `invalid_state`. The caller stores that `expired` was answered.
  */
-function refuseOver(facts: InvitationFacts, now: number): Refusal | undefined {
-  const state = stateAt(facts, now)
-  if (isOpen(state)) return undefined
+function refuseOver(facts: InvitationFacts, now: number): InvitationRefusal | undefined {
+  const state = invitationStateAt(facts, now)
+  if (isInvitationOpen(state)) return undefined
   if (state === 'Expired' && !facts.expiryAnswered)
     return refuse('expired', `The invitation expired at ${facts.expiresAt}: ask for a new one.`)
   return refuse('invalid_state', `The invitation is ${state}.`)
@@ -97,7 +101,7 @@ function refuseOver(facts: InvitationFacts, now: number): Refusal | undefined {
 export function decideSetPassword(
   facts: InvitationFacts,
   now: number,
-): { refusal: Refusal } | { refusal: undefined; isRepeat: boolean } {
+): { refusal: InvitationRefusal } | { refusal: undefined; isRepeat: boolean } {
   const over = refuseOver(facts, now)
   if (over !== undefined) return { refusal: over }
   if (facts.hasAccount) {
@@ -110,18 +114,18 @@ export function decideSetPassword(
 /** The account that accepts an invitation. */
 export type Acceptor = { readonly email: string | undefined; readonly emailVerified: boolean }
 
-/** Checked before the token. An account without an address is left to `refuseAccept`: it does not match. */
-export function refuseUnverified({ email, emailVerified }: Acceptor): Refusal | undefined {
+/** Checked before the token. An account without an address is left to `acceptRefusalOf`: it does not match. */
+export function unverifiedRefusalOf({ email, emailVerified }: Acceptor): InvitationRefusal | undefined {
   if (email === undefined || emailVerified) return undefined
   return refuse('email_not_verified', 'The e-mail address of your account is not verified yet.')
 }
 
 /** Decides acceptance after the token check. Callers who were not invited learn nothing about the state. */
-export function refuseAccept(
+export function acceptRefusalOf(
   facts: InvitationFacts & Pick<MemberInvitation['spec'], 'email'>,
   acceptor: Acceptor,
   now: number,
-): Refusal | undefined {
+): InvitationRefusal | undefined {
   if (acceptor.email === undefined || !isSameAddress(acceptor.email, facts.email)) {
     return refuse('email_mismatch', 'The invitation is for a different e-mail address than the one of your account.')
   }

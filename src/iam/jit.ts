@@ -6,7 +6,7 @@ export const JIT_STATES = ['Pending', 'Active', 'Denied', 'Cancelled', 'Expired'
 export type JitState = (typeof JIT_STATES)[number]
 
 /** How long a request waits for a decision before it expires. */
-export const PENDING_MILLISECONDS = DAY_MS
+export const PENDING_TTL_MS = DAY_MS
 
 export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
   readonly metadata: { readonly name: string; readonly creationTimestamp?: string }
@@ -14,7 +14,7 @@ export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
 
 /** Returns when an undecided request expires; undefined if its creation time is unreadable. */
 export function pendingUntil({ metadata }: JitObject): number | undefined {
-  return readTime(metadata.creationTimestamp, PENDING_MILLISECONDS)
+  return readTime(metadata.creationTimestamp, PENDING_TTL_MS)
 }
 
 /** Returns when the granted role ends, in milliseconds since the epoch; undefined unless the request was approved. */

@@ -4,20 +4,20 @@ import { type Denial, type Grant, groupsOf, type PrincipalNode, scopeBit } from 
 import type { ScopeNode } from './scopeTree.ts'
 
 /** The action that a question is about: one of the interface, or one below an open prefix. */
-export type Wanted = { readonly known: ActionDefinition | undefined; readonly name: string }
+export type WantedAction = { readonly known: ActionDefinition | undefined; readonly name: string }
 
-export function wantedAction(name: string): Wanted | undefined {
+export function wantedAction(name: string): WantedAction | undefined {
   const known = findAction(name)
   return known !== undefined || isOpenAction(name) ? { known, name } : undefined
 }
 
 /** Grants by an assignment at the root, which every decision checks. */
-export function grantsAtRoot({ rootGrants }: PrincipalNode, wanted: Wanted, at: number): boolean {
+export function grantsAtRoot({ rootGrants }: PrincipalNode, wanted: WantedAction, at: number): boolean {
   return rootGrants !== undefined && firstPermitting(rootGrants, wanted, at)
 }
 
 /** Grants by an assignment at the place or above it, but below the root. */
-export function grantsBelowRoot(subject: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
+export function grantsBelowRoot(subject: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
   for (let node: ScopeNode = place; node.parent !== undefined; node = node.parent) {
     if ((subject.grantedScopes & scopeBit(node)) === 0) continue
     const head = subject.grants?.get(node)
@@ -29,7 +29,7 @@ export function grantsBelowRoot(subject: PrincipalNode, wanted: Wanted, place: S
 export function subjectDenies(
   subject: PrincipalNode,
   asker: PrincipalNode,
-  wanted: Wanted,
+  wanted: WantedAction,
   place: ScopeNode,
   at: number,
 ): boolean {
@@ -43,21 +43,21 @@ export function subjectDenies(
   return false
 }
 
-export function firstPermitting(head: Grant, wanted: Wanted, at: number): boolean {
+export function firstPermitting(head: Grant, wanted: WantedAction, at: number): boolean {
   for (let grant: Grant | undefined = head; grant !== undefined; grant = grant.next)
     if (permits(grant, wanted, at)) return true
   return false
 }
 
 /** Returns whether an assignment is in effect: it has not expired, and its role may be assigned at such a scope. */
-export function counts(grant: Grant, at: number): boolean {
+export function isGrantInEffect(grant: Grant, at: number): boolean {
   if (grant.expiresAt !== undefined && !(at < grant.expiresAt)) return false
   return grant.scope.parent === undefined ? grant.role.assignableAtRoot : grant.role.assignableBelowRoot
 }
 
-export function anyCounts(head: Grant, at: number): boolean {
+export function anyGrantInEffect(head: Grant, at: number): boolean {
   for (let grant: Grant | undefined = head; grant !== undefined; grant = grant.next) {
-    if (counts(grant, at) && grant.role.holder !== undefined) return true
+    if (isGrantInEffect(grant, at) && grant.role.holder !== undefined) return true
   }
   return false
 }
@@ -66,13 +66,13 @@ export function grantedSet(grant: Grant): ActionSet {
   return grant.scope.parent === undefined ? grant.role.permissions.atRoot : grant.role.permissions.belowRoot
 }
 
-export function permits(grant: Grant, wanted: Wanted, at: number): boolean {
-  if (!counts(grant, at)) return false
+export function permits(grant: Grant, wanted: WantedAction, at: number): boolean {
+  if (!isGrantInEffect(grant, at)) return false
   if (wanted.known === undefined) return coversOpenAction(grant.role.permissions, wanted.name)
   return hasAction(grantedSet(grant), wanted.known.index)
 }
 
-export function denies(denial: Denial, wanted: Wanted, at: number): boolean {
+export function denies(denial: Denial, wanted: WantedAction, at: number): boolean {
   if (!(at < denial.expiresAt)) return false
   if (wanted.known === undefined) return coversOpenAction(denial.permissions, wanted.name)
   return hasAction(denial.permissions.atRoot, wanted.known.index)
@@ -84,7 +84,7 @@ const OWNER = 'Owner'
 function isRootOwner(principal: PrincipalNode, at: number): boolean {
   return withGroups(principal).some((subject) => {
     for (let grant = subject.rootGrants; grant !== undefined; grant = grant.next) {
-      if (grant.role.displayName === OWNER && counts(grant, at)) return true
+      if (grant.role.displayName === OWNER && isGrantInEffect(grant, at)) return true
     }
     return false
   })
@@ -106,7 +106,7 @@ export function withGroups(principal: PrincipalNode): PrincipalNode[] {
 }
 
 /** Yields the records at a place and above it. */
-export function* upwards<Self extends { next: Self | undefined }>(
+export function* walkUpwards<Self extends { next: Self | undefined }>(
   index: ReadonlyMap<ScopeNode, Self> | undefined,
   place: ScopeNode,
 ): Generator<Self> {

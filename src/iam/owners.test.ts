@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { covers, mayGo, type Tenure } from './owners.ts'
+import { coversTenures, mayRemoveRole, type Tenure } from './owners.ts'
 
 const [NOW, EVER] = [100, Number.POSITIVE_INFINITY]
 const held = (until = EVER, from = NOW): Tenure => ({ from, until })
@@ -23,7 +23,7 @@ describe('the last owner', () => {
   ]
   for (const [title, staying, going, isLast] of judged) {
     it(`${isLast ? 'is' : 'is not'} taken away where ${title}`, () =>
-      expect(going.every((role) => mayGo(staying, role))).to.equal(!isLast))
+      expect(going.every((role) => mayRemoveRole(staying, role))).to.equal(!isLast))
   }
 })
 
@@ -37,6 +37,6 @@ describe('that somebody governs', () => {
     ['somebody does for longer', [held()], [held(200), held(150)], true],
   ]
   for (const [title, after, before, isKept] of judged) {
-    it(`${isKept ? 'is' : 'is not'} kept where ${title}`, () => expect(covers(after, before)).to.equal(isKept))
+    it(`${isKept ? 'is' : 'is not'} kept where ${title}`, () => expect(coversTenures(after, before)).to.equal(isKept))
   }
 })

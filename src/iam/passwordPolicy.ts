@@ -1,4 +1,4 @@
-import { counted } from '../core/counted.ts'
+import { pluralize } from '../core/pluralize.ts'
 
 /** The requirements for passwords of the local provider (records of section 14). */
 export type PasswordPolicy = {
@@ -43,11 +43,11 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
   const { minLength, maxLength } = policy
   return [
     {
-      sentence: `It must have at least ${counted(minLength, 'character')}`,
+      sentence: `It must have at least ${pluralize(minLength, 'character')}`,
       isBroken: (characters) => characters.length < minLength,
     },
     {
-      sentence: `It must have at most ${counted(maxLength, 'character')}`,
+      sentence: `It must have at most ${pluralize(maxLength, 'character')}`,
       isBroken: ({ length }) => length > maxLength,
     },
     ...atLeast(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),

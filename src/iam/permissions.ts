@@ -71,8 +71,8 @@ export function compilePermissions(permissions: Permissions): CompiledPermission
   const notDataActions = permissions.notDataActions.map(compilePattern)
   const atRoot = selectActions(({ name, isData }) =>
     isData
-      ? covers(dataActions, name) && !covers(notDataActions, name)
-      : covers(actions, name) && !covers(notActions, name),
+      ? matchesAnyPattern(dataActions, name) && !matchesAnyPattern(notDataActions, name)
+      : matchesAnyPattern(actions, name) && !matchesAnyPattern(notActions, name),
   )
   const belowRoot = atRoot.slice()
   subtract(belowRoot, ROOT_ACTION_SET)
@@ -89,10 +89,10 @@ export const NO_PERMISSIONS: CompiledPermissions = compilePermissions({
 
 /** Returns whether an action below an open prefix is granted. */
 export function coversOpenAction(permissions: CompiledPermissions, action: string): boolean {
-  return covers(permissions.actions, action) && !covers(permissions.notActions, action)
+  return matchesAnyPattern(permissions.actions, action) && !matchesAnyPattern(permissions.notActions, action)
 }
 
-export function covers(patterns: readonly ActionPattern[], action: string): boolean {
+export function matchesAnyPattern(patterns: readonly ActionPattern[], action: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, action))
 }
 

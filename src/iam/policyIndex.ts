@@ -1,6 +1,7 @@
-import { readable } from '../core/actionPatterns.ts'
+import { validPatterns } from '../core/actionPatterns.ts'
 import { findAction, isOpenAction } from '../core/actions.ts'
-import { Readers } from '../core/readers.ts'
+import { CacheReadTrackers } from '../core/readTrackers.ts'
+import { BoundaryBloomFilter } from './boundaryBloomFilter.ts'
 import {
   type ActionSet,
   addAction,
@@ -21,7 +22,6 @@ import {
   unlinkDenial,
   unlinkGrant,
 } from './principals.ts'
-import { Reach } from './reach.ts'
 import type { Assignment, Deny, PrincipalGroup, Trust } from './records.ts'
 import { BUILT_IN_ROLES, isAssignableAtRoot, isAssignableBelowRoot, type Role } from './roles.ts'
 import { type ScopeNode, ScopeTree } from './scopeTree.ts'
@@ -49,9 +49,9 @@ export class PolicyIndex {
   readonly everyone = new PrincipalNode('everyone')
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
-  readonly reach = new Reach(this.#grants)
+  readonly reach = new BoundaryBloomFilter(this.#grants)
   /** Who has asked what a principal may do, by principal id. */
-  readonly readers = new Readers()
+  readonly readers = new CacheReadTrackers()
   readonly #trusts = new Map<string, TrustEntry>()
   readonly #roles = new Map<string, RoleEntry>()
   /** The keys in `#roles` of each definition, by the name of the definition. */
@@ -99,7 +99,7 @@ export class PolicyIndex {
   upsertDeny(deny: Deny): void {
     const { id, excludedPrincipalIds, expiresAt = Number.POSITIVE_INFINITY } = deny
     // One invalid pattern must not disable the others.
-    const [actions, dataActions] = [readable(deny.actions), readable(deny.dataActions)]
+    const [actions, dataActions] = [validPatterns(deny.actions), validPatterns(deny.dataActions)]
     const permissions = compilePermissions({ actions, dataActions, notActions: [], notDataActions: [] })
     const scope = this.scopes.retain(deny.scope)
     this.removeDeny(id)

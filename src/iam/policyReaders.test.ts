@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Reading } from '../core/readers.ts'
+import { ReadTracker } from '../core/readTrackers.ts'
 import { PolicyIndex } from './policyIndex.ts'
 
 const [ANNA, BEN] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222']
@@ -71,7 +71,7 @@ describe('whoever has asked what Anna may do', () => {
       const policy = new PolicyIndex()
       given?.(policy)
       let heard = false
-      const { reading, result } = Reading.begin(
+      const { reading, result } = ReadTracker.begin(
         () => {
           heard = true
         },

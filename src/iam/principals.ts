@@ -45,7 +45,7 @@ export type Denial = {
  * All direct and indirect groups of a principal, with the data that most decisions need stored contiguously: each
  * access to a group itself is likely to miss the CPU cache.
  */
-export type Closure = {
+export type GroupClosure = {
   readonly groups: readonly PrincipalNode[]
   /** The number of each group, in the same order. */
   readonly numbers: readonly number[]
@@ -70,7 +70,7 @@ export class PrincipalNode {
   parents: Set<PrincipalNode> | undefined = undefined
   members: Set<PrincipalNode> | undefined = undefined
   /** Undefined until it is computed again after a change. */
-  closure: Closure | undefined = undefined
+  closure: GroupClosure | undefined = undefined
 
   constructor(id: string, number = 0) {
     this.id = id
@@ -190,10 +190,10 @@ export class PrincipalIndex {
 }
 
 const NO_GROUPS: readonly PrincipalNode[] = []
-const NO_CLOSURE: Closure = { groups: NO_GROUPS, numbers: [], atRoot: NO_GROUPS, denied: NO_GROUPS }
+const NO_CLOSURE: GroupClosure = { groups: NO_GROUPS, numbers: [], atRoot: NO_GROUPS, denied: NO_GROUPS }
 
 /** Returns all direct and indirect groups of the principal. Cycles are safe. */
-export function closureOf(node: PrincipalNode): Closure {
+export function closureOf(node: PrincipalNode): GroupClosure {
   if (node.parents === undefined) return NO_CLOSURE
   if (node.closure !== undefined) return node.closure
   const seen = new Set([node])

@@ -50,7 +50,12 @@ export type Trust = {
   readonly expiresAt?: number | undefined
 }
 
-export type Reason = 'AllowedByAssignment' | 'AllowedByTrust' | 'DeniedByAssignment' | 'NoAssignment' | 'RootOnly'
+export type DecisionReason =
+  | 'AllowedByAssignment'
+  | 'AllowedByTrust'
+  | 'DeniedByAssignment'
+  | 'NoAssignment'
+  | 'RootOnly'
 
 export type DecidingGrant = {
   readonly kind: 'RoleAssignment' | 'DenyAssignment' | 'JitRequest' | 'BoundaryTrust'
@@ -62,4 +67,8 @@ export type DecidingGrant = {
   readonly expiresAt?: number
 }
 
-export type Decision = { readonly allowed: boolean; readonly reason: Reason; readonly decidedBy?: DecidingGrant }
+export type Decision = {
+  readonly allowed: boolean
+  readonly reason: DecisionReason
+  readonly decidedBy?: DecidingGrant
+}

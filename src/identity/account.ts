@@ -5,8 +5,8 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isSameText } from '../core/sameText.ts'
 import { type AccountWords, accountPage, type OpenInvitation } from './accountPage.ts'
-import { isPast } from './accounts.ts'
-import type { Guesses } from './guesses.ts'
+import { isVoidSignIn } from './accounts.ts'
+import type { GuessLimiter } from './guessLimiter.ts'
 import { errorPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { ACCOUNT_CLIENT } from './publicClients.ts'
@@ -40,7 +40,7 @@ export type AccountOptions = {
   changePassword?: ChangePassword | undefined
   /** If absent, no invitations are shown. */
   invitations?: Invitations | undefined
-  guesses: Guesses
+  guesses: GuessLimiter
   state: StateStore
   /** The key of the form tokens, which bind a form to its session; the same on all replicas. */
   formKey: () => string
@@ -87,7 +87,7 @@ async function visitOf({ provider, users, passwords }: AccountOptions, request: 
   const user = session.accountId === undefined ? undefined : await users.find(session.accountId)
   if (user?.isEnabled !== true) return undefined
   const grants = grantsOf(session)
-  if (await isPast(user, passwords, { signedInAt: session.loginTs, grants })) return undefined
+  if (await isVoidSignIn(user, passwords, { signedInAt: session.loginTs, grants })) return undefined
   const [grantId] = grants
   return { user, uid: session.uid, keepSession: grantId === undefined ? undefined : sessionIdOf(grantId) }
 }

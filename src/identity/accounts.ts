@@ -21,12 +21,12 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
     const ofToken = token !== undefined && 'authTime' in token ? token : undefined
     const signedInAt = ofToken === undefined ? oidc.session?.loginTs : ofToken.authTime
     const grants = ofToken === undefined ? grantsOf(oidc.session) : [ofToken.grantId ?? '']
-    return (await isPast(user, passwords, { signedInAt, grants })) ? undefined : accountOf(user)
+    return (await isVoidSignIn(user, passwords, { signedInAt, grants })) ? undefined : accountOf(user)
   }
 }
 
 /** Returns whether a sign-in is void: it belongs to another person, or is from before a password change. */
-export async function isPast(
+export async function isVoidSignIn(
   user: IdentityUser,
   passwords: PasswordVerifier,
   { signedInAt, grants }: { signedInAt: number | undefined; grants: readonly string[] },

@@ -2,7 +2,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { LateRefusals } from '../core/lateRefusals.ts'
 import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
-import type { Guesses } from './guesses.ts'
+import type { GuessLimiter } from './guessLimiter.ts'
 import { ACCOUNT_CLIENT, accountClient, PUBLIC_CLIENTS } from './publicClients.ts'
 import type { StateStore } from './state.ts'
 import { type RequestSession, stateAdapter } from './stateAdapter.ts'
@@ -11,14 +11,14 @@ import { type RequestSession, stateAdapter } from './stateAdapter.ts'
  * Returns whether a service account presented its secret, within the limit on guesses.
  * @throws OIDCProviderError 429 in the form of RFC 6749 section 5.2
  */
-export type JudgeSecret = (clientId: string, isRight: () => boolean | Promise<boolean>) => Promise<boolean>
+export type VerifySecret = (clientId: string, isRight: () => boolean | Promise<boolean>) => Promise<boolean>
 
 /** @param current returns the request in progress */
-export function secretJudge(
-  guesses: Guesses,
+export function createSecretVerifier(
+  guesses: GuessLimiter,
   current: () => { address: string; retryAfter(seconds: number): void; signal: AbortSignal | undefined },
   refusals: LateRefusals,
-): JudgeSecret {
+): VerifySecret {
   return async (clientId, isRight) => {
     const { address, retryAfter, signal } = current()
     const judged = await guesses.judge(address, clientId, async () => ((await isRight()) ? true : undefined))
@@ -35,7 +35,7 @@ export type AdapterOptions = {
   issuer: string
   clients: ClientStore
   state: StateStore
-  judgeSecret: JudgeSecret
+  judgeSecret: VerifySecret
   /** Whether the current request comes from a client that presents its secret. */
   showsSecret: () => boolean
   /** Whether the current request revokes a single token (RFC 7009), which must not end the whole grant. */

@@ -1,5 +1,5 @@
 import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
-import { readMetadata } from '../contracts/ssoDiscovery.ts'
+import { parseProviderMetadata } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type SecretObject, secretText } from '../core/secretData.ts'
@@ -102,7 +102,7 @@ async function endpointsOf(provider: Complete<SsoIdentityProvider>, fetch: Exter
 }
 
 async function foundAt(provider: Complete<SsoIdentityProvider> & { metadataUrl: string }, fetch: ExternalFetch) {
-  const read = readMetadata(await documentAt(provider.metadataUrl, fetch), provider)
+  const read = parseProviderMetadata(await documentAt(provider.metadataUrl, fetch), provider)
   if ('why' in read) throw new Error(`The metadata of the identity provider ${provider.alias} ${read.why}.`)
   return read.endpoints
 }

@@ -12,12 +12,12 @@ import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import { secret } from '../kube/builtin.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import type { KubeObject } from '../kube/object.ts'
-import { kubeArrivals } from './arrivals.ts'
 import { kubeConnections } from './connections.ts'
 import { generateSigningKey, type SigningKey } from './keyRing.ts'
 import { secretPasswords } from './passwords.ts'
 import { createIdentityProvider, type IdentityProvider } from './provider.ts'
 import { secretStateStore } from './state.ts'
+import { kubeUserProvisioner } from './userProvisioner.ts'
 import { kubeUserStore } from './users.ts'
 
 const ORIGIN = 'https://identity.example:8443'
@@ -61,7 +61,7 @@ describe('signing in at the identity provider of a tenant', () => {
       external: {
         fetch: acme.fetch,
         connections: kubeConnections(kube, () => list<SsoConnection & KubeObject>(SsoConnection), acme.fetch),
-        arrivals: kubeArrivals({
+        arrivals: kubeUserProvisioner({
           client: kube,
           bindings: () => list<IdpBinding & KubeObject>(IdpBinding),
           inTenant: async (_tenantId, work) => (hasTenant ? work() : undefined),

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import * as oidc from 'openid-client'
 import { brokerAlias, brokerCallback } from '../contracts/sso.ts'
-import { ArrivalRefused, type Arrivals } from './arrivals.ts'
 import type { Connections, ExternalFetch, ExternalProvider } from './connections.ts'
 import { type StateStore, stateName } from './state.ts'
+import { ProvisioningRefused, type UserProvisioner } from './userProvisioner.ts'
 
 export type ExternalSignInOptions = {
   connections: Connections
-  arrivals: Arrivals
+  arrivals: UserProvisioner
   fetch: ExternalFetch
 }
 
@@ -18,7 +18,7 @@ type Journey = { state: string; nonce: string; verifier: string; tenantId: strin
 export interface ExternalSignIn {
   /** Returns where to redirect the browser for an address; undefined if no provider is configured for it. */
   begin(uid: string, address: string): Promise<{ url: string; displayName: string } | undefined>
-  /** Returns the account of the person who returned. Each sign-in can finish only once. @throws ArrivalRefused */
+  /** Returns the account of the person who returned. Each sign-in can finish only once. @throws ProvisioningRefused */
   finish(uid: string, query: URLSearchParams): Promise<string>
 }
 
@@ -65,12 +65,12 @@ export function createExternalSignIn(
       const journey = (await store.take(name))?.entries.journey as Journey | undefined
       const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
       if (!isOurs || query.get('state') !== journey.state) {
-        throw new ArrivalRefused('This answer does not belong to a sign-in in this browser.')
+        throw new ProvisioningRefused('This answer does not belong to a sign-in in this browser.')
       }
-      if (query.get('error') !== null) throw new ArrivalRefused('Your organization did not sign you in.')
+      if (query.get('error') !== null) throw new ProvisioningRefused('Your organization did not sign you in.')
       const { tenantId, alias } = journey
       const provider = await connections.open(tenantId, alias)
-      if (provider === undefined) throw new ArrivalRefused('Your organization is no longer connected.')
+      if (provider === undefined) throw new ProvisioningRefused('Your organization is no longer connected.')
       return arrivals.arrive(provider, await claimsOf(provider, fetch, journey, callbackUrl(issuer, journey, query)))
     },
   }
@@ -106,7 +106,7 @@ async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journe
   })
   const claims = tokens.claims()
   if (claims === undefined || claims.iat > Date.now() / 1000 + CLOCK_SKEW_SECONDS)
-    throw new ArrivalRefused('Your organization answered with a token from the future.')
+    throw new ProvisioningRefused('Your organization answered with a token from the future.')
   return claims
 }
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import {
-  dueKey,
   generateSigningKey,
   type KeyRing,
+  nextKeyDueAt,
   parseRing,
   sameRing,
   serializeRing,
@@ -36,7 +36,7 @@ describe('the ring of signing keys', () => {
     ['a successor that waits for its time is enough', ring(0, 100), 99, undefined],
   ] as const) {
     it(sentence, () => {
-      expect(dueKey(keys, now * HOUR, times)).to.equal(wanted === undefined ? undefined : wanted * HOUR)
+      expect(nextKeyDueAt(keys, now * HOUR, times)).to.equal(wanted === undefined ? undefined : wanted * HOUR)
     })
   }
 

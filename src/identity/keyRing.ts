@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
-import { parsedJson } from '../core/parsedJson.ts'
+import { tryParseJson } from '../core/tryParseJson.ts'
 
 /** RFC 7518 section 3.1: every verifier of access tokens supports it, including the Kubernetes API server. */
 export const SIGNING_ALGORITHM = 'RS256'
@@ -40,7 +40,7 @@ export function signingKeyAt(ring: KeyRing, now: number): SigningKey | undefined
 }
 
 /** Returns when the next key must start to sign, or undefined if none is due. */
-export function dueKey(ring: KeyRing, now: number, times: KeyTimes): number | undefined {
+export function nextKeyDueAt(ring: KeyRing, now: number, times: KeyTimes): number | undefined {
   const latest = ring.at(-1)
   if (latest === undefined) return now
   const successorFrom = latest.notBefore + times.rotateAfter
@@ -84,7 +84,7 @@ export function serializeRing(ring: KeyRing): string {
 
 /** @throws Error for text that `serializeRing` did not write. The message does not quote it. */
 export function parseRing(text: string): KeyRing {
-  const parsed = z.array(StoredKey).min(1).max(16).safeParse(parsedJson(text))
+  const parsed = z.array(StoredKey).min(1).max(16).safeParse(tryParseJson(text))
   if (!parsed.success) {
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole')
     throw new Error(`The stored signing keys are not readable (${places.join(', ')}).`)

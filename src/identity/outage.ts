@@ -11,10 +11,10 @@ export function isOutage(error: unknown): boolean {
 }
 
 /** The errors behind failed responses of oidc-provider, by request context. */
-export type Causes = WeakMap<object, unknown>
+export type ErrorCauses = WeakMap<object, unknown>
 
 /** Corrects error codes of oidc-provider: `server_error` in outages, `invalid_request` where RFC 6749 has a code. */
-export function truthfulErrors(causes: Causes) {
+export function correctErrorCodes(causes: ErrorCauses) {
   return async (context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     await next()
     if (isOutage(causes.get(context))) {

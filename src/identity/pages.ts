@@ -1,4 +1,4 @@
-import { escapeHtml, type Page, page, pageToward } from '../core/page.ts'
+import { escapeHtml, type Page, page, redirectPage } from '../core/page.ts'
 
 export type { Page } from '../core/page.ts'
 
@@ -46,7 +46,7 @@ export function signInPage({ action, token, clientName, login, error, targets, h
  * origins in the Content-Security-Policy of its page, and we do not know where that provider redirects next.
  */
 export function organizationPage({ url, displayName }: { url: string; displayName: string }): Page {
-  return pageToward(url, 'Continue elsewhere', `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>`)
+  return redirectPage(url, 'Continue elsewhere', `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>`)
 }
 
 export type ConsentWords = {

@@ -1,10 +1,10 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { KeyedMutex } from '../core/keyedMutex.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
-import { parsedJson } from '../core/parsedJson.ts'
 import { type SecretObject, secretText } from '../core/secretData.ts'
-import { Turns } from '../core/turns.ts'
+import { tryParseJson } from '../core/tryParseJson.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { absent } from '../kube/errors.ts'
@@ -53,7 +53,7 @@ const hashOnce = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt
 
 /** Concurrent hashes: half of Node's thread pool, which file and DNS operations need as well. */
 const LANES = 2
-const lanes = new Turns()
+const lanes = new KeyedMutex()
 let hashes = 0
 
 function derive(...given: Parameters<typeof hashOnce>): Promise<Buffer> {
@@ -123,7 +123,7 @@ export function secretPasswords(client: Pick<KubeClient, 'get'>): PasswordVerifi
 }
 
 function parsePassword(name: string, text: string): StoredPassword {
-  const parsed = StoredPassword.safeParse(parsedJson(text))
+  const parsed = StoredPassword.safeParse(tryParseJson(text))
   if (parsed.success) return parsed.data
   throw new Error(`The entry ${PASSWORD_ENTRY} of the Secret ${name} is not a scrypt hash as the platform writes them.`)
 }

@@ -4,24 +4,24 @@ import express from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Provider, { type Client, type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { disconnectSignalOf } from '../core/disconnectSignal.ts'
 import { messageOf } from '../core/errors.ts'
 import { LateRefusals } from '../core/lateRefusals.ts'
 import type { Log } from '../core/log.ts'
-import { signalOf } from '../core/signalOf.ts'
 import { accountRouter, type ChangePassword, type Invitations } from './account.ts'
-import { adapterFor, secretJudge } from './adapter.ts'
+import { adapterFor, createSecretVerifier } from './adapter.ts'
 import type { ClientStore } from './clients.ts'
 import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
 import {
   DEFAULT_GUESS_LIMITS,
-  type Guesses,
+  type GuessLimiter,
   type GuessLimits,
   limitPasswords,
   limitSecrets,
   WRONG_SECRETS_PER_MINUTE,
-} from './guesses.ts'
+} from './guessLimiter.ts'
 import type { LastSeen } from './lastSeen.ts'
-import { type Causes, truthfulErrors } from './outage.ts'
+import { correctErrorCodes, type ErrorCauses } from './outage.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages, refusalPage, sendPage } from './shownPages.ts'
@@ -59,9 +59,9 @@ export type IdentityProviderOptions = {
   users: UserStore
   passwords: PasswordVerifier
   /** The password limiter, if shared with other verifiers; otherwise one is created from `limits`. */
-  guesses?: Guesses
+  guesses?: GuessLimiter
   /** The same for secrets of service accounts. */
-  secretGuesses?: Guesses
+  secretGuesses?: GuessLimiter
   /** For the account page; absent if passwords are not changed there. */
   changePassword?: ChangePassword
   /** For the account page. */
@@ -202,7 +202,7 @@ function addressLimits(refusals: LateRefusals) {
       validate: { xForwardedForHeader: false, forwardedHeader: false },
       message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
       handler: async (request, response, _next, { statusCode, message }) => {
-        await refusals.wait(signalOf(response))
+        await refusals.wait(disconnectSignalOf(response))
         if (request.accepts('json', 'html') === 'html') sendPage(response, statusCode, refusalPage(message.error))
         else response.status(statusCode).json(message)
       },
@@ -226,15 +226,15 @@ type BuildOptions = IdentityProviderOptions & {
 /** The supported routes on which a client presents its secret. */
 const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
 
-type Patience = { secrets: Guesses; refusals: LateRefusals }
+type Patience = { secrets: GuessLimiter; refusals: LateRefusals }
 
 function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }: Patience): Provider {
   const current = () => ({
     address: addressOf(Provider.ctx),
     retryAfter: (seconds: number) => void Provider.ctx?.set('retry-after', String(seconds)),
-    signal: Provider.ctx && signalOf(Provider.ctx.res),
+    signal: Provider.ctx && disconnectSignalOf(Provider.ctx.res),
   })
-  const judgeSecret = secretJudge(secrets, current, refusals)
+  const judgeSecret = createSecretVerifier(secrets, current, refusals)
   const provider = new Provider(options.issuer, {
     ...settings({ ...options, signInPath: (uid) => `${options.signInPath}/${uid}` }),
     adapter: adapterFor({
@@ -267,8 +267,8 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
       return judgeSecret(this.clientId, () => compareClientSecret.call(this, given))
     },
   })
-  const causes: Causes = new WeakMap()
-  provider.use(truthfulErrors(causes))
+  const causes: ErrorCauses = new WeakMap()
+  provider.use(correctErrorCodes(causes))
   provider.use(guardPages)
   provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
   provider.on('server_error', (context, error) => causes.set(context, error))

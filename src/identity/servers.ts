@@ -2,12 +2,17 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { closeServer } from '../core/closeServer.ts'
-import { bounded, PATIENCE, type Sharing, TLS_PATIENCE } from '../core/connectionBounds.ts'
+import { closeWhenIdle } from '../core/closeWhenIdle.ts'
+import {
+  boundConnections,
+  CONNECTION_TIMEOUTS,
+  type ConnectionLimitOptions,
+  TLS_CONNECTION_TIMEOUTS,
+} from '../core/connectionLimits.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { listen } from '../core/listen.ts'
-import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
-import { untilStill } from '../core/untilStill.ts'
+import { withoutPipelining } from '../core/withoutPipelining.ts'
 
 const NAME = 'The identity provider'
 const LOOPBACK = '127.0.0.1'
@@ -22,7 +27,7 @@ export type IdentityServersOptions = {
   http?: { port: number; host?: string }
   /** For each of the two servers. */
   maxConnections?: number
-  isProxy?: Sharing['isProxy']
+  isProxy?: ConnectionLimitOptions['isProxy']
 }
 
 export interface IdentityServers {
@@ -38,15 +43,16 @@ export interface IdentityServers {
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
   const { maxConnections, isProxy } = options
-  const handler = oneByOne(untilStill(inOriginForm(plainly(options.handler))))
-  const tls = bounded(
-    createTlsServer({ ...REQUESTS, ...TLS_PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler),
+  const handler = withoutPipelining(closeWhenIdle(inOriginForm(plainly(options.handler))))
+  const tls = boundConnections(
+    createTlsServer({ ...REQUESTS, ...TLS_CONNECTION_TIMEOUTS, cert, key, minVersion: 'TLSv1.2' }, handler),
     maxConnections,
     { isProxy },
   )
   await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
   const plain =
-    options.http && bounded(createHttpServer({ ...REQUESTS, ...PATIENCE }, handler), maxConnections, { isProxy })
+    options.http &&
+    boundConnections(createHttpServer({ ...REQUESTS, ...CONNECTION_TIMEOUTS }, handler), maxConnections, { isProxy })
   try {
     if (plain !== undefined && options.http !== undefined)
       await listen(plain, NAME, { host: LOOPBACK, ...options.http })

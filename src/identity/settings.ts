@@ -10,7 +10,7 @@ import { sessionIdOf } from './state.ts'
 import type { UserStore } from './users.ts'
 
 /** The resource (RFC 8707) of every token. Callers need not name it. */
-export const RESOURCE = 'urn:freehold:platform'
+export const TOKEN_RESOURCE = 'urn:freehold:platform'
 
 export type SettingsOptions = {
   audience: string
@@ -123,10 +123,10 @@ function features({ audience, tokenLifetimeSeconds, keys }: SettingsOptions): No
     userinfo: { enabled: true },
     resourceIndicators: {
       enabled: true,
-      defaultResource: () => RESOURCE,
+      defaultResource: () => TOKEN_RESOURCE,
       useGrantedResource: () => true,
       getResourceServerInfo(_context, resource) {
-        if (resource !== RESOURCE) throw new errors.InvalidTarget()
+        if (resource !== TOKEN_RESOURCE) throw new errors.InvalidTarget()
         return {
           scope: '',
           audience,

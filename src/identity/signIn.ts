@@ -3,12 +3,12 @@ import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isSameText } from '../core/sameText.ts'
-import { ArrivalRefused } from './arrivals.ts'
 import { type ExternalSignIn, returningSignIn } from './externalSignIn.ts'
-import type { Guesses } from './guesses.ts'
+import type { GuessLimiter } from './guessLimiter.ts'
 import { consentPage, errorPage, organizationPage, type Page, signInPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formToken, PAGE_HEADERS, queryOf, refusalPage, sendFailure, sendPage, targetsOf } from './shownPages.ts'
+import { ProvisioningRefused } from './userProvisioner.ts'
 import type { IdentityUser, UserStore } from './users.ts'
 
 export type SignInOptions = {
@@ -18,7 +18,7 @@ export type SignInOptions = {
   passwords: PasswordVerifier
   /** Identity providers of tenants; undefined if all people sign in here. */
   external: ExternalSignIn | undefined
-  guesses: Guesses
+  guesses: GuessLimiter
   /** The path at which this router is mounted. */
   path: string
   /** The key of the form tokens, which bind a form to its sign-in; the same on all replicas. */
@@ -138,14 +138,14 @@ const comeBack: Step = async (options, interaction, request, response) => {
   const query = queryOf(request)
   try {
     if (external === undefined || interaction.prompt.name !== 'login')
-      throw new ArrivalRefused('No sign-in is in progress here.')
+      throw new ProvisioningRefused('No sign-in is in progress here.')
     const userId = await external.finish(interaction.uid, query)
     const user = await users.find(userId)
-    if (user?.isEnabled !== true) throw new ArrivalRefused('This account is disabled. Ask an administrator.')
+    if (user?.isEnabled !== true) throw new ProvisioningRefused('This account is disabled. Ask an administrator.')
     log.info({ address: addressOf(request), userId }, 'A person signed in at the identity provider of a tenant.')
     await allow(options, interaction, user, request, response)
   } catch (error) {
-    const isRefused = error instanceof ArrivalRefused
+    const isRefused = error instanceof ProvisioningRefused
     log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in at another identity provider failed.')
     const problem = isRefused
       ? error.message

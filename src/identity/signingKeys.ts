@@ -2,10 +2,10 @@ import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import {
-  dueKey,
   generateSigningKey,
   type KeyRing,
   type KeyTimes,
+  nextKeyDueAt,
   type SigningKey,
   sameRing,
   signingKeyAt,
@@ -84,7 +84,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   // Only the time makes keys due, so an idle provider does not query the store.
   const isDue = () =>
     missed ||
-    dueKey(ring, clock.now(), times) !== undefined ||
+    nextKeyDueAt(ring, clock.now(), times) !== undefined ||
     !sameRing(ring, withoutExpired(ring, clock.now(), times))
   function schedule(): void {
     timer = clock.setTimeout(async () => {
@@ -135,7 +135,7 @@ async function wantedRing(
   now: number,
   generate: (notBefore: number) => Promise<SigningKey>,
 ): Promise<KeyRing> {
-  const due = dueKey(ring, now, times)
+  const due = nextKeyDueAt(ring, now, times)
   const kept = withoutExpired(ring, now, times)
   return due === undefined ? kept : withKey(kept, await generate(due))
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { KubeClient } from './client.ts'
 
 /** A question to the API server's authorizers, the platform's webhook among them: may this user do this? */
-export type AccessQuestion = {
+export type AccessReviewRequest = {
   readonly user: string
   readonly verb: string
   readonly group: string
@@ -25,7 +25,7 @@ const Answer = z.object({ status: z.object({ allowed: z.boolean() }) })
  */
 export async function isAccessAllowed(
   client: Pick<KubeClient, 'request'>,
-  { user, ...resourceAttributes }: AccessQuestion,
+  { user, ...resourceAttributes }: AccessReviewRequest,
 ): Promise<boolean> {
   const review = { apiVersion: API_VERSION, kind: 'SubjectAccessReview', spec: { user, resourceAttributes } }
   const answer = await client.request({

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { expectReason } from '../../test/suites/kubeContract.ts'
 import type { KubeObject } from '../core/object.ts'
-import { APPLIED_ANNOTATION, applyIfChanged, applyNew, withHash } from './apply.ts'
+import { APPLIED_ANNOTATION, applyIfAbsent, applyIfChanged, withHash } from './apply.ts'
 import { configMap, secret } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
 
@@ -53,12 +53,12 @@ describe('apply if changed', () => {
   it('makes nothing where something has the name, and leaves that as it is', async () => {
     const metadata = { name: 'x', namespace: 'a' }
     client.seed<KubeObject>(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { theirs: '1' } })
-    expect(await applyNew(client, configMap, desired({ a: '1' }))).to.equal(undefined)
+    expect(await applyIfAbsent(client, configMap, desired({ a: '1' }))).to.equal(undefined)
     expect((await stored()).data).to.deep.equal({ theirs: '1' })
   })
 
   it('removes later what it made first and no longer wants', async () => {
-    await applyNew(client, configMap, desired({ a: '1', b: '2' }))
+    await applyIfAbsent(client, configMap, desired({ a: '1', b: '2' }))
     const { object } = await apply(desired({ a: '1' }), await stored())
     expect(object.data).to.deep.equal({ a: '1' })
   })

@@ -19,7 +19,7 @@ type Applying = Pick<KubeClient, 'apply'>
  * Creates the object by server-side apply. Returns undefined if an object of that name exists: only a read tells who
  * owns it. Nothing is overwritten in either case, however stale the caller's view is.
  */
-export async function applyNew<T extends KubeObject>(
+export async function applyIfAbsent<T extends KubeObject>(
   client: Applying,
   resource: Resource,
   desired: T,
@@ -69,7 +69,7 @@ export function withHash<T extends KubeObject>(desired: T): T {
 }
 
 /** Returns the dotted path of the first field that is not as desired; undefined if all are. */
-export function firstUnlike(desired: KubeObject, observed: KubeObject): string | undefined {
+export function firstMismatchedField(desired: KubeObject, observed: KubeObject): string | undefined {
   return differenceOf(withHash(desired), observed)
 }
 

@@ -13,7 +13,7 @@ function builtin(group: string, kind: string, { namespaced = true, version = 'v1
 }
 
 /** Declares a type of separately installed software; a cluster may lack it. */
-export function optional(group: string, kind: string, { version = 'v1', namespaced = true } = {}): Resource {
+export function optionalResource(group: string, kind: string, { version = 'v1', namespaced = true } = {}): Resource {
   return { group, version, plural: pluralOf(kind), kind, namespaced, optional: true }
 }
 
@@ -79,9 +79,9 @@ export const validatingWebhookConfiguration = builtin(
 )
 
 /** All built-in resources above, for lookups by the apiVersion and kind of a manifest. */
-export const BUILTIN: readonly Resource[] = known
+export const BUILTIN_RESOURCES: readonly Resource[] = known
 
 /** Returns the built-in resource with this `apiVersion` and `kind`; undefined if the platform does not use it. */
 export function builtinResource(apiVersion: string, kind: string): Resource | undefined {
-  return BUILTIN.find((resource) => resource.kind === kind && apiVersion === apiVersionOf(resource))
+  return BUILTIN_RESOURCES.find((resource) => resource.kind === kind && apiVersion === apiVersionOf(resource))
 }

@@ -1,13 +1,20 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { counted } from '../core/counted.ts'
 import { type Log, silentLog } from '../core/log.ts'
+import { pluralize } from '../core/pluralize.ts'
 import { KubeError } from './errors.ts'
-import { History } from './history.ts'
+import { NewestVersionReader } from './newestVersionReader.ts'
 import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
+import { compareResourceVersions, isNewerResourceVersion } from './resourceVersion.ts'
 import type { WatchTimings } from './stallGuard.ts'
 import { type IndexFunction, ObjectStore, type Previous, type PutOptions } from './store.ts'
-import { compareVersions, isNewer } from './version.ts'
-import { WATCH_TIMINGS, type Watched, WatchLoop, type WatchMeans, type WatchObserver, type WatchSink } from './watch.ts'
+import {
+  WATCH_TIMINGS,
+  type WatchDependencies,
+  WatchLoop,
+  type WatchObserver,
+  type WatchSink,
+  type WatchTarget,
+} from './watch.ts'
 
 export type CacheEvent<T extends KubeObject> =
   | { type: 'added'; object: T; previous?: undefined }
@@ -17,18 +24,18 @@ export type CacheEvent<T extends KubeObject> =
 
 export type CacheHandler<T extends KubeObject> = (event: CacheEvent<T>) => void
 
-export type WatchCacheOptions<T extends KubeObject> = Watched &
-  Partial<WatchMeans> & {
+export type WatchCacheOptions<T extends KubeObject> = WatchTarget &
+  Partial<WatchDependencies> & {
     indexes?: Record<string, IndexFunction<T>>
     timings?: Partial<WatchTimings>
     /** Keeps the counts for `heldIn`, which costs microseconds per event. */
     counts?: boolean | undefined
     /** Memory budget that the caches of one client share; set for API servers that are not trusted. */
-    room?: Room | undefined
+    room?: MemoryBudget | undefined
   }
 
 /** A memory budget: characters of stored JSON, plus `OF_EACH` per object. */
-export type Room = { readonly most: number; taken: number }
+export type MemoryBudget = { readonly most: number; taken: number }
 
 /** Charged per object in addition to its JSON, because very many empty objects take memory too. */
 const OF_EACH = 128
@@ -63,7 +70,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   readonly #log: Log
   readonly #store: ObjectStore<T>
   readonly #loop: WatchLoop<T>
-  readonly #room: Room | undefined
+  readonly #room: MemoryBudget | undefined
   readonly #handlers = new Set<CacheHandler<T>>()
   /** Uids of objects that we deleted while the stream may still send earlier events about them. */
   readonly #buried = new Set<string>()
@@ -95,7 +102,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,
       sink: this.#sink(),
-      history: options.history ?? new History(options.client, () => this.#clock.monotonic()),
+      history: options.history ?? new NewestVersionReader(options.client, () => this.#clock.monotonic()),
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: this.#log,
@@ -161,7 +168,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   /** Whether every change up to this version is in the cache, so that a controller sees its own write. */
   isAtLeast(resourceVersion: string): boolean {
-    return this.#version !== undefined && compareVersions(this.#version, resourceVersion) >= 0
+    return this.#version !== undefined && compareResourceVersions(this.#version, resourceVersion) >= 0
   }
 
   /**
@@ -182,7 +189,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     if (this.#buried.has(uid)) return
     const known = this.#store.versionOf(object.metadata) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
-    if (!known && !isNewer(resourceVersion, this.#version)) return
+    if (!known && !isNewerResourceVersion(resourceVersion, this.#version)) return
     if ((this.labelSelector !== undefined || this.#fieldSelector !== undefined) && !known) return // It may not match.
     this.#put(object, { shared: true })
   }
@@ -256,7 +263,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #requireRoom(): void {
     const { resource } = this
     if (this.#room === undefined || this.#room.taken <= this.#room.most) return
-    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${counted(this.#room.most, 'character')} of objects.`
+    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${pluralize(this.#room.most, 'character')} of objects.`
     throw new KubeError('Unexpected', message, { status: 200, resource })
   }
 
@@ -267,7 +274,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const version = object.metadata.resourceVersion ?? '0'
     if (this.#rebase) this.#put(object, { force: true })
     else if (this.#buried.has(uid)) this.#stillListed.add(uid)
-    else if (this.#store.versionOf(object.metadata) === undefined && !isNewer(version, this.#version))
+    else if (this.#store.versionOf(object.metadata) === undefined && !isNewerResourceVersion(version, this.#version))
       this.#doubtful.push(object)
     else this.#put(object)
   }
@@ -278,7 +285,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const rebase = this.#rebase
     this.#seen = undefined
     this.#doubtful = []
-    if (!rebase && this.#version !== undefined && compareVersions(version, this.#version) < 0) {
+    if (!rebase && this.#version !== undefined && compareResourceVersions(version, this.#version) < 0) {
       this.#counts.stale += 1
       return false
     }
@@ -288,7 +295,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     for (const ref of [...this.#store.refs()]) {
       const isListed = seen.has(objectKey(ref.namespace, ref.name))
       // Objects newer than the listing were written meanwhile; the stream will report them.
-      if (!isListed && (rebase || !isNewer(this.#store.versionOf(ref) ?? '0', version))) this.#drop(ref)
+      if (!isListed && (rebase || !isNewerResourceVersion(this.#store.versionOf(ref) ?? '0', version))) this.#drop(ref)
     }
     for (const uid of this.#buried) if (!this.#stillListed.has(uid)) this.#buried.delete(uid)
     this.#version = version
@@ -302,9 +309,9 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const uid = object.metadata.uid ?? ''
     const held = this.#store.versionOf(object.metadata)
     if (type === 'DELETED') {
-      if (held !== undefined && !isNewer(held, version)) this.#drop(object.metadata)
+      if (held !== undefined && !isNewerResourceVersion(held, version)) this.#drop(object.metadata)
       this.#buried.delete(uid)
-    } else if (this.#buried.has(uid) || (held === undefined && !isNewer(version, this.#version))) {
+    } else if (this.#buried.has(uid) || (held === undefined && !isNewerResourceVersion(version, this.#version))) {
       this.#counts.stale += 1
     } else {
       this.#requireRoom()
@@ -314,7 +321,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #advance(version: string): void {
-    if (isNewer(version, this.#version)) this.#version = version
+    if (isNewerResourceVersion(version, this.#version)) this.#version = version
   }
 
   get #weight(): number {
@@ -347,7 +354,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #call(handler: CacheHandler<T>, event: CacheEvent<T>): void {
-    tellEach([handler], event, (error) => {
+    notifyHandlers([handler], event, (error) => {
       this.#counts.handlerErrors += 1
       this.#log.error({ key: keyOf(event.object), err: error }, HANDLER_FAILED)
     })
@@ -357,7 +364,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 export const HANDLER_FAILED = 'A handler of cache events failed.'
 
 /** Calls every handler, even if another one fails. */
-export function tellEach<Told>(
+export function notifyHandlers<Told>(
   handlers: Iterable<(told: Told) => unknown>,
   told: Told,
   failed: (error: unknown) => void,

@@ -1,8 +1,8 @@
 import { systemClock } from '../core/clock.ts'
 import type { CacheHandler, CacheMetrics, WatchCacheOptions } from './cache.ts'
-import { HANDLER_FAILED, tellEach, WatchCache } from './cache.ts'
+import { HANDLER_FAILED, notifyHandlers, WatchCache } from './cache.ts'
 import type { WriteObserver } from './client.ts'
-import { History } from './history.ts'
+import { NewestVersionReader } from './newestVersionReader.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
 import { OptionalCache } from './optional.ts'
 
@@ -34,7 +34,7 @@ export class CacheSet {
   constructor({ beside, ...options }: CacheSetOptions) {
     const clock = options.clock ?? systemClock
     this.#beside = beside
-    this.#options = { history: new History(options.client, () => clock.monotonic()), ...options }
+    this.#options = { history: new NewestVersionReader(options.client, () => clock.monotonic()), ...options }
   }
 
   /**
@@ -187,9 +187,9 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
     const cache = new WatchCache<T>({ ...this.#options, namespace })
     this.#caches.set(namespace, cache)
     const failed = (error: unknown) => this.#options.log?.error({ namespace, err: error }, HANDLER_FAILED)
-    cache.subscribe((event) => tellEach(this.#handlers, event, failed))
+    cache.subscribe((event) => notifyHandlers(this.#handlers, event, failed))
     cache.start()
-    const tell = () => tellEach(this.#listeners, namespace, failed)
+    const tell = () => notifyHandlers(this.#listeners, namespace, failed)
     // A cache that is stopped first has nothing to report.
     cache.whenSynced().then(tell, () => {})
     return cache

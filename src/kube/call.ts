@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { checkFence } from '../core/fencedWork.ts'
-import { KeyedSemaphore, NeverBegun } from '../core/keyedSemaphore.ts'
+import { KeyedSemaphore, SemaphoreTimeout } from '../core/keyedSemaphore.ts'
 import type { Log } from '../core/log.ts'
 import { currentOrigin } from '../core/origin.ts'
 import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
-import { isDense } from './dense.ts'
 import {
   type Attempt,
   errorFromAnswer,
@@ -16,10 +15,11 @@ import {
   type KubeError,
   transportCode,
 } from './errors.ts'
+import { isDense } from './jsonDensity.ts'
 import { resourceId } from './object.ts'
-import { isReadable } from './readable.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
-import { type Allowance, AnswerTooLong, Transport, timeoutError, type WireRequest } from './transport.ts'
+import { AnswerTooLongError, type ByteBudget, Transport, timeoutError, type WireRequest } from './transport.ts'
+import { isWellFormedAnswer } from './wellFormedAnswer.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -79,7 +79,7 @@ export class Caller {
   }
 
   /** Returns the size limit for the answers of a call that is made in parts, such as pages. */
-  allowance(): Allowance {
+  allowance(): ByteBudget {
     return this.#transport.allowance()
   }
 
@@ -106,7 +106,7 @@ export class Caller {
       const answer = parse<T>(attempt, status, text)
       // A delete may be answered with a Status, of which only the metadata is read.
       const form = attempt.verb === 'delete' ? undefined : attempt.resource
-      if (attempt.cluster !== undefined && !isReadable(answer, form))
+      if (attempt.cluster !== undefined && !isWellFormedAnswer(answer, form))
         throw errorFromContent(attempt, 'the answer is not an object', { status })
       return answer
     })
@@ -252,8 +252,8 @@ export class Caller {
 
   #failureOf(attempt: Attempt, thrown: unknown): KubeError {
     if (isKubeError(thrown)) return thrown
-    if (thrown instanceof NeverBegun) return errorFromTransport(attempt, thrown, false)
-    return thrown instanceof AnswerTooLong ? tooLong(attempt) : this.#unanswered(attempt, thrown)
+    if (thrown instanceof SemaphoreTimeout) return errorFromTransport(attempt, thrown, false)
+    return thrown instanceof AnswerTooLongError ? tooLong(attempt) : this.#unanswered(attempt, thrown)
   }
 
   #unanswered(attempt: Attempt, thrown: unknown): KubeError {

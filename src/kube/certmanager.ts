@@ -1,3 +1,3 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 
-export const certificate = optional('cert-manager.io', 'Certificate')
+export const certificate = optionalResource('cert-manager.io', 'Certificate')

@@ -1,10 +1,10 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-export const ciliumNetworkPolicy = optional('cilium.io', 'CiliumNetworkPolicy', {
+export const ciliumNetworkPolicy = optionalResource('cilium.io', 'CiliumNetworkPolicy', {
   version: 'v2',
 })
-export const ciliumClusterwideNetworkPolicy = optional('cilium.io', 'CiliumClusterwideNetworkPolicy', {
+export const ciliumClusterwideNetworkPolicy = optionalResource('cilium.io', 'CiliumClusterwideNetworkPolicy', {
   version: 'v2',
   namespaced: false,
 })

@@ -8,7 +8,7 @@ import { PATIENCE } from '../../test/make/until.ts'
 import { expectReason } from '../../test/suites/kubeContract.ts'
 import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watchServer.ts'
 import { createAuthority } from '../composition/certificates.ts'
-import { fencedBy } from '../core/fencedWork.ts'
+import { runFenced } from '../core/fencedWork.ts'
 import type { KubeObject } from '../core/object.ts'
 import { onBehalfOf } from '../core/origin.ts'
 import { configMap } from './builtin.ts'
@@ -222,7 +222,7 @@ describe('client of the API server', () => {
     const fence = () => {
       throw closed
     }
-    const within = <Result>(work: () => Result) => fencedBy(fence, () => fencedBy(() => {}, work))
+    const within = <Result>(work: () => Result) => runFenced(fence, () => runFenced(() => {}, work))
     await within(async () => {
       expect(await client.create(configMap, object).catch((error: unknown) => error)).to.equal(closed)
       expect(await client.remove(configMap, ref).catch((error: unknown) => error)).to.equal(closed)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { KubeClient } from './client.ts'
-import { whenServed } from './crds.ts'
+import { waitUntilServed } from './crds.ts'
 
 const DEFINITION = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -33,13 +33,13 @@ function forgetfulServer() {
 describe('waiting until definitions are served', () => {
   it('writes to one that a server forgot to establish, once', async () => {
     const { client, touched } = forgetfulServer()
-    await whenServed(client, [DEFINITION], { timeout: 10_000, touchAfter: 1 })
+    await waitUntilServed(client, [DEFINITION], { timeout: 10_000, touchAfter: 1 })
     expect(touched()).to.equal(1)
   })
 
   it('leaves one alone that may still be on its way, and says which is late', async () => {
     const { client, touched } = forgetfulServer()
-    const said = await whenServed(client, [DEFINITION], { timeout: 1 }).catch(String)
+    const said = await waitUntilServed(client, [DEFINITION], { timeout: 1 }).catch(String)
     expect(said).to.contain('"things.example.com" is not served in time')
     expect(touched()).to.equal(0)
   })

@@ -60,7 +60,7 @@ export async function installManifests(
     result[changed ? 'applied' : 'unchanged'] += 1
   }
   await inParallel(definitions, install)
-  await whenServed(client, definitions, options)
+  await waitUntilServed(client, definitions, options)
   for (const manifest of manifests) if (!isDefinition(manifest)) await install(manifest)
   return result
 }
@@ -69,7 +69,7 @@ export async function installManifests(
  * Waits until every definition is established and discovery lists its served versions. An API server that stopped
  * before it established a definition does not resume until the definition changes, so this touches it.
  */
-export async function whenServed(
+export async function waitUntilServed(
   client: KubeClient,
   definitions: readonly KubeObject[],
   options: Pick<InstallOptions, 'signal' | 'timeout' | 'touchAfter'> = {},

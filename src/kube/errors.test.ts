@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { configMap } from './builtin.ts'
-import { absent, alreadyThere, errorFromAnswer, errorFromTransport, type KubeErrorReason } from './errors.ts'
+import { absent, errorFromAnswer, errorFromTransport, ignoreKubeAlreadyExists, type KubeErrorReason } from './errors.ts'
 
 const attempt = { verb: 'create', resource: configMap, ref: { namespace: 'a', name: 'x' } }
 const status = (more: object) => JSON.stringify({ kind: 'Status', status: 'Failure', ...more })
@@ -126,7 +126,7 @@ describe('errors of the API server', () => {
 
   it('are nothing for a writer of what is there already', () => {
     const [taken, stale] = [answered(409, { reason: 'AlreadyExists' }), answered(409, { reason: 'Conflict' })]
-    expect([taken, stale].map((error) => thrownBy(alreadyThere, error))).to.deep.equal([undefined, stale])
+    expect([taken, stale].map((error) => thrownBy(ignoreKubeAlreadyExists, error))).to.deep.equal([undefined, stale])
   })
 
   it('reads how long to wait from the header, else from the details', () => {

@@ -89,7 +89,7 @@ export class KubeError extends Error {
 }
 
 /** Returns the subject of a sentence about this refusal. */
-export function whoRefuses({ cluster }: KubeError): string {
+export function refusalSubjectOf({ cluster }: KubeError): string {
   return cluster === undefined ? 'The API server' : `The API server of cluster "${cluster}"`
 }
 
@@ -99,7 +99,7 @@ export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thr
 }
 
 /** For `catch` of a create: returns undefined if the object exists already. */
-export function alreadyThere(error: unknown): undefined {
+export function ignoreKubeAlreadyExists(error: unknown): undefined {
   if (isKubeError(error, 'AlreadyExists')) return undefined
   throw error
 }

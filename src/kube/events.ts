@@ -6,7 +6,7 @@ import { currentOrigin, onBehalfOf } from '../core/origin.ts'
 import { event as eventResource } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
-import { KeyLines } from './keyLines.ts'
+import { FairKeyQueue } from './fairKeyQueue.ts'
 
 export type RecordedEvent = {
   /** The object that the event is about. */
@@ -80,7 +80,7 @@ export class EventRecorder {
   /** Least recently used first, as are the buckets. */
   readonly #series = new Map<string, Series>()
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
-  readonly #waiting = new KeyLines<Series>(({ party, ref }) => ({ party, line: ref.namespace }))
+  readonly #waiting = new FairKeyQueue<Series>(({ party, ref }) => ({ party, line: ref.namespace }))
   #sending = false
   #flush: Timer | undefined
   #dropped = 0

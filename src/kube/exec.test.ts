@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { WebSocketServer } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
-import { createExec, type Exec, ExecRefused } from './exec.ts'
+import { createExec, type Exec, ExecRefusedError } from './exec.ts'
 
 /** What an API server and a kubelet do with commands, which are run here. */
 function startServer(): Promise<Server> {
@@ -160,7 +160,7 @@ describe('commands in containers', () => {
 
   it('are refused for a pod that does not exist', async () => {
     const error = await run('true', undefined, 'other').catch((caught: unknown) => caught)
-    expect(error).to.be.instanceOf(ExecRefused)
-    expect((error as ExecRefused).status).to.equal(404)
+    expect(error).to.be.instanceOf(ExecRefusedError)
+    expect((error as ExecRefusedError).status).to.equal(404)
   })
 })

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { WebSocket } from 'ws'
-import { parsedObject } from '../core/parsedJson.ts'
+import { tryParseJsonObject } from '../core/tryParseJson.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
-import { countUnread, opened, podSocket } from './podSocket.ts'
+import { limitUnreadMessages, openPodSocket, waitUntilOpen } from './podSocket.ts'
 
 export type ExecRequest = {
   namespace: string
@@ -27,7 +27,7 @@ export type ExecSession = {
 export type Exec = (request: ExecRequest) => Promise<ExecSession>
 
 /** The API server refused to run a command. */
-export class ExecRefused extends Error {
+export class ExecRefusedError extends Error {
   readonly status: number
 
   constructor(status: number) {
@@ -49,7 +49,7 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
     const words = command.map((word) => `&command=${encodeURIComponent(word)}`).join('')
     const query = `${queryString({ container, stdin: true, stdout: true, stderr: true })}${words}`
     const asked = { namespace, pod, subresource: 'exec', query, protocol: PROTOCOL } as const
-    const socket = await podSocket(access, userAgent, asked)
+    const socket = await openPodSocket(access, userAgent, asked)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
     // The signal may have aborted while a credential plugin ran.
@@ -57,7 +57,7 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
     socket.once('close', () => signal.removeEventListener('abort', abort))
     // Before the handshake completes, because the first bytes may come with its answer.
     const session = sessionOf(socket)
-    await opened(socket, access, (status) => new ExecRefused(status))
+    await waitUntilOpen(socket, access, (status) => new ExecRefusedError(status))
     return session
   }
 }
@@ -74,7 +74,7 @@ function sessionOf(socket: WebSocket): ExecSession {
   stdout.on('error', () => {})
   let failure: Error | undefined = new Error('The connection to the container was lost.')
   let said = ''
-  const unread = countUnread((error) => stdout.destroy(error))
+  const unread = limitUnreadMessages((error) => stdout.destroy(error))
   socket.on('message', (message: Buffer) => {
     const bytes = message.subarray(1)
     if (message[0] !== CHANNEL.stdout || bytes.length === 0) unread(message)
@@ -98,8 +98,8 @@ const SAID_MAX = 2_000
 
 /** @returns why the command failed; undefined if it did not */
 function failureOf(bytes: Buffer, said: string): Error | undefined {
-  // `parsedObject` does not throw: an exception in an event listener would end the process.
-  const { status, message } = parsedObject(bytes.toString()) ?? {}
+  // `tryParseJsonObject` does not throw: an exception in an event listener would end the process.
+  const { status, message } = tryParseJsonObject(bytes.toString()) ?? {}
   if (status === 'Success') return undefined
   const words = typeof message === 'string' ? message.slice(0, SAID_MAX) : ''
   return new Error(`The command in the container failed: ${words} ${said}`.trim())

@@ -25,9 +25,9 @@ import type {
   WriteOptions,
 } from './client.ts'
 import type { KubeError, KubeErrorReason } from './errors.ts'
-import { refused } from './fakeErrors.ts'
-import { applyMerge, copyOf, heldAlone, mergePatch, same, writable } from './fakeMerge.ts'
-import { type Change, selects, visible } from './fakeSelect.ts'
+import { fakeKubeError } from './fakeErrors.ts'
+import { applyMerge, cloneJson, equalsJson, exclusivelyOwned, mergePatch, mergeWrittenParts } from './fakeMerge.ts'
+import { type Change, matchesSelectors, visibleEventType } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
 /** One call to the fake, for tests that count calls. */
@@ -80,7 +80,7 @@ export class FakeKubeClient implements KubeClient {
       generation: object.metadata.generation ?? 1,
     }
     const before = this.#table(resource).get(keyOf(object))
-    const typed = { ...copyOf(object), apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
+    const typed = { ...cloneJson(object), apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
     metadata.creationTimestamp ??= this.#time()
     return this.#store(resource, typed as unknown as T, before === undefined ? 'ADDED' : 'MODIFIED', before)
   }
@@ -88,7 +88,7 @@ export class FakeKubeClient implements KubeClient {
   /** Changes an object as another writer would, without preconditions. */
   edit<T extends KubeObject>(resource: Resource, ref: ObjectRef, change: (object: T) => void): T {
     const current = this.#find<T>(resource, ref, 'edit')
-    const next = copyOf(current)
+    const next = cloneJson(current)
     change(next)
     return this.#replace(resource, current, next)
   }
@@ -137,21 +137,21 @@ export class FakeKubeClient implements KubeClient {
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
     this.#called('get', resource, ref)
     const found = this.#find<T>(resource, ref, 'get')
-    this.#options.observer?.read?.(resource, copyOf(found))
-    return copyOf(found)
+    this.#options.observer?.read?.(resource, cloneJson(found))
+    return cloneJson(found)
   }
 
   async list<T extends KubeObject = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
     this.#called('list', resource, { namespace: options.namespace, name: '' })
     const items = this.#matching(resource, options).slice(0, options.limit)
-    return { items: copyOf(items) as T[], resourceVersion: String(this.#version) }
+    return { items: cloneJson(items) as T[], resourceVersion: String(this.#version) }
   }
 
   async create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
     this.#called('create', resource, refOf(object), options)
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
-    if (this.#table(resource).has(key)) throw refused('AlreadyExists', 'create', resource, refOf(object))
+    if (this.#table(resource).has(key)) throw fakeKubeError('AlreadyExists', 'create', resource, refOf(object))
     const born = this.#born(resource, object, { ...object.metadata, name })
     if (options.dryRun === true) return born
     return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
@@ -165,7 +165,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('update', resource, refOf(object), options)
     const current = this.#find<T>(resource, refOf(object), 'update')
     this.#check(resource, current, object.metadata, 'update')
-    const next = writable(current, copyOf(object), options.subresource)
+    const next = mergeWrittenParts(current, cloneJson(object), options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }
 
@@ -179,7 +179,7 @@ export class FakeKubeClient implements KubeClient {
     const current = this.#find<T>(resource, ref, 'patch')
     const metadata = (patch as { metadata?: { resourceVersion?: string; uid?: string } }).metadata
     this.#check(resource, current, { ...metadata, ...options }, 'patch')
-    const next = writable(current, mergePatch(current, patch) as T, options.subresource)
+    const next = mergeWrittenParts(current, mergePatch(current, patch) as T, options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }
 
@@ -193,26 +193,26 @@ export class FakeKubeClient implements KubeClient {
     const intentKey = `${current.metadata.uid} ${manager}`
     const isOthers = (key: string) => key !== intentKey && key.startsWith(`${current.metadata.uid} `)
     const others = [...this.#intents].flatMap(([key, intent]) => (isOthers(key) ? [intent] : []))
-    const merged = applyMerge(current, heldAlone(this.#intents.get(intentKey), others), object) as T
-    const next = writable(current, merged, options.subresource)
+    const merged = applyMerge(current, exclusivelyOwned(this.#intents.get(intentKey), others), object) as T
+    const next = mergeWrittenParts(current, merged, options.subresource)
     if (options.dryRun === true) return next
-    this.#intents.set(intentKey, copyOf(object))
+    this.#intents.set(intentKey, cloneJson(object))
     return this.#written(resource, this.#replace(resource, current, next))
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
-    if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
+    if (object.metadata.uid !== undefined) throw fakeKubeError('Conflict', 'apply', resource, refOf(object))
     // As in the API server, an impossible version does not fail the write if no object exists.
-    const { resourceVersion: _version, ...given } = copyOf(object.metadata)
+    const { resourceVersion: _version, ...given } = cloneJson(object.metadata)
     const born = this.#born(resource, object, given)
     if (options.dryRun === true) return born
-    this.#intents.set(`${born.metadata.uid} ${manager}`, { ...copyOf(object), metadata: given })
+    this.#intents.set(`${born.metadata.uid} ${manager}`, { ...cloneJson(object), metadata: given })
     return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
   }
 
   #born<T extends KubeObject>(resource: Resource, object: T, given: T['metadata']): T {
-    const { status: _status, ...rest }: KubeObject = copyOf(object)
-    const metadata = { ...copyOf(given), uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
+    const { status: _status, ...rest }: KubeObject = cloneJson(object)
+    const metadata = { ...cloneJson(given), uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
     return { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
   }
 
@@ -220,15 +220,15 @@ export class FakeKubeClient implements KubeClient {
     this.#called('delete', resource, ref, options)
     const current = this.#table(resource).get(objectKey(ref.namespace, ref.name))
     if (current === undefined) {
-      if (options.mustExist === true) throw refused('NotFound', 'delete', resource, ref)
+      if (options.mustExist === true) throw fakeKubeError('NotFound', 'delete', resource, ref)
       if (options.uid !== undefined) this.#options.observer?.removed(resource, ref, options.uid)
       return undefined
     }
     this.#check(resource, current, options, 'delete')
     if (options.dryRun === true) return undefined
     if ((current.metadata.finalizers?.length ?? 0) > 0) {
-      if (current.metadata.deletionTimestamp !== undefined) return copyOf(current)
-      const next = copyOf(current)
+      if (current.metadata.deletionTimestamp !== undefined) return cloneJson(current)
+      const next = cloneJson(current)
       next.metadata.deletionTimestamp = this.#time()
       next.metadata.generation = (next.metadata.generation ?? 0) + 1
       return this.#written(resource, this.#store(resource, next, 'MODIFIED', current))
@@ -267,14 +267,14 @@ export class FakeKubeClient implements KubeClient {
     let version = Number(options.resourceVersion ?? 0)
     if (options.sendInitialEvents === true) {
       version = this.#version
-      for (const object of this.#matching(resource, options)) yield { type: 'ADDED', object: copyOf(object) as T }
+      for (const object of this.#matching(resource, options)) yield { type: 'ADDED', object: cloneJson(object) as T }
       const metadata = { name: '', resourceVersion: String(version), annotations: { [INITIAL_EVENTS_END]: 'true' } }
       yield {
         type: 'BOOKMARK',
         object: { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T,
       }
     } else if (version < this.#compacted) {
-      throw refused('Gone', 'watch', resource, {})
+      throw fakeKubeError('Gone', 'watch', resource, {})
     }
     for (;;) {
       options.signal?.throwIfAborted()
@@ -290,8 +290,8 @@ export class FakeKubeClient implements KubeClient {
       version = next.version
       if (next.id !== stream.id) continue
       options.onActivity?.()
-      const type = visible(next, options)
-      if (type !== undefined) yield { type, object: copyOf(next.object) as T }
+      const type = visibleEventType(next, options)
+      if (type !== undefined) yield { type, object: cloneJson(next.object) as T }
     }
   }
 
@@ -307,7 +307,7 @@ export class FakeKubeClient implements KubeClient {
   }
 
   #matching(resource: Resource, options: ListOptions): KubeObject[] {
-    return [...this.#table(resource).values()].filter((object) => selects(object, options))
+    return [...this.#table(resource).values()].filter((object) => matchesSelectors(object, options))
   }
 
   #called(verb: string, resource: Resource, ref: ObjectRef, options: PatchOptions = {}): void {
@@ -319,12 +319,12 @@ export class FakeKubeClient implements KubeClient {
     if (planned === undefined) return
     planned.left -= 1
     if (typeof planned.error === 'function') planned.error()
-    else throw refused(planned.error, verb, resource, ref)
+    else throw fakeKubeError(planned.error, verb, resource, ref)
   }
 
   #find<T extends KubeObject>(resource: Resource, ref: ObjectRef, verb: string): T {
     const found = this.#table(resource).get(objectKey(ref.namespace, ref.name))
-    if (found === undefined) throw refused('NotFound', verb, resource, ref)
+    if (found === undefined) throw fakeKubeError('NotFound', verb, resource, ref)
     return found as T
   }
 
@@ -332,16 +332,16 @@ export class FakeKubeClient implements KubeClient {
     const { uid, resourceVersion } = current.metadata
     const otherUid = expected.uid !== undefined && expected.uid !== uid
     const otherVersion = expected.resourceVersion !== undefined && expected.resourceVersion !== resourceVersion
-    if (otherUid || otherVersion) throw refused('Conflict', verb, resource, refOf(current))
+    if (otherUid || otherVersion) throw fakeKubeError('Conflict', verb, resource, refOf(current))
   }
 
   #replace<T extends KubeObject>(resource: Resource, current: T, next: T): T {
-    if (same(current, next)) return copyOf(current)
+    if (equalsJson(current, next)) return cloneJson(current)
     const body = ({ metadata: _metadata, status: _status, ...rest }: KubeObject) => rest
-    if (!same(body(current), body(next))) next.metadata.generation = (current.metadata.generation ?? 0) + 1
+    if (!equalsJson(body(current), body(next))) next.metadata.generation = (current.metadata.generation ?? 0) + 1
     if (next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers?.length ?? 0) === 0) {
       this.#delete(resource, next)
-      return copyOf(next)
+      return cloneJson(next)
     }
     return this.#store(resource, next, 'MODIFIED', current)
   }
@@ -356,14 +356,14 @@ export class FakeKubeClient implements KubeClient {
     object.metadata.resourceVersion = String(this.#version)
     this.#table(resource).set(keyOf(object), object)
     this.#tell({ version: this.#version, type, id: typeId(resource), object, ...(before && { before }) })
-    return copyOf(object)
+    return cloneJson(object)
   }
 
   #delete(resource: Resource, object: KubeObject): void {
     this.#version += 1
     this.#table(resource).delete(keyOf(object))
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) }
-    const last = { ...copyOf(object), metadata }
+    const last = { ...cloneJson(object), metadata }
     this.#tell({ version: this.#version, type: 'DELETED', id: typeId(resource), object: last, before: object })
     if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
   }
@@ -385,12 +385,12 @@ export class FakeKubeClient implements KubeClient {
   }
 
   #tell(change: Change): void {
-    this.#log.push({ ...change, object: copyOf(change.object) })
+    this.#log.push({ ...change, object: cloneJson(change.object) })
     for (const stream of this.#streams) if (stream.id === change.id) stream.wake()
   }
 
   #written<T extends KubeObject>(resource: Resource, object: T): T {
-    this.#options.observer?.written(resource, copyOf(object))
+    this.#options.observer?.written(resource, cloneJson(object))
     return object
   }
 

@@ -14,7 +14,12 @@ const STATUS: Partial<Record<KubeErrorReason, number>> = {
 }
 
 /** Returns the error that the real client throws for this reason. */
-export function refused(reason: KubeErrorReason, verb: string, resource: Resource, ref: Partial<ObjectRef>): KubeError {
+export function fakeKubeError(
+  reason: KubeErrorReason,
+  verb: string,
+  resource: Resource,
+  ref: Partial<ObjectRef>,
+): KubeError {
   const message = `Cannot ${verb} ${resourceId(resource)} "${objectKey(ref.namespace, ref.name ?? '')}": ${reason}.`
   return new KubeError(reason, message, { status: STATUS[reason] ?? 500, resource, ...ref })
 }

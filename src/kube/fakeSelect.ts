@@ -12,14 +12,14 @@ export type Change = {
 }
 
 /** Returns a change as a watch with selectors sees it: leaving the selection is DELETED, entering it ADDED. */
-export function visible(change: Change, options: WatchStreamOptions): Change['type'] | undefined {
-  const now = change.type !== 'DELETED' && selects(change.object, options)
-  const before = change.before !== undefined && selects(change.before, options)
+export function visibleEventType(change: Change, options: WatchStreamOptions): Change['type'] | undefined {
+  const now = change.type !== 'DELETED' && matchesSelectors(change.object, options)
+  const before = change.before !== undefined && matchesSelectors(change.before, options)
   if (now) return before ? 'MODIFIED' : 'ADDED'
   return before ? 'DELETED' : undefined
 }
 
-export function selects(
+export function matchesSelectors(
   object: KubeObject,
   options: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>,
 ): boolean {

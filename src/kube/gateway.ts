@@ -1,3 +1,3 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 
-export const httpRoute = optional('gateway.networking.k8s.io', 'HTTPRoute')
+export const httpRoute = optionalResource('gateway.networking.k8s.io', 'HTTPRoute')

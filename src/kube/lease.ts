@@ -4,7 +4,7 @@ import type { KubeObject, ObjectRef } from '../core/object.ts'
 import { lease as leaseResource } from './builtin.ts'
 import type { CallOptions } from './call.ts'
 import type { KubeClient, WriteOptions } from './client.ts'
-import { absent, alreadyThere, isKubeError } from './errors.ts'
+import { absent, ignoreKubeAlreadyExists, isKubeError } from './errors.ts'
 
 export type LeaseObject = KubeObject & {
   spec?: {
@@ -33,7 +33,7 @@ export function createLease(
   options?: WriteOptions,
 ): Promise<LeaseObject | undefined> {
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec } as LeaseObject
-  return client.create<LeaseObject>(leaseResource, lease, options).catch(alreadyThere)
+  return client.create<LeaseObject>(leaseResource, lease, options).catch(ignoreKubeAlreadyExists)
 }
 
 export type LeaderLeaseOptions = {

@@ -4,7 +4,7 @@ import {
   type CacheHandler,
   type CacheMetrics,
   HANDLER_FAILED,
-  tellEach,
+  notifyHandlers,
   WatchCache,
   type WatchCacheOptions,
 } from './cache.ts'
@@ -149,10 +149,10 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     this.#options.log?.error({ resource: resourceId(this.resource), err: error }, HANDLER_FAILED)
 
   #emit(event: CacheEvent<T>): void {
-    tellEach(this.#handlers, event, this.#failed)
+    notifyHandlers(this.#handlers, event, this.#failed)
   }
 
   #tell(): void {
-    tellEach(this.#listeners, undefined, this.#failed)
+    notifyHandlers(this.#listeners, undefined, this.#failed)
   }
 }

@@ -23,9 +23,9 @@ export type Shape = {
 }
 
 /** Above this many characters, leaves are not shared: shared leaves outlive the value that they came with. */
-const MOST_FIRST = 4_096
+const MAX_SHARED_LEAF_CHARACTERS = 4_096
 /** Limit for the characters of all structures together; structures that repeat have a few thousand. */
-const MOST_STRUCTURE = 1_000_000
+const MAX_STRUCTURE_CHARACTERS = 1_000_000
 
 /**
  * Objects of one type repeat their keys, which are about half of their JSON, and many of their values: defaults, types
@@ -70,10 +70,10 @@ export class Packer {
   #learn(skeleton: string, leaves: readonly unknown[]): Shape | undefined {
     // Assigning to `__proto__` would set a prototype instead of a field, so such an object is kept whole.
     if (this.#shapes.size >= this.#mostShapes || skeleton.includes('"__proto__"')) return undefined
-    if (this.#structure + skeleton.length > MOST_STRUCTURE) return undefined
+    if (this.#structure + skeleton.length > MAX_STRUCTURE_CHARACTERS) return undefined
     const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
     // Parsed from the text, because a substring of a larger text would keep all of that text in memory.
-    const first = text === '' || text.length > MOST_FIRST ? [] : (JSON.parse(text) as unknown[])
+    const first = text === '' || text.length > MAX_SHARED_LEAF_CHARACTERS ? [] : (JSON.parse(text) as unknown[])
     const shape: Shape = { skeleton, first, uses: 0 }
     this.#shapes.set(skeleton, shape)
     this.#structure += skeleton.length

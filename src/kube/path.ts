@@ -15,18 +15,18 @@ export function resourcePath(
 ): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${apiVersionOf(resource)}`
   const parts = [root]
-  if (resource.namespaced && at.namespace !== undefined) parts.push('namespaces', segment(at.namespace))
+  if (resource.namespaced && at.namespace !== undefined) parts.push('namespaces', escapePathSegment(at.namespace))
   if (resource.namespaced && at.namespace === undefined && at.name !== undefined) {
     throw new RangeError(`An object of ${resourceId(resource)} is addressed by its namespace and name.`)
   }
   parts.push(resource.plural)
-  if (at.name !== undefined) parts.push(segment(at.name))
-  if (at.subresource !== undefined) parts.push(...at.subresource.split('/').map(segment))
+  if (at.name !== undefined) parts.push(escapePathSegment(at.name))
+  if (at.subresource !== undefined) parts.push(...at.subresource.split('/').map(escapePathSegment))
   return parts.join('/')
 }
 
 /** Returns the name as one escaped path segment. */
-export function segment(name: string): string {
+export function escapePathSegment(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass
   if (name === '' || name === '.' || name === '..' || /[/\\\x00-\x1f\x7f]/.test(name)) {
     throw new RangeError(`${JSON.stringify(name)} is not a name of an object.`)

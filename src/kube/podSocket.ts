@@ -1,6 +1,6 @@
 import type { ClientOptions, WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
-import { agentOf } from './proxy.ts'
+import { proxyAgentOf } from './proxyAgent.ts'
 
 const HANDSHAKE_TIMEOUT = 15_000
 /** Maximum bytes of one message, which is buffered whole. Kubelets send about 32 KiB; a cluster may be untrusted. */
@@ -12,7 +12,7 @@ const UNREAD_MAX = 1024 * 1024
 const MESSAGE_COST = 64
 
 /** Counts messages without data: a container that sends them without end would keep this process busy. */
-export function countUnread(end: (error: Error) => void): (message: Buffer) => void {
+export function limitUnreadMessages(end: (error: Error) => void): (message: Buffer) => void {
   let unread = 0
   return (message) => {
     unread += message.length + MESSAGE_COST
@@ -30,7 +30,7 @@ export type PodSocketRequest = {
 }
 
 /** Opens a WebSocket to a pod through the API server. It is still connecting: bytes may come with the handshake. */
-export async function podSocket(
+export async function openPodSocket(
   access: ClusterAccess,
   userAgent: string,
   { namespace, pod, subresource, query, protocol }: PodSocketRequest,
@@ -39,7 +39,7 @@ export async function podSocket(
   const authorization = await access.authorization()
   const options: ClientOptions = {
     ...(await access.tls()),
-    ...agentOf(access),
+    ...proxyAgentOf(access),
     headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
     handshakeTimeout: HANDSHAKE_TIMEOUT,
     perMessageDeflate: false,
@@ -51,7 +51,11 @@ export async function podSocket(
 }
 
 /** Resolves once the socket is open. @param refused makes an error of the status that the API server answered with */
-export function opened(socket: WebSocket, access: ClusterAccess, refused: (status: number) => Error): Promise<void> {
+export function waitUntilOpen(
+  socket: WebSocket,
+  access: ClusterAccess,
+  refused: (status: number) => Error,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once('open', resolve)
     socket.on('error', reject)

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
-import { countUnread, opened, podSocket } from './podSocket.ts'
+import { limitUnreadMessages, openPodSocket, waitUntilOpen } from './podSocket.ts'
 
 export type PortForwardRequest = { namespace: string; pod: string; port: number }
 
@@ -25,10 +25,10 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
       query: queryString({ ports: port }),
       protocol: PROTOCOL,
     } as const
-    const socket = await podSocket(access, userAgent, asked)
+    const socket = await openPodSocket(access, userAgent, asked)
     // Before the handshake completes, because the first bytes may come with its answer.
     const stream = streamOf(socket)
-    await opened(
+    await waitUntilOpen(
       socket,
       access,
       (status) => new Error(`The API server answered ${status} to the request to reach port ${port}.`),
@@ -39,7 +39,7 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
 
 function streamOf(socket: WebSocket): Duplex {
   const begun = new Set<number>()
-  const unread = countUnread((error) => stream.destroy(error))
+  const unread = limitUnreadMessages((error) => stream.destroy(error))
   const stream = new Duplex({
     read: () => socket.resume(),
     write: (bytes: Buffer, _encoding, done) =>

@@ -1,14 +1,14 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster')
-export const postgresqlBackup = optional('postgresql.cnpg.io', 'Backup')
-export const postgresqlScheduledBackup = optional('postgresql.cnpg.io', 'ScheduledBackup')
-export const postgresqlPooler = optional('postgresql.cnpg.io', 'Pooler')
-export const postgresqlDatabase = optional('postgresql.cnpg.io', 'Database')
-export const barmanObjectStore = optional('barmancloud.cnpg.io', 'ObjectStore')
+export const postgresqlCluster = optionalResource('postgresql.cnpg.io', 'Cluster')
+export const postgresqlBackup = optionalResource('postgresql.cnpg.io', 'Backup')
+export const postgresqlScheduledBackup = optionalResource('postgresql.cnpg.io', 'ScheduledBackup')
+export const postgresqlPooler = optionalResource('postgresql.cnpg.io', 'Pooler')
+export const postgresqlDatabase = optionalResource('postgresql.cnpg.io', 'Database')
+export const barmanObjectStore = optionalResource('barmancloud.cnpg.io', 'ObjectStore')
 
-export const POSTGRESQL: readonly Resource[] = [
+export const POSTGRESQL_RESOURCES: readonly Resource[] = [
   postgresqlCluster,
   postgresqlBackup,
   postgresqlScheduledBackup,

@@ -2,7 +2,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../c
 import type { KubeObject, OwnerReference } from '../core/object.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
-import { alreadyThere, isKubeError } from './errors.ts'
+import { ignoreKubeAlreadyExists, isKubeError } from './errors.ts'
 
 /** The owner of a Secret; the Secret is deleted with it. */
 export type SecretOwner = {
@@ -57,7 +57,7 @@ export async function putSecret(
       data,
     }
     // Somebody else created it meanwhile; the later write wins.
-    if ((await client.create(secret, made).catch(alreadyThere)) === undefined) await patch()
+    if ((await client.create(secret, made).catch(ignoreKubeAlreadyExists)) === undefined) await patch()
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
-import { KeyLines, type PlaceInLine } from './keyLines.ts'
+import { FairKeyQueue, type FairQueuePosition } from './fairKeyQueue.ts'
 import { isLeaseLost } from './lease.ts'
 
 export type QueueOptions = {
@@ -42,7 +42,7 @@ export type QueueMetrics = {
 }
 
 /** Node fires longer timers after 1 ms. */
-const LONGEST_TIMER = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Urgent keys that are taken in a row before another key gets its turn. */
 const URGENT_IN_A_ROW = 4
@@ -65,8 +65,8 @@ export class KeyedQueue {
   readonly #log: Log
   readonly #random: () => number
   readonly #backoff: { first: number; longest: number }
-  readonly #urgent: KeyLines
-  readonly #rest: KeyLines
+  readonly #urgent: FairKeyQueue
+  readonly #rest: FairKeyQueue
   /** Keys being processed, with their party. */
   readonly #working = new Map<string, string>()
   /** Keys added while they are being processed, and whether urgently. */
@@ -87,8 +87,8 @@ export class KeyedQueue {
     this.#random = options.random ?? Math.random
     this.#backoff = options.backoff ?? { first: 5, longest: 300_000 }
     const placeOf = placesWith(options.partyOf)
-    this.#urgent = new KeyLines(placeOf)
-    this.#rest = new KeyLines(placeOf)
+    this.#urgent = new FairKeyQueue(placeOf)
+    this.#rest = new FairKeyQueue(placeOf)
   }
 
   /** Lets workers begin. Keys may be added before. */
@@ -191,7 +191,7 @@ export class KeyedQueue {
   }
 
   #arm(key: string, due: number): void {
-    const wait = Math.min(LONGEST_TIMER, Math.max(0, due - this.#clock.monotonic()))
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, due - this.#clock.monotonic()))
     const timer = this.#clock.setTimeout(() => {
       if (this.#clock.monotonic() < due) {
         this.#arm(key, due)
@@ -283,7 +283,7 @@ export class KeyedQueue {
   }
 }
 
-function placesWith(partyOf: QueueOptions['partyOf']): (key: string) => PlaceInLine {
+function placesWith(partyOf: QueueOptions['partyOf']): (key: string) => FairQueuePosition {
   return (key) => {
     const line = key.slice(0, Math.max(0, key.indexOf('/')))
     return { party: partyOf?.(key) ?? line, line }

@@ -1,4 +1,4 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 
 /** A cluster of the SeaweedFS operator, which the platform reads and never writes; a cluster may lack the type. */
-export const seaweed = optional('seaweed.seaweedfs.com', 'Seaweed')
+export const seaweed = optionalResource('seaweed.seaweedfs.com', 'Seaweed')

@@ -145,7 +145,7 @@ export class StreamSessions {
     // Each stream gets an error of its own when its session ends.
     http2.on('error', () => {})
     const session: Session = { http2, streams: 0 }
-    const stopPings = keepAsking(http2, this.#liveness, this.#onSilence)
+    const stopPings = keepPinging(http2, this.#liveness, this.#onSilence)
     http2.once('close', () => {
       stopPings()
       this.#sessions.delete(session)
@@ -167,7 +167,7 @@ function hasRoom({ http2, streams }: Session): boolean {
 }
 
 /** Pings the session and destroys it if a ping stays unanswered. @returns stops the pings */
-export function keepAsking(
+export function keepPinging(
   http2: Http2Session,
   { pingEvery, pingTimeout }: Liveness,
   onSilence: () => void,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { heapUsed } from '../../test/make/garbage.ts'
 import type { KubeObject } from '../core/object.ts'
-import { COUNTED_BYTES } from '../core/room.ts'
+import { BYTES_PER_COUNTED_OBJECT } from '../core/room.ts'
 import { AccountBucket as Bucket } from '../crds/objectstorage.ts'
 import { configMap } from './builtin.ts'
 import { type Packed, Packer } from './pack.ts'
@@ -157,7 +157,7 @@ describe('object store', () => {
     const counting = new ObjectStore<KubeObject>(Bucket.resource, {}, true)
     for (const [version, size, counts] of [
       [1, 1, 1],
-      [2, 3 * COUNTED_BYTES, 4],
+      [2, 3 * BYTES_PER_COUNTED_OBJECT, 4],
     ] as const) {
       counting.put(bucket(version, size))
       expect(counting.heldIn('a')).to.equal(counts)

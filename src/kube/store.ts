@@ -1,9 +1,9 @@
-import { Readers } from '../core/readers.ts'
-import { countsAs } from '../core/room.ts'
-import { textOf, uidOf, withUid } from './keptUid.ts'
+import { CacheReadTrackers } from '../core/readTrackers.ts'
+import { countedObjectsIn } from '../core/room.ts'
 import { apiVersionOf, isOurs, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
-import { compareVersions } from './version.ts'
+import { packUid, unpackText, unpackUid } from './packedUid.ts'
+import { compareResourceVersions } from './resourceVersion.ts'
 
 /** Returns the keys of an object in an index. Must be pure: it is called again when the object is removed. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[]
@@ -35,8 +35,8 @@ class Entry<T extends KubeObject> {
     this.name = name
     // A small integer takes no memory of its own; a string does.
     const number = Number(resourceVersion)
-    this.#version = number <= MOST_SMALL && String(number) === resourceVersion ? number : resourceVersion
-    this.#kept = withUid(uid, packed.text)
+    this.#version = number <= MAX_SMALL_INTEGER && String(number) === resourceVersion ? number : resourceVersion
+    this.#kept = packUid(uid, packed.text)
     this.shape = packed.shape
     this.counts = counts
   }
@@ -46,11 +46,11 @@ class Entry<T extends KubeObject> {
   }
 
   get uid(): string {
-    return uidOf(this.#kept)
+    return unpackUid(this.#kept)
   }
 
   get text(): string {
-    return textOf(this.#kept)
+    return unpackText(this.#kept)
   }
 
   /** Characters kept for this entry. */
@@ -60,7 +60,7 @@ class Entry<T extends KubeObject> {
   }
 }
 
-const MOST_SMALL = 2 ** 31 - 1
+const MAX_SMALL_INTEGER = 2 ** 31 - 1
 
 /** Entries under one index key. Most keys hold one, and a Set for one costs as much as the entry. */
 type Bucket<T extends KubeObject> = Entry<T> | Set<Entry<T>>
@@ -95,7 +95,7 @@ export class ObjectStore<T extends KubeObject> {
   readonly #revisions = new Map<string, number>()
   readonly #counts: boolean
   readonly #held = new Map<string, number>()
-  readonly #readers = new Readers()
+  readonly #readers = new CacheReadTrackers()
   #revision = 0
   #size = 0
   #bytes = 0
@@ -132,7 +132,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /**
-   * Returns what the objects of a namespace count towards their boundary's limit (`countsAs`).
+   * Returns what the objects of a namespace count towards their boundary's limit (`countedObjectsIn`).
    *
    * @throws RangeError if this store does not count
    */
@@ -197,11 +197,15 @@ export class ObjectStore<T extends KubeObject> {
     requireNames(object.metadata)
     const version = object.metadata.resourceVersion ?? '0'
     const before = this.#find(object.metadata)
-    if (before !== undefined && options.force !== true && compareVersions(version, before.version) <= 0) {
+    if (before !== undefined && options.force !== true && compareResourceVersions(version, before.version) <= 0) {
       return { outcome: 'stale' }
     }
     const slim = slimmed(object)
-    const entry = new Entry<T>(object.metadata, this.#packer.pack(variable(slim)), this.#counts ? countsAs(object) : 0)
+    const entry = new Entry<T>(
+      object.metadata,
+      this.#packer.pack(variable(slim)),
+      this.#counts ? countedObjectsIn(object) : 0,
+    )
     if (options.shared !== true) entry.parsed = new WeakRef(slim)
     const previous = before === undefined ? undefined : this.#remove(before)
     this.#insert(entry, slim)

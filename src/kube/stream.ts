@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isRecord } from '../core/isRecord.ts'
 import type { Caller } from './call.ts'
-import { isDense } from './dense.ts'
 import { type Attempt, errorFromAnswer, errorFromContent, errorFromTransport, isKubeError } from './errors.ts'
+import { isDense } from './jsonDensity.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { acceptOf, queryString, resourcePath } from './path.ts'
-import { isReadable } from './readable.ts'
+import { isWellFormedAnswer } from './wellFormedAnswer.ts'
 
 export type WatchStreamOptions = {
   namespace?: string | undefined
@@ -57,9 +57,9 @@ export async function* watchEvents<T extends KubeObject>(
         throw errorFromContent(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
       const form = event.type === 'BOOKMARK' ? undefined : resource
-      if (left < Number.POSITIVE_INFINITY && !isReadable(event.object, form))
+      if (left < Number.POSITIVE_INFINITY && !isWellFormedAnswer(event.object, form))
         throw errorFromContent(attempt, 'a line has no object of Kubernetes')
-      if (isListed(event)) listed = Number.NEGATIVE_INFINITY
+      if (isInitialEventsEnd(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length
       if (listed > left) throw errorFromContent(attempt, 'it lists more objects than any cluster is expected to have')
       yield event
@@ -73,7 +73,7 @@ export async function* watchEvents<T extends KubeObject>(
 }
 
 /** Whether this is the bookmark at the end of a streaming list. */
-export function isListed({ type, object }: WatchEvent): boolean {
+export function isInitialEventsEnd({ type, object }: WatchEvent): boolean {
   return type === 'BOOKMARK' && object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true'
 }
 

@@ -14,11 +14,11 @@ export type WireRequest = {
   /** No timeout: only the signal ends the wait for the answer. */
   isPatient?: boolean | undefined
   /** Bytes left for this answer and the others of the same call; default: the transport's limit for one answer. */
-  allowance?: Allowance | undefined
+  allowance?: ByteBudget | undefined
 }
 
 /** The number of bytes that a server may still send. */
-export type Allowance = { left: number }
+export type ByteBudget = { left: number }
 
 export type TransportOptions = {
   liveness?: Liveness | undefined
@@ -27,7 +27,7 @@ export type TransportOptions = {
 }
 
 /** The server sent more than allowed; its answer is discarded. */
-export class AnswerTooLong extends Error {}
+export class AnswerTooLongError extends Error {}
 
 /** A complete answer. */
 export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
@@ -45,7 +45,7 @@ export class Transport {
   readonly #prefix: string
   readonly #liveness: Liveness | undefined
   readonly #answerMax: number
-  readonly #underway: Allowance
+  readonly #underway: ByteBudget
   #connections: Connections | undefined
   #material: TlsMaterial | undefined
   #closed = false
@@ -62,7 +62,7 @@ export class Transport {
   }
 
   /** Returns the limit that all answers of one call share. */
-  allowance(): Allowance {
+  allowance(): ByteBudget {
     return { left: this.#answerMax }
   }
 
@@ -70,7 +70,7 @@ export class Transport {
    * Sends one request and reads the whole answer, within `timeout` milliseconds. `before` runs after everything that
    * takes time, including the opening of a connection, so that the request is sent at the moment it is permitted.
    *
-   * @throws AnswerTooLong
+   * @throws AnswerTooLongError
    */
   async exchange(request: WireRequest, timeout: number, before: () => void): Promise<WireAnswer> {
     const { agent } = await this.#current()
@@ -224,7 +224,7 @@ function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
 }
 
 /** The byte limits of one answer, and of all incomplete answers together. */
-type Allowances = { readonly own: Allowance; readonly underway: Allowance }
+type Allowances = { readonly own: ByteBudget; readonly underway: ByteBudget }
 
 /** One request and its whole answer, with one timer: abort signals and streams would cost more than the parsing. */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -277,7 +277,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     own.left -= chunk.length
     underway.left -= chunk.length
     this.#held += chunk.length
-    if (own.left < 0 || underway.left < 0) this.#end(new AnswerTooLong())
+    if (own.left < 0 || underway.left < 0) this.#end(new AnswerTooLongError())
     else this.#chunks.push(chunk)
   }
 

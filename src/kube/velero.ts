@@ -1,14 +1,20 @@
-import { optional } from './builtin.ts'
+import { optionalResource } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-export const veleroSchedule = optional('velero.io', 'Schedule')
-export const veleroBackup = optional('velero.io', 'Backup')
-export const veleroDeletion = optional('velero.io', 'DeleteBackupRequest')
-export const veleroLocation = optional('velero.io', 'BackupStorageLocation')
-export const veleroRestore = optional('velero.io', 'Restore')
+export const veleroSchedule = optionalResource('velero.io', 'Schedule')
+export const veleroBackup = optionalResource('velero.io', 'Backup')
+export const veleroDeleteBackupRequest = optionalResource('velero.io', 'DeleteBackupRequest')
+export const veleroBackupStorageLocation = optionalResource('velero.io', 'BackupStorageLocation')
+export const veleroRestore = optionalResource('velero.io', 'Restore')
 
-export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation, veleroRestore]
+export const VELERO_RESOURCES: readonly Resource[] = [
+  veleroSchedule,
+  veleroBackup,
+  veleroDeleteBackupRequest,
+  veleroBackupStorageLocation,
+  veleroRestore,
+]
 
-export const volumeSnapshotClass = optional('snapshot.storage.k8s.io', 'VolumeSnapshotClass', {
+export const volumeSnapshotClass = optionalResource('snapshot.storage.k8s.io', 'VolumeSnapshotClass', {
   namespaced: false,
 })

@@ -2,11 +2,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError, KubeError } from './errors.ts'
-import type { History } from './history.ts'
+import type { NewestVersionReader } from './newestVersionReader.ts'
 import { type KubeObject, type Resource, resourceId } from './object.ts'
+import { isNewerResourceVersion } from './resourceVersion.ts'
 import { StallGuard, type WatchTimings } from './stallGuard.ts'
-import { isListed, type WatchEvent } from './stream.ts'
-import { isNewer } from './version.ts'
+import { isInitialEventsEnd, type WatchEvent } from './stream.ts'
 
 /** Shared, because each `abort` without a reason creates an error with a stack of its own. */
 const STOPPED = new Error('The watch was stopped.')
@@ -43,7 +43,7 @@ export type WatchObserver = {
 }
 
 /** What is watched, and with which client. */
-export type Watched = {
+export type WatchTarget = {
   client: Pick<KubeClient, 'list' | 'watchStream'>
   resource: Resource
   /** Only this namespace. */
@@ -52,16 +52,16 @@ export type Watched = {
   fieldSelector?: string | undefined
 }
 /** The dependencies of every watch. */
-export type WatchMeans = {
+export type WatchDependencies = {
   /** Shared by the caches of one client, so that caches of one type ask once. */
-  history: History
+  history: NewestVersionReader
   clock: Clock
   random: () => number
   log: Log
   observer: WatchObserver
 }
-export type WatchLoopOptions<T extends KubeObject> = Watched &
-  WatchMeans & { sink: WatchSink<T>; timings: WatchTimings }
+export type WatchLoopOptions<T extends KubeObject> = WatchTarget &
+  WatchDependencies & { sink: WatchSink<T>; timings: WatchTimings }
 
 /**
  * Keeps one resource watched for ever:
@@ -161,7 +161,7 @@ export class WatchLoop<T extends KubeObject> {
     const known = sink.version
     const newest = known === undefined ? undefined : await history.newest(resource, namespace, since)
     this.#doubtedSince = undefined
-    if (newest === undefined || !isNewer(known ?? '0', newest)) return false
+    if (newest === undefined || !isNewerResourceVersion(known ?? '0', newest)) return false
     log.error({ known, newest }, 'The history of the API server went back; listing again.')
     sink.rewind()
     return true
@@ -224,7 +224,8 @@ export class WatchLoop<T extends KubeObject> {
           continue
         }
         guard.expectBookmarks()
-        if (isNewer(sink.version ?? '0', event.object.metadata.resourceVersion ?? '0')) this.#suspect(guard)
+        if (isNewerResourceVersion(sink.version ?? '0', event.object.metadata.resourceVersion ?? '0'))
+          this.#suspect(guard)
         deliver(sink, event)
       }
       if (listing) throw cutShort(resource)
@@ -252,7 +253,7 @@ export class WatchLoop<T extends KubeObject> {
     const { sink } = this.#options
     const { type, object } = event
     if (type === 'ADDED') sink.listed(object)
-    if (!isListed(event)) return true
+    if (!isInitialEventsEnd(event)) return true
     this.#listingEnded(sink.endListing(object.metadata.resourceVersion ?? ''))
     this.#isLive()
     return false
@@ -300,7 +301,7 @@ export class WatchLoop<T extends KubeObject> {
 
   #pause(error: KubeError | undefined): Promise<void> {
     const { clock, sink, timings, random } = this.#options
-    const milliseconds = pauseAfter(error, this.#failures, timings.backoff, random, sink.version !== undefined)
+    const milliseconds = reopenDelayMs(error, this.#failures, timings.backoff, random, sink.version !== undefined)
     const { signal } = this.#stop
     return new Promise((resolve) => {
       const finish = () => {
@@ -319,7 +320,7 @@ export class WatchLoop<T extends KubeObject> {
  * attempt costs nothing and the server may be back; a server that answers with errors is given time. A missing type or
  * permission waits for a person, unless the permission was there before: an API server that just started must load it.
  */
-export function pauseAfter(
+export function reopenDelayMs(
   error: KubeError | undefined,
   failures: number,
   first: number,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { Registry } from 'prom-client'
-import { createStanding } from '../../src/api/callers/standing.ts'
-import { keepTokenKeys } from '../../src/api/callers/tokenKeys.ts'
+import { createPrincipalStatus } from '../../src/api/callers/principalStatus.ts'
+import { createTokenKeys } from '../../src/api/callers/tokenKeys.ts'
 import { createTokenVerifier } from '../../src/api/callers/tokens.ts'
 import { createHttpMetrics } from '../../src/api/http/metrics.ts'
 import { INDEXES } from '../../src/controllers/engine/workspace.ts'
@@ -72,10 +72,10 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', 
     audience: AUDIENCE,
     jwksUrl: ISSUER,
     log: silentLog,
-    keys: keepTokenKeys({ fetchKeys: async () => keys, clock: systemClock, log: silentLog }),
+    keys: createTokenKeys({ fetchKeys: async () => keys, clock: systemClock, log: silentLog }),
   })
   const limits = { requestsPerMinute: 1e9, anonymousRequestsPerMinute: 1e9 }
-  const late: { standing?: ReturnType<typeof createStanding> } = {}
+  const late: { standing?: ReturnType<typeof createPrincipalStatus> } = {}
   const world = await startFacade({
     tokens,
     limits,
@@ -84,7 +84,7 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', 
     standing: { endOf: async (...given) => late.standing?.endOf(...given) },
     checkReplies: false,
   })
-  late.standing = createStanding(world)
+  late.standing = createPrincipalStatus(world)
   const [principalId, boundaryId] = [randomUUID(), randomUUID()]
   world.put(PlatformClient, principalId, { displayName: 'Bench', secretName: 'bench' }, SYSTEM_NAMESPACE)
   world.boundary(boundaryId)

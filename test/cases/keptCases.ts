@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DisplayName, listBy, mapOf, setOf } from '../../src/crds/fields.ts'
+import { DisplayName, listMapOf, listSetOf, mapOf } from '../../src/crds/fields.ts'
 
 const Small = z.int().max(9).optional()
 const Item = z.strictObject({
@@ -16,9 +16,9 @@ export const NARROWED = z.strictObject({
   title: DisplayName.optional(),
   part: z.strictObject({ size: Small, note: z.string().optional(), needed: z.string() }).optional(),
   sizes: mapOf(z.int().max(9), 2).optional(),
-  merged: listBy('name', Item, 2).optional(),
+  merged: listMapOf('name', Item, 2).optional(),
   whole: z.array(Item).max(2).optional(),
-  set: setOf(z.string().max(3), 5).optional(),
+  set: listSetOf(z.string().max(3), 5).optional(),
 })
 
 const [a, b] = [

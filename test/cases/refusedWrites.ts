@@ -1,4 +1,4 @@
-import type { Gate } from '../../src/core/refusals.ts'
+import type { EnforcementPoint } from '../../src/core/refusals.ts'
 import { BY_CLOSED_KINDS } from './refusedWrites/byClosedKinds.ts'
 import { BY_POLICIES } from './refusedWrites/byPolicies.ts'
 import { BY_SERVER } from './refusedWrites/byServer.ts'
@@ -7,7 +7,7 @@ import type { RefusedWrite } from './refusedWrites/write.ts'
 export type { RefusalWorld, RestRequest } from './refusedWrites/write.ts'
 
 /** What a write of the list is for; undefined for gates that other tests cover. */
-export function gateKey(code: string, gate: Gate): string | undefined {
+export function gateKey(code: string, gate: EnforcementPoint): string | undefined {
   if (gate.by === 'policy') return `${gate.name} ${gate.kind}`
   return gate.by === 'server' || gate.by === 'schema' || gate.by === 'authorizer' ? code : undefined
 }

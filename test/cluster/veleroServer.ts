@@ -13,7 +13,7 @@ import { secretData } from '../../src/core/secretData.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
-import { veleroLocation, veleroRestore } from '../../src/kube/velero.ts'
+import { veleroBackupStorageLocation, veleroRestore } from '../../src/kube/velero.ts'
 import { until } from '../make/until.ts'
 import type { OwnControlPlane } from './index.ts'
 import { veleroDefinitions } from './velero.ts'
@@ -127,7 +127,7 @@ export async function giveBucket(admin: KubeClient, bucket: BackupBucket): Promi
     ...{ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name } },
     data: secretData({ [key]: profile }),
   } as KubeObject)
-  await admin.create(veleroLocation, {
+  await admin.create(veleroBackupStorageLocation, {
     apiVersion: 'velero.io/v1',
     kind: 'BackupStorageLocation',
     metadata: { namespace: NAMESPACE, name: 'default' },

@@ -1,7 +1,7 @@
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { type KubeObject, keyOf, type ObjectRef, type Resource, refOf } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { BUILTIN, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
+import { BUILTIN_RESOURCES, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type {
   ApplyOptions,
   PatchOptions,
@@ -11,23 +11,23 @@ import type {
   WriteOptions,
 } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { refused } from '../../src/kube/fakeErrors.ts'
-import { copyOf } from '../../src/kube/fakeMerge.ts'
-import { FLUX } from '../../src/kube/flux.ts'
-import { POSTGRESQL } from '../../src/kube/postgresql.ts'
-import { SKUPPER } from '../../src/kube/skupper.ts'
-import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
+import { fakeKubeError } from '../../src/kube/fakeErrors.ts'
+import { cloneJson } from '../../src/kube/fakeMerge.ts'
+import { FLUX_RESOURCES } from '../../src/kube/flux.ts'
+import { POSTGRESQL_RESOURCES } from '../../src/kube/postgresql.ts'
+import { SKUPPER_RESOURCES } from '../../src/kube/skupper.ts'
+import { VELERO_RESOURCES, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
 
 /** All types of objects in any flow. */
 export const RESOURCES: readonly Resource[] = [
   ...KINDS.map(({ resource }) => resource),
   StandInApp.resource,
-  ...BUILTIN,
-  ...POSTGRESQL,
-  ...SKUPPER,
-  ...VELERO,
-  ...FLUX,
+  ...BUILTIN_RESOURCES,
+  ...POSTGRESQL_RESOURCES,
+  ...SKUPPER_RESOURCES,
+  ...VELERO_RESOURCES,
+  ...FLUX_RESOURCES,
   volumeSnapshotClass,
 ]
 
@@ -115,7 +115,7 @@ export class PlayedApiServer extends FakeKubeClient {
   async peek<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
     for (const object of this.stored(resource)) {
       const { name, namespace: space } = object.metadata
-      if (name === ref.name && space === ref.namespace) return copyOf(object) as T
+      if (name === ref.name && space === ref.namespace) return cloneJson(object) as T
     }
     return undefined
   }
@@ -123,8 +123,8 @@ export class PlayedApiServer extends FakeKubeClient {
   async #admit(verb: string, resource: Resource, { metadata }: KubeObject): Promise<void> {
     if (!resource.namespaced) return
     const space = await this.peek(namespace, { name: metadata.namespace ?? '' })
-    if (space === undefined) throw refused('NotFound', verb, namespace, { name: metadata.namespace ?? '' })
-    if (space.metadata.deletionTimestamp !== undefined) throw refused('Forbidden', verb, resource, metadata)
+    if (space === undefined) throw fakeKubeError('NotFound', verb, namespace, { name: metadata.namespace ?? '' })
+    if (space.metadata.deletionTimestamp !== undefined) throw fakeKubeError('Forbidden', verb, resource, metadata)
   }
 
   async #hold(ref: ObjectRef): Promise<void> {

@@ -1,7 +1,7 @@
-import { memoryAudit } from '../../src/adapters/audit/memory.ts'
+import { createMemoryAuditLog } from '../../src/adapters/audit/memory.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
-import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterInspector } from '../../src/adapters/clusterlook/fake.ts'
 import { FakeGitFiles } from '../../src/adapters/gitfiles/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
@@ -51,11 +51,11 @@ export class Engines {
   readonly podLogs = new FakePodLogs()
   readonly blobs = fakeBlobs()
   readonly registry = new FakeImageRegistry()
-  readonly audit = memoryAudit<RegistryAuditEntry>()
+  readonly audit = createMemoryAuditLog<RegistryAuditEntry>()
   readonly releases = new FakeReleaseFeed()
   readonly gitFiles = new FakeGitFiles()
   readonly backupTargets = new FakeBackupTargets()
-  readonly clusterLook = new FakeClusterLook()
+  readonly clusterLook = new FakeClusterInspector()
   /** Containers of jobs that were started, by the name of their pod. */
   readonly startedJobs: string[] = []
   readonly #volumes = new Map<string, string>()

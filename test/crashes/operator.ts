@@ -3,7 +3,7 @@ import type { Controller, Workspace } from '../../src/controllers/engine/control
 import type { Environment } from '../../src/controllers/engine/environment.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
 import type { OtherClusters } from '../../src/controllers/engine/pass.ts'
-import { observesOthers, Runner } from '../../src/controllers/engine/runner.ts'
+import { Runner, watchesOtherClusters } from '../../src/controllers/engine/runner.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
 import type { Clock, Timer } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -56,7 +56,7 @@ export class OperatorProcess {
     // Few flows involve another cluster; the others need no second set of caches.
     const isFar = controllers.some(({ name }) => name === 'boundaryprojection')
     const farCaches = new CacheSet({ client: far, clock: this.#clock, timings: NEVER_SILENT, random: () => 0 })
-    const farResources = cachedResources(controllers.filter(observesOthers), 'workloads')
+    const farResources = cachedResources(controllers.filter(watchesOtherClusters), 'workloads')
     const farWorkspace = isFar ? openWorkspace({ client: far, caches: farCaches }, farResources) : undefined
     this.#farCaches = isFar ? farCaches : undefined
     const metrics = new EngineMetrics(new Registry())

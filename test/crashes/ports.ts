@@ -1,11 +1,11 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
 import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
-import { readWhole } from '../../src/api/blueprints/catalogue.ts'
+import { readCheckedTemplate } from '../../src/api/blueprints/catalogue.ts'
 import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
-import { UNUSED } from '../../src/contracts/registry/retention.ts'
+import { NO_IMAGE_USES } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
-import type { Pair } from '../../src/desired/crosslink.ts'
+import type { CertificateKeyPair } from '../../src/desired/crosslink.ts'
 import { testKeys } from '../make/registry.ts'
 import { TARGET } from '../make/relational.ts'
 import type { Engines } from './engines.ts'
@@ -16,10 +16,10 @@ const BUILD_SETTINGS = {
   ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi', diskRequest: '128Mi' },
 }
 
-const authorities = new Map<string, Promise<Pair>>()
+const authorities = new Map<string, Promise<CertificateKeyPair>>()
 
 /** The same id for a name in every run, so that a run with a death can be compared with an undisturbed one. */
-function createAuthority(commonName: string, now: Date): Promise<Pair> {
+function createAuthority(commonName: string, now: Date): Promise<CertificateKeyPair> {
   const made = authorities.get(commonName) ?? createRealAuthority(commonName, now)
   authorities.set(commonName, made)
   return made
@@ -94,13 +94,13 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       ),
       keys: testKeys(),
       audit: mortal(engines.audit, { append: ([entry]) => entry?.action ?? '' }, 'retentionrun', life),
-      uses: async () => () => UNUSED,
+      uses: async () => () => NO_IMAGE_USES,
       grace: 3_600_000,
       seesPushes: true,
     },
     builds: {
       settings: BUILD_SETTINGS,
-      isPlayed: true,
+      isSimulated: true,
       addressesOf: async () => [],
       logs: engines.podLogs,
       buildLogs: blobBuildLogs(mortal(engines.blobs, { write: ({ name }) => name }, 'deploymentrecord', life)),
@@ -108,7 +108,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       archives: undefined,
     },
     gitFiles: engines.gitFiles,
-    readTemplate: readWhole,
+    readTemplate: readCheckedTemplate,
     crosslink: { createAuthority },
     rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0, ownVersion: '1.0.0' },

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { loadAll } from 'js-yaml'
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { storeUserName } from '../../src/contracts/objectstorage.ts'
-import { relationalNames, serverName } from '../../src/contracts/relational.ts'
-import { lifeMark } from '../../src/contracts/rollouts/snapshot.ts'
+import { archiveServerName, relationalNames } from '../../src/contracts/relational.ts'
+import { incarnationHash } from '../../src/contracts/rollouts/snapshot.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
@@ -21,8 +21,8 @@ import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
-import { FLUX } from '../../src/kube/flux.ts'
-import { VELERO, veleroLocation, volumeSnapshotClass } from '../../src/kube/velero.ts'
+import { FLUX_RESOURCES } from '../../src/kube/flux.ts'
+import { VELERO_RESOURCES, veleroBackupStorageLocation, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { definitionOf } from '../worlds/lifecycleWorld.ts'
 import type { PlayedApiServer } from './apiServer.ts'
 
@@ -59,8 +59,8 @@ export function seedDatabaseEngine(server: PlayedApiServer): void {
 /** An administrator installs Velero with a place for backups, and what takes snapshots of volumes. */
 export function seedVelero(server: PlayedApiServer): void {
   server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero', uid: 'uid-of-velero' } })
-  const ofVelero = { apiVersion: 'velero.io/v1', kind: veleroLocation.kind }
-  server.seed(veleroLocation, {
+  const ofVelero = { apiVersion: 'velero.io/v1', kind: veleroBackupStorageLocation.kind }
+  server.seed(veleroBackupStorageLocation, {
     ...ofVelero,
     metadata: { name: 'default', namespace: 'velero' },
     spec: { default: true },
@@ -72,7 +72,7 @@ export function seedVelero(server: PlayedApiServer): void {
     metadata: { name: 'snapshots' },
     driver: 'disks.example.com',
   })
-  seedTypes(server, [...VELERO, volumeSnapshotClass])
+  seedTypes(server, [...VELERO_RESOURCES, volumeSnapshotClass])
 }
 
 /** An administrator installs what serves these types. */
@@ -90,7 +90,7 @@ export function seedTypes(server: PlayedApiServer, types: readonly Resource[]): 
 
 /** An administrator installs Flux. */
 export function seedFlux(server: PlayedApiServer): void {
-  for (const resource of FLUX) server.seed(customResourceDefinition, definitionOf(resource))
+  for (const resource of FLUX_RESOURCES) server.seed(customResourceDefinition, definitionOf(resource))
 }
 
 /** What a platform begins with. */
@@ -128,7 +128,7 @@ export function derivedNames(object: KubeObject, incarnation: string): Map<strin
   if (object.kind === ManagedIdentity.kind)
     name(principalOf(object as unknown as ManagedIdentity, incarnation), 'principal')
   if (object.kind === RelationalCluster.kind)
-    name(serverName(relationalNames(object.metadata.name).cluster, incarnation), 'archive')
-  if (object.kind === RolloutExecution.kind) name(lifeMark(incarnation), 'mark')
+    name(archiveServerName(relationalNames(object.metadata.name).cluster, incarnation), 'archive')
+  if (object.kind === RolloutExecution.kind) name(incarnationHash(incarnation), 'mark')
   return names
 }

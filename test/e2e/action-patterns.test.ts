@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { coversNothing, knownPatterns } from '../../src/core/actionPatterns.ts'
+import { knownPatterns, unmatchedPatternMessage } from '../../src/core/actionPatterns.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
@@ -57,7 +57,7 @@ describe('patterns of actions', () => {
   ] as const
   for (const [list, pattern] of slips) {
     it(`are refused by REST and to an administrator with kubectl: ${list} "${pattern}"`, async () => {
-      const words = coversNothing(list === 'actions' ? 'control' : 'data')
+      const words = unmatchedPatternMessage(list === 'actions' ? 'control' : 'data')
       const lists = { actions: ['vectorcluster/*'], [list]: ['*', pattern] }
       const path = `/boundaries/${boundaryId}/providers/authorization/denyAssignments`
       const { status, body } = await call('POST', path, { principalId, ...lists })

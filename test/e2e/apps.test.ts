@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type DeploymentPhase, isEnd } from '../../src/contracts/deployments.ts'
+import { type DeploymentPhase, isFinalPhase } from '../../src/contracts/deployments.ts'
 import { PlatformApp } from '../../src/crds/apps.ts'
 import { DeploymentRecord } from '../../src/crds/deployments.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
@@ -118,7 +118,7 @@ describe('apps', () => {
     const repositoryUrl = 'https://git.example.com/acme/shop.git'
     await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Repository', repositoryUrl })
     await until('its first deployment is over', async () =>
-      expect((await deployments(name)).map(({ phase }) => isEnd(phase))).to.deep.equal([true]),
+      expect((await deployments(name)).map(({ phase }) => isFinalPhase(phase))).to.deep.equal([true]),
     )
     // By id: records of the same second are listed in any order.
     const [first] = await deployments(name)

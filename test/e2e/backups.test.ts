@@ -1,6 +1,6 @@
 // @inTurn plain: installs the kinds of Velero in the cluster.
 import { expect } from 'chai'
-import { backupName } from '../../src/contracts/backups.ts'
+import { backupScheduleName } from '../../src/contracts/backups.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
@@ -9,8 +9,8 @@ import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import {
   veleroBackup,
-  veleroDeletion,
-  veleroLocation,
+  veleroBackupStorageLocation,
+  veleroDeleteBackupRequest,
   veleroSchedule,
   volumeSnapshotClass,
 } from '../../src/kube/velero.ts'
@@ -90,7 +90,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     })
   const place = () => ({
     namespace: 'velero',
-    name: backupName({ kind: ContainerInstance.kind, metadata: { namespace: home, name: 'shop' } }),
+    name: backupScheduleName({ kind: ContainerInstance.kind, metadata: { namespace: home, name: 'shop' } }),
   })
   const schedule = () => own.admin.get<Schedule>(veleroSchedule, place())
   const isGone = async (resource: typeof veleroSchedule) => {
@@ -139,7 +139,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await installManifests(own.admin, await veleroDefinitions())
     expect(await says('ConfigurationInvalid')).to.match(/has no backup target/)
     const objectStorage = { bucket: 'backups' }
-    await own.admin.create(veleroLocation, {
+    await own.admin.create(veleroBackupStorageLocation, {
       apiVersion: 'velero.io/v1',
       kind: 'BackupStorageLocation',
       metadata: { name: 'default', namespace: 'velero' },
@@ -147,7 +147,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     } as KubeObject)
     await untilRefused('BACKUP_TARGET_MISSING', { ...policy, method: 'FileSystem' })
     await own.admin.mergePatch(
-      veleroLocation,
+      veleroBackupStorageLocation,
       { namespace: 'velero', name: 'default' },
       { status: { phase: 'Available' } },
     )
@@ -203,7 +203,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await take('one', { phase: 'Completed', startTimestamp: '2026-01-01T02:00:00Z' })
     await take('two', { phase: 'Completed', startTimestamp: '2026-01-02T02:00:00Z' })
     await until('the older one is given to Velero to delete', async () => {
-      const { items } = await own.admin.list(veleroDeletion, { namespace: 'velero' })
+      const { items } = await own.admin.list(veleroDeleteBackupRequest, { namespace: 'velero' })
       return items.some(({ spec }) => (spec as { backupName?: string }).backupName === 'one')
     })
     await until('both are shown', async () => (await read()).backups.length === 2)

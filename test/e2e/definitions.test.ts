@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { mergePatchBetween } from '../../src/api/records/mergePatch.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { defineKind, type Rule } from '../../src/crds/define.ts'
-import { Description, DisplayName, setOf } from '../../src/crds/fields.ts'
+import { Description, DisplayName, listSetOf } from '../../src/crds/fields.ts'
 import { rootSchema } from '../../src/crds/manifest.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -110,7 +110,7 @@ describe('the definition of a later version', () => {
       { cel: "self.engine != 'Big' || !has(self.size) || self.size >= 2", field: 'size' },
       { cel: "[self].all(c, !has(c.names) || c.names.all(n, n != 'master'))", field: 'names' },
     ].map((rule) => ({ ...rule, message: `${rule.field} must fit`, code: 'BAD_REQUEST', test: () => true }))
-    const declared = { engine: z.string(), size: z.int().optional(), names: setOf(z.string().max(9), 3).optional() }
+    const declared = { engine: z.string(), size: z.int().optional(), names: listSetOf(z.string().max(9), 3).optional() }
     const kind = {
       group: 'core',
       kind: 'Try',

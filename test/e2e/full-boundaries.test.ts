@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { dump, load } from 'js-yaml'
-import { FULL_POLICY } from '../../src/contracts/room.ts'
+import { OBJECT_COUNT_POLICY } from '../../src/contracts/objectLimits.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { COUNTED_BYTES } from '../../src/core/room.ts'
+import { BYTES_PER_COUNTED_OBJECT } from '../../src/core/room.ts'
 import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -101,7 +101,7 @@ describe('a boundary that holds as many objects as it may', () => {
   it('takes no more into its groups, by kubectl as by REST, and lets all that is there be changed and deleted', async () => {
     const refusal = await fill(makeVector)
     expect(refusal.status).to.equal(403)
-    expect(refusal.denial?.policy).to.equal(FULL_POLICY)
+    expect(refusal.denial?.policy).to.equal(OBJECT_COUNT_POLICY)
     expect(refusal.denial?.message).to.match(
       /^this boundary has \d+ objects of at most 12 in its resource groups; .*Delete what is not needed/,
     )
@@ -116,9 +116,9 @@ describe('a boundary that holds as many objects as it may', () => {
       tags: { by: 'REST' },
     })
     expect(changed.status).to.equal(200)
-    const annotations = { large: 'x'.repeat(2 * COUNTED_BYTES) }
+    const annotations = { large: 'x'.repeat(2 * BYTES_PER_COUNTED_OBJECT) }
     const grown = await refusalOf(tenant.mergePatch(VectorCluster.resource, ref, { metadata: { annotations } }))
-    expect(grown?.denial?.policy).to.equal(FULL_POLICY)
+    expect(grown?.denial?.policy).to.equal(OBJECT_COUNT_POLICY)
 
     // Its own namespace has room of its own.
     expect((await callOwn(own, 'POST', `${groups}/second`)).status).to.equal(201)
@@ -157,7 +157,7 @@ describe('a boundary that holds as many objects as it may', () => {
       tenant.create(VectorCluster.resource, {
         apiVersion: VectorCluster.apiVersion,
         kind: 'VectorCluster',
-        metadata: { namespace: space(), name, annotations: { large: 'x'.repeat(6 * COUNTED_BYTES) } },
+        metadata: { namespace: space(), name, annotations: { large: 'x'.repeat(6 * BYTES_PER_COUNTED_OBJECT) } },
         spec: { replicas: 0 },
       } as KubeObject)
     await until('it takes one', async () => (await refusalOf(large('one'))) === undefined)
@@ -187,7 +187,7 @@ describe('a boundary that holds as many objects as it may', () => {
     const refused = await callOwn(own, 'POST', `${groups}/third`)
     expect([refused.status, refused.body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
     const group = await refusalOf(make(ResourceGroup, home, 'fourth', {}))
-    expect(group?.denial?.policy).to.equal(FULL_POLICY)
+    expect(group?.denial?.policy).to.equal(OBJECT_COUNT_POLICY)
     await tenant.remove(BlueprintTemplate.resource, { namespace: home, name: 'filled-1' })
     await tenant.remove(BlueprintTemplate.resource, { namespace: home, name: 'filled-2' })
     await until('there is room again', async () => (await callOwn(own, 'POST', `${groups}/third`)).status === 201)

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { announce, openOwnAuthority } from '../../src/composition/ownAuthority.ts'
-import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { openOwnAuthority, publishWebhookAuthority } from '../../src/composition/ownAuthority.ts'
+import { KEY_DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { VELERO_SECRET } from '../../src/contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -148,7 +148,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     const read = () => client.get<Configuration>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
     const [own, second] = [await openOwnAuthority(client, new Date()), await openOwnAuthority(client, new Date())]
     expect(second, 'replicas share one').to.deep.equal(own)
-    expect(await announce(client, own)).to.equal(true)
+    expect(await publishWebhookAuthority(client, own)).to.equal(true)
     await kubectl('apply', '--server-side', '-k', deploy)
     const { clientConfig } = (await read()).webhooks[0] ?? { clientConfig: { service: {} } }
     expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).to.equal(own.certPem)
@@ -240,7 +240,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
         (error: { stderr?: string }) => error.stderr ?? '',
       )
     expect(await make('theirs')).to.contain('the controllers write only Secrets of managed identities')
-    expect(await make(DIGEST_SECRET)).to.equal('admitted')
+    expect(await make(KEY_DIGEST_SECRET)).to.equal('admitted')
   })
 
   it('lets a node be drained of pods that are not ready', async () => {

@@ -9,7 +9,7 @@ import { createTokenVerifier, type TokenVerifier } from '../../src/api/callers/t
 import { SIGNED_IN_PATH, SignInRefused } from '../../src/api/people/browserSignIn.ts'
 import { browserSignIn } from '../../src/composition/browserSignIn.ts'
 import { brokerAlias, brokerCallback } from '../../src/contracts/sso.ts'
-import { readMetadata } from '../../src/contracts/ssoDiscovery.ts'
+import { parseProviderMetadata } from '../../src/contracts/ssoDiscovery.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
 import {
@@ -198,7 +198,7 @@ describe('Keycloak', () => {
       const domain = `${randomUUID()}.example`
       const metadataUrl = `${keycloak.url}/realms/master/protocol/saml/descriptor`
       const metadata = await (await fetch(metadataUrl)).text()
-      expect(readMetadata(metadata, { protocol: 'Saml', metadataUrl })).to.deep.equal({ endpoints: undefined })
+      expect(parseProviderMetadata(metadata, { protocol: 'Saml', metadataUrl })).to.deep.equal({ endpoints: undefined })
       const saml = {
         alias: 'acme',
         displayName: 'Acme',

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { SEEDED } from '../../scripts/generate/iamPolicies.ts'
 import { FIELD_MANAGERS_MAX, METADATA_REFUSALS } from '../../scripts/generate/metadataPolicy.ts'
-import { readDocument } from '../../src/contracts/blueprints/document.ts'
+import { parseTemplateDocument } from '../../src/contracts/blueprints/document.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { END_OVER, ENDING_KINDS } from '../../src/crds/ends.ts'
+import { EXPIRING_KINDS, EXPIRY_PAST_MESSAGE } from '../../src/crds/expiry.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
@@ -90,14 +90,14 @@ describe('what kubectl is refused as REST is', () => {
     refusalOf(client.create(kind.resource, ending(kind, end), { dryRun: true }))
 
   it('knows kinds with an end', () => {
-    expect(ENDING_KINDS.map(({ kind }) => kind)).to.include.members(['ObjectAccessKey', 'RegistryPin'])
-    expect(ENDING_KINDS).to.have.length.above(5)
+    expect(EXPIRING_KINDS.map(({ kind }) => kind)).to.include.members(['ObjectAccessKey', 'RegistryPin'])
+    expect(EXPIRING_KINDS).to.have.length.above(5)
   })
 
-  for (const kind of ENDING_KINDS) {
+  for (const kind of EXPIRING_KINDS) {
     it(`has no ${kind.kind} begin with an end that is over`, async () => {
       const refusal = await create(clerk, kind, OVER)
-      if (refusal?.includes(CLOSED) !== true) expect(refusal).to.include(END_OVER)
+      if (refusal?.includes(CLOSED) !== true) expect(refusal).to.include(EXPIRY_PAST_MESSAGE)
       // For access control the webhook checks the caller's own rights after the policies.
       if (kind.group !== 'iam') expect(await create(clerk, kind, LATER)).to.equal(undefined)
       // Objects restored from a backup are accepted unchanged.
@@ -112,7 +112,7 @@ describe('what kubectl is refused as REST is', () => {
     const at = { name, ...(namespace !== undefined && { namespace }) }
     await clerk.create(resource, pin)
     const change = (client: KubeClient, spec: object) => refusalOf(client.mergePatch(resource, at, { spec }))
-    expect(await change(clerk, { expiresAt: OVER })).to.include(END_OVER)
+    expect(await change(clerk, { expiresAt: OVER })).to.include(EXPIRY_PAST_MESSAGE)
     expect(await change(clerk, { expiresAt: '2099-01-01T00:00:00Z' })).to.equal(undefined)
     expect(await change(admin, { expiresAt: OVER })).to.equal(undefined)
     expect(await change(clerk, { keepLast: 3 })).to.equal(undefined)
@@ -135,7 +135,7 @@ describe('what kubectl is refused as REST is', () => {
       }
     })
 
-  const slugs = DEFAULT_BLUEPRINTS.map((content) => (readDocument(content).value as { slug: string }).slug)
+  const slugs = DEFAULT_BLUEPRINTS.map((content) => (parseTemplateDocument(content).value as { slug: string }).slug)
   const seeded: [kind: AnyKind, ref: { namespace?: string; name: string }, spec: object][] = [
     ...BUILT_IN_ROLES.map(({ name }): [AnyKind, object, object] => [
       RoleDefinition,

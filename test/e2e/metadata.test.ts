@@ -4,7 +4,7 @@ import { FIELD_MANAGERS_MAX, METADATA_ENTRIES_MAX, METADATA_REFUSALS } from '../
 import { OWNER_KIND_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
-import { type AnyKind, BYTES_MAX } from '../../src/crds/define.ts'
+import { type AnyKind, MAX_OBJECT_BYTES } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -33,7 +33,7 @@ const KUBERNETES = { most: 262_144, words: 'may not be more than 262144 bytes' }
  * The message for the size of an object: the platform's own writers have no limit, and documents a higher one than
  * annotations.
  */
-function sizeOf({ bytesMax = BYTES_MAX, writtenByPlatform }: AnyKind) {
+function sizeOf({ bytesMax = MAX_OBJECT_BYTES, writtenByPlatform }: AnyKind) {
   const isBound = writtenByPlatform === undefined && bytesMax <= KUBERNETES.most
   // The other metadata and the spec may be larger than these.
   return isBound ? { most: bytesMax - 300, words: `bytes of at most ${bytesMax}` } : KUBERNETES

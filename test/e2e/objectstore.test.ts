@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
-import { logOf } from '../../src/adapters/objectstorage/accessLog.ts'
+import { bucketLogPath } from '../../src/adapters/objectstorage/accessLog.ts'
 import { DRIVERS, openStore } from '../../src/adapters/objectstorage/client.ts'
 import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
@@ -56,7 +56,7 @@ describe('versitygw', () => {
     const asked = new Map<string, string>()
     for (let times = 0; times < TEST_CONFIG.sized(150, 2_000); times += 1) {
       const isHonest = random.chance(0.3)
-      const log = (await readFile(logOf(accessLog, bucket, 'refused'), 'utf8').catch(() => ''))
+      const log = (await readFile(bucketLogPath(accessLog, bucket, 'refused'), 'utf8').catch(() => ''))
         .slice(-8_192)
         .split(/^/m)
       const wanted: SentRequest = isHonest ? { target: `/${bucket}/honest` } : hostileRequest(random, bucket, log)

@@ -24,7 +24,12 @@ import { createKubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
-import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../src/kube/velero.ts'
+import {
+  veleroBackup,
+  veleroBackupStorageLocation,
+  veleroDeleteBackupRequest,
+  veleroSchedule,
+} from '../../src/kube/velero.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
@@ -103,7 +108,8 @@ describe('backups of the platform', () => {
     })
   const change = (spec: object) => own.admin.mergePatch(PlatformBackupSettings.resource, PLACE, { spec })
   const schedule = () => own.admin.get<Schedule>(veleroSchedule, SCHEDULE)
-  const location = (name = 'default') => own.admin.get<Location>(veleroLocation, { namespace: 'velero', name })
+  const location = (name = 'default') =>
+    own.admin.get<Location>(veleroBackupStorageLocation, { namespace: 'velero', name })
   const texts = async (name: string, namespace: string) => {
     const found = await own.admin.get<KubeObject & { data: Record<string, string> }>(secret, { namespace, name })
     return Object.values(found.data).map((value) => Buffer.from(value, 'base64').toString('utf8'))
@@ -180,17 +186,17 @@ describe('backups of the platform', () => {
 
   it('show what Velero says of the target', async () => {
     const status = { phase: 'Available', lastValidationTime: '2026-01-01T00:00:00Z' }
-    await own.admin.mergePatch(veleroLocation, { namespace: 'velero', name: 'default' }, { status })
+    await own.admin.mergePatch(veleroBackupStorageLocation, { namespace: 'velero', name: 'default' }, { status })
     const { body } = await call('GET', '/target')
     expect(body).to.include({ status: 'Available', lastValidatedAt: '2026-01-01T00:00:00Z', source: 'Configured' })
     await own.admin.mergePatch(
-      veleroLocation,
+      veleroBackupStorageLocation,
       { namespace: 'velero', name: 'default' },
       { status: { phase: 'Unavailable', message: 'no route' } },
     )
     expect(await says('BackupFailing')).to.match(/cannot reach the target. no route/)
     await own.admin.mergePatch(
-      veleroLocation,
+      veleroBackupStorageLocation,
       { namespace: 'velero', name: 'default' },
       { status: { phase: 'Available' } },
     )
@@ -232,7 +238,7 @@ describe('backups of the platform', () => {
     await says('Available')
     expect((await call('GET', '/conditions')).body.overall).to.equal('Healthy')
     expect((await call('DELETE', `/${name}`)).status).to.equal(202)
-    const { items } = await own.admin.list(veleroDeletion, { namespace: 'velero' })
+    const { items } = await own.admin.list(veleroDeleteBackupRequest, { namespace: 'velero' })
     expect(items.map(({ spec }) => (spec as { backupName: string }).backupName)).to.deep.equal([name])
   })
 

@@ -11,11 +11,11 @@ import { CAPACITIES, CATALOGUE, PLATFORM_CATALOGUE } from '../../src/adapters/pr
 import { createRequestFigures } from '../../src/adapters/prometheus/client.ts'
 import { createMetricSource } from '../../src/adapters/prometheus/metricClient.ts'
 import type {
-  MetricQuestion,
+  MetricSeriesQuery,
   MetricSource,
+  MetricTarget,
   RequestFigures,
-  Routed,
-  Target,
+  RoutedService,
 } from '../../src/adapters/prometheus/port.ts'
 import { silentLog as log } from '../../src/core/log.ts'
 import { debianIsMissing } from '../cluster/debian.ts'
@@ -25,7 +25,7 @@ import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract
 
 const SCRAPE_SECONDS = 15
 /** The name as Traefik writes it, on a node. */
-const serviceOf = ({ namespace, route, service }: Routed) =>
+const serviceOf = ({ namespace, route, service }: RoutedService) =>
   `httproute-${namespace}-${route}-gw-freehold-gateway-public-ep-websecure-0-c2f2c2bb7572614a6653-svc-${namespace}-${service}-0@kubernetesgateway`
 
 type Sample = readonly [name: string, labels: Readonly<Record<string, string>>, value: number]
@@ -135,7 +135,7 @@ describe('what Prometheus itself tells', () => {
   describe('of what was measured', () => metricSourceContract(() => metrics))
 
   it('understands every query of the catalogue', async () => {
-    const target: Target = {
+    const target: MetricTarget = {
       namespace: 'shop-0123456789',
       pods: [{ workload: 'vc-main', tail: 'Ordinal' }],
       claims: [{ claim: 'storage-vc-main', tail: 'Ordinal' }],
@@ -149,7 +149,7 @@ describe('what Prometheus itself tells', () => {
         const words = 'histogram' in entry ? ['Average', 'P95'] : ['Average', 'Sum', 'Last', 'P95']
         for (const aggregation of words)
           for (const isSummed of [false, true]) {
-            const question = { collection, metric, aggregation, target, isSummed } as MetricQuestion
+            const question = { collection, metric, aggregation, target, isSummed } as MetricSeriesQuery
             await metrics.of(question, { from: PLAYED_METRICS.from, to: PLAYED_METRICS.from + 90, stepSeconds: 60 })
           }
       }

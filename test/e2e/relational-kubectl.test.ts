@@ -8,7 +8,7 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { namespace as namespaces } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { POSTGRESQL, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { POSTGRESQL_RESOURCES, postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { until } from '../make/until.ts'
 import { isReady, objectOf } from '../worlds/fleet.ts'
 import { kubectl as runKubectl } from '../worlds/kubectl.ts'
@@ -76,7 +76,7 @@ describe('a relational database with kubectl', () => {
       return spec.enableSuperuserAccess === false
     })
     const names = async () =>
-      (await Promise.all(POSTGRESQL.map((resource) => admin.list(resource, { namespace: home })))).flatMap(
+      (await Promise.all(POSTGRESQL_RESOURCES.map((resource) => admin.list(resource, { namespace: home })))).flatMap(
         ({ items }) => items.map(({ kind, metadata }) => `${kind}/${metadata.name}`),
       )
     const before = (await names()).sort()

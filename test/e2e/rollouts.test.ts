@@ -13,7 +13,7 @@ import { fluxName } from '../../src/desired/lifecycle/flux.ts'
 import { clusterRole, clusterRoleBinding, deployment, secret } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
-import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
+import { FLUX_RESOURCES, helmRelease, ociRepository } from '../../src/kube/flux.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
@@ -58,7 +58,7 @@ describe('rollouts of the platform', () => {
   before(async () => {
     const environment = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_RELEASE_FEED_MINUTES: '0' }
     own = await OwnPlatform.prepare({ environment })
-    await installManifests(own.admin, FLUX.map(definition))
+    await installManifests(own.admin, FLUX_RESOURCES.map(definition))
     await own.startOperator()
     const required = [
       { key: 'replicas', title: 'Replicas', type: 'Integer', isSecret: false, description: '', default: '1' },

@@ -12,7 +12,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { POSTGRESQL } from '../../src/kube/postgresql.ts'
+import { POSTGRESQL_RESOURCES } from '../../src/kube/postgresql.ts'
 import { s3Client, statusOf } from '../make/s3Client.ts'
 import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
@@ -361,7 +361,7 @@ async function objectsOf(admin: KubeClient, home: string): Promise<[string, stri
   const resources = [
     ...namespaced.filter(({ plural }) => plural !== 'secrets'),
     ...KINDS.map((kind) => kind.resource),
-    ...POSTGRESQL,
+    ...POSTGRESQL_RESOURCES,
   ]
   const texts: [string, string][] = []
   for (const resource of resources) {

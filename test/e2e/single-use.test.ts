@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
-import { join } from '../../src/composition/agents/joining.ts'
+import { joinHub } from '../../src/composition/agents/joinHub.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { Browser, pkcePair } from '../make/browser.ts'
@@ -215,7 +215,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     const { body: cluster } = await callOwn<Body>(own, 'POST', '/clusters', { name: 'once', displayName: 'Once' })
     const { body } = await callOwn<Body>(own, 'POST', `/clusters/${cluster.id}/join-token`, {})
     const words = await twice('the join token', ({ agentUrl }) =>
-      join(agentUrl, body.token, body.caFingerprint).then(
+      joinHub(agentUrl, body.token, body.caFingerprint).then(
         () => 'joined',
         (error: Error) => error.message,
       ),

@@ -7,7 +7,7 @@ import { pack } from 'tar-stream'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { findRegistry } from '../../scripts/registry/find.ts'
 import { sourceArchives } from '../../src/adapters/builds/archives.ts'
-import { ArchiveRefused } from '../../src/contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../src/contracts/builds/archive.ts'
 import { startRealRegistry } from '../worlds/realRegistry.ts'
 
 async function archiveOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
@@ -41,7 +41,7 @@ describe('uploaded sources in a real registry', () => {
       () => undefined,
       (reason: unknown) => reason,
     )
-    if (!(error instanceof ArchiveRefused)) throw error
+    if (!(error instanceof ArchiveRefusedError)) throw error
     return error.message
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type DeploymentPhase, isEnd } from '../../src/contracts/deployments.ts'
+import { type DeploymentPhase, isFinalPhase } from '../../src/contracts/deployments.ts'
 import { hostSuffixOf } from '../../src/contracts/workloads.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { DeploymentRecord } from '../../src/crds/deployments.ts'
@@ -101,7 +101,7 @@ describe('static web apps', () => {
     const name = uniqueName('docs')
     await expectCall(201, 'POST', `${base}/${name}`, { repositoryUrl: REPOSITORY })
     await until('the first deployment is over', async () =>
-      expect((await deployments(name)).map(({ branch, phase }) => [branch, isEnd(phase)])).to.deep.equal([
+      expect((await deployments(name)).map(({ branch, phase }) => [branch, isFinalPhase(phase)])).to.deep.equal([
         ['main', true],
       ]),
     )

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { job, namespace, statefulSet } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
-import { veleroLocation } from '../../src/kube/velero.ts'
+import { veleroBackupStorageLocation } from '../../src/kube/velero.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
 import {
@@ -264,7 +264,7 @@ describe('a platform restored from what Velero backed up', () => {
       await expectCall(202, 'PUT', '/lifecycle/backups/target', { ...target, caCertificate })
       const location = { namespace: 'velero', name: 'default' }
       await until('Velero reaches it', async () => {
-        const { spec, status } = await own.admin.get<Location>(veleroLocation, location)
+        const { spec, status } = await own.admin.get<Location>(veleroBackupStorageLocation, location)
         return spec.config.s3Url === secured.url && status?.phase === 'Available'
       })
       expect(await isInBucket(await takeBackup())).to.equal(true)

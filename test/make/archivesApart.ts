@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { parentPort } from 'node:worker_threads'
 import { unpack } from '../../src/adapters/builds/unpack.ts'
-import { ArchiveRefused } from '../../src/contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../src/contracts/builds/archive.ts'
 import { HOSTILE_ARCHIVES } from '../cases/hostileSources/archives.ts'
 
 export type Played = {
@@ -29,7 +29,11 @@ async function play({ at, below }: { at: number; below: string }): Promise<Playe
     const { files } = await unpack(Readable.from(source()), isOnlyJudged ? undefined : into)
     return { outcome: 'taken', message: `${files} files`, read }
   } catch (error) {
-    return { outcome: error instanceof ArchiveRefused ? 'refused' : 'broken', message: (error as Error).message, read }
+    return {
+      outcome: error instanceof ArchiveRefusedError ? 'refused' : 'broken',
+      message: (error as Error).message,
+      read,
+    }
   }
 }
 

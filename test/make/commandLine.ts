@@ -1,6 +1,6 @@
-import { collectionsOf } from '../../src/cli/collections.ts'
+import { deriveCollections } from '../../src/cli/collections.ts'
 import type { Context, Terminal } from '../../src/cli/command.ts'
-import { placesIn } from '../../src/cli/files.ts'
+import { clientPathsFor } from '../../src/cli/files.ts'
 
 type Given = {
   environment?: Context['environment']
@@ -11,7 +11,7 @@ type Given = {
 export function commandLine(home: string, { environment = {}, terminal }: Given): Context {
   return {
     environment,
-    places: placesIn({}, home),
+    places: clientPathsFor({}, home),
     program: ['freehold'],
     terminal: {
       isTerminal: false,
@@ -22,7 +22,7 @@ export function commandLine(home: string, { environment = {}, terminal }: Given)
       outBytes: (bytes) => terminal.out(Buffer.from(bytes).toString('latin1')),
       ...terminal,
     },
-    collections: collectionsOf(),
+    collections: deriveCollections(),
     signal: new AbortController().signal,
     now: Date.now,
   }

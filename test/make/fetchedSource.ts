@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { readWord } from '../../src/contracts/builds/pod.ts'
+import { parseTerminationMessage } from '../../src/contracts/builds/pod.ts'
 import { WITHIN } from './ownProcess.ts'
 
 type Fetched = { url: string; entries: Readonly<Record<string, string>>; certificateAuthority?: string | undefined }
@@ -28,6 +28,6 @@ export async function fetchedSource(above: string, { url, entries, certificateAu
   const program = [join(import.meta.dirname, '../../src/adapters/builds/agent/main.ts'), 'source', root]
   const child = spawn(process.execPath, program, { ...WITHIN, stdio: ['ignore', 'pipe', 'inherit'] })
   const [log] = await Promise.all([text(child.stdout), once(child, 'close')])
-  const word = readWord(await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => ''))
+  const word = parseTerminationMessage(await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => ''))
   return { word, log, files: await readdir(join(root, 'work/source')) }
 }

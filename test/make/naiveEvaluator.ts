@@ -1,5 +1,5 @@
 import { ACTIONS } from '../../src/core/actions.ts'
-import type { Assignment, Deny, PrincipalGroup, Reason, Trust } from '../../src/iam/records.ts'
+import type { Assignment, DecisionReason, Deny, PrincipalGroup, Trust } from '../../src/iam/records.ts'
 import type { Role } from '../../src/iam/roles.ts'
 
 export type NaivePolicy = {
@@ -20,7 +20,7 @@ export function naiveReason(
   action: string,
   scope: string,
   at: number,
-): Reason {
+): DecisionReason {
   const subjects = new Set([principalId, ...groupsHolding(policy.groups, principalId)])
   if (isDenied(policy, subjects, action, scope, at)) return 'DeniedByAssignment'
   if (isGranted(policy, subjects, action, scope, at)) return 'AllowedByAssignment'

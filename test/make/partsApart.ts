@@ -1,5 +1,5 @@
+import { buildPathsUnder } from '../../src/adapters/builds/agent/buildPaths.ts'
 import { runPart } from '../../src/adapters/builds/agent/part.ts'
-import { placesBelow } from '../../src/adapters/builds/agent/places.ts'
 
 export type Asked = { readonly name: string; readonly root: string }
 /** Its log and exit status; undefined if it crashed, which the log then shows. */
@@ -14,7 +14,7 @@ async function play({ name, root }: Asked): Promise<PartPlayed> {
     return true
   }) as typeof write
   try {
-    return { status: await runPart(name, placesBelow(root)), log: written.join('') }
+    return { status: await runPart(name, buildPathsUnder(root)), log: written.join('') }
   } catch (error) {
     return { status: undefined, log: `${written.join('')}${(error as Error).stack}` }
   } finally {

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/core/object.ts'
-import { quoted } from '../../src/editor/names.ts'
+import { quoteIdentifier } from '../../src/editor/names.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
@@ -37,7 +37,7 @@ export async function makeRoles(
     return password.replaceAll("'", "''")
   }
   const { database, owner, secret: ofOwner } = spec.bootstrap.initdb
-  const quotedName = (text: string) => quoted('postgresql', text)
+  const quotedName = (text: string) => quoteIdentifier('postgresql', text)
   const session = await server.driver.open(server.target, { isReadOnly: false, timeoutMilliseconds: 10_000 })
   try {
     await session.query(`CREATE ROLE ${quotedName(owner)} LOGIN PASSWORD '${await passwordOf(owner, ofOwner.name)}'`)

@@ -1,18 +1,19 @@
-import { memoryAudit } from '../../src/adapters/audit/memory.ts'
+import { createMemoryAuditLog } from '../../src/adapters/audit/memory.ts'
 import { FakeImageRegistry } from '../../src/adapters/registry/fake.ts'
-import { createRegistryKeys, type Pair } from '../../src/adapters/registry/keys.ts'
+import { createRegistryKeys, type PemKeyPair } from '../../src/adapters/registry/keys.ts'
 import type { RegistryKeys } from '../../src/adapters/registry/port.ts'
 import type { RegistryService } from '../../src/api/registry/service.ts'
 import { createAuthority, issueCertificate } from '../../src/composition/certificates.ts'
 import type { RegistryAuditEntry } from '../../src/contracts/registry/audit.ts'
-import { UNUSED, type Uses } from '../../src/contracts/registry/retention.ts'
+import { type ImageUses, NO_IMAGE_USES } from '../../src/contracts/registry/retention.ts'
 
 const YEAR_2026 = new Date('2026-01-01T00:00:00Z')
 let keys: Promise<RegistryKeys> | undefined
 
 async function makeKeys(): Promise<RegistryKeys> {
   const authority = await createAuthority('registry of tests', YEAR_2026)
-  const certify = (pair: Pair, now: Date) => issueCertificate(pair, { commonName: 'tokens', purpose: 'client' }, now)
+  const certify = (pair: PemKeyPair, now: Date) =>
+    issueCertificate(pair, { commonName: 'tokens', purpose: 'client' }, now)
   return createRegistryKeys({ authority, certify, issuer: 'freehold', service: 'registry.test' })
 }
 
@@ -30,8 +31,8 @@ export function testKeys(): RegistryKeys {
 /** The registry of a facade in memory. A service account's secret is `secret of <id>`; tokens are principals' ids. */
 export function makeRegistry(change: Partial<RegistryService> = {}) {
   const registry = new FakeImageRegistry()
-  const audit = memoryAudit<RegistryAuditEntry>()
-  const uses = new Map<string, Uses>()
+  const audit = createMemoryAuditLog<RegistryAuditEntry>()
+  const uses = new Map<string, ImageUses>()
   const ended = new Set<string>()
   const caller = (principalId: string, principalType: 'User' | 'ServicePrincipal') =>
     ended.has(principalId) ? undefined : { principalId, principalType, expiresAt: Number.POSITIVE_INFINITY }
@@ -42,7 +43,7 @@ export function makeRegistry(change: Partial<RegistryService> = {}) {
     keys: testKeys(),
     audit,
     notifySecret: 'secret of the registry',
-    uses: async () => (repository) => uses.get(repository) ?? UNUSED,
+    uses: async () => (repository) => uses.get(repository) ?? NO_IMAGE_USES,
     signIn: {
       byToken: async (token) => (/^[0-9a-f-]{36}$/.test(token) ? caller(token, 'User') : undefined),
       byClient: async (id, secret) => (secret === `secret of ${id}` ? caller(id, 'ServicePrincipal') : undefined),

@@ -1,8 +1,8 @@
 import {
-  DEFAULT_POLICY,
-  judge,
+  DEFAULT_RETENTION_POLICY,
+  decideRetention,
+  listRemovableDigests,
   type Pin,
-  removable,
   type StoredDigest,
 } from '../../src/contracts/registry/retention.ts'
 import { planSweep } from '../../src/contracts/registry/sweep.ts'
@@ -149,8 +149,8 @@ export function registryModel(random: SeededRandom) {
     const none = { digests: new Set<string>(), tags: new Set<string>() }
     const uses = { running: { ...none, digests: place.running }, revisions: { ...none, digests: place.revisions } }
     const pins = place.pins.map(({ until, ...pin }) => ({ ...pin, expiresAt: new Date(until).toISOString() }))
-    const verdicts = judge({ digests: stored(place), pins, uses, policy: DEFAULT_POLICY, now })
-    for (const { digest } of removable(verdicts)) {
+    const verdicts = decideRetention({ digests: stored(place), pins, uses, policy: DEFAULT_RETENTION_POLICY, now })
+    for (const { digest } of listRemovableDigests(verdicts)) {
       place.manifests.delete(digest)
       for (const [tag, target] of place.tags) if (target === digest) place.tags.delete(tag)
     }

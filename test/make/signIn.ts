@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/core/clock.ts'
 import { type Log, silentLog } from '../../src/core/log.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
-import type { GuessLimits } from '../../src/identity/guesses.ts'
+import type { GuessLimits } from '../../src/identity/guessLimiter.ts'
 import { generateSigningKey, type SigningKey } from '../../src/identity/keyRing.ts'
 import {
   hashPassword,

@@ -22,7 +22,7 @@ import {
   statefulSet,
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { POSTGRESQL } from '../../src/kube/postgresql.ts'
+import { POSTGRESQL_RESOURCES } from '../../src/kube/postgresql.ts'
 
 const RESOURCES: readonly Resource[] = [
   configMap,
@@ -47,7 +47,7 @@ const RESOURCES: readonly Resource[] = [
   ObjectStorageAccount.resource,
   AccountBucket.resource,
   ObjectAccessKey.resource,
-  ...POSTGRESQL,
+  ...POSTGRESQL_RESOURCES,
 ]
 
 /** Values that may differ between two runs with the same final state, wherever they occur. */

@@ -1,7 +1,7 @@
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import type { Vaults } from '../../src/api/vaults/keys.ts'
 import type { ValueStore } from '../../src/api/vaults/values.ts'
-import { jweOf, newestData, newestOf } from '../../src/contracts/vaults/valueSecret.ts'
+import { decodeJwe, decodeNewestValue, encodeNewestValue } from '../../src/contracts/vaults/valueSecret.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 
 /** Secrets with vault values in memory. */
@@ -9,18 +9,18 @@ export class MemoryValues implements ValueStore {
   readonly objects = new Map<string, KubeObject>()
 
   async read(namespace: string, name: string): Promise<string | undefined> {
-    return jweOf(this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined)
+    return decodeJwe(this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined)
   }
 
   async readKey(namespace: string, name: string) {
     const data = this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined
-    const wrapped = jweOf(data)
-    return wrapped === undefined ? undefined : { wrapped, newest: newestOf(data) }
+    const wrapped = decodeJwe(data)
+    return wrapped === undefined ? undefined : { wrapped, newest: decodeNewestValue(data) }
   }
 
   async keepNewest(namespace: string, name: string, sealed: string): Promise<void> {
     const data = this.objects.get(`${namespace}/${name}`)?.data as Record<string, string> | undefined
-    if (data !== undefined) Object.assign(data, newestData(sealed))
+    if (data !== undefined) Object.assign(data, encodeNewestValue(sealed))
   }
 
   async create(object: KubeObject): Promise<boolean> {

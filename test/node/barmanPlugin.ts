@@ -8,7 +8,7 @@ import { makeImage } from '../../scripts/node/image.ts'
 import { PATH, programImage, pushInto } from '../../scripts/node/images.ts'
 import { unpackedPackages } from '../../scripts/node/packages.ts'
 import type { EngineHome } from '../../scripts/node/relationalEngine.ts'
-import { createAuthority, issueCertificate, type Purpose } from '../../src/composition/certificates.ts'
+import { type CertificatePurpose, createAuthority, issueCertificate } from '../../src/composition/certificates.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 
@@ -60,7 +60,7 @@ export async function relationalBackupParts(search: ToolSearch) {
 }
 
 /** Replaces cert-manager, which a node does not have. Engine and plugin trust exactly these certificates. */
-async function certificate(purpose: Purpose): Promise<KubeObject> {
+async function certificate(purpose: CertificatePurpose): Promise<KubeObject> {
   const now = new Date()
   // The CA has the same name: a client sends a certificate only if the server names its issuer.
   const by = await createAuthority(NAME, now)

@@ -11,7 +11,7 @@ import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
 import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
-import type { FilePlace, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
+import type { FilesLocation, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
 import { area, dataAction } from '../../src/api/http/route.ts'
 import { fileRoutes } from '../../src/api/resources/files.ts'
 import type { FileRequest } from '../../src/contracts/files.ts'
@@ -75,7 +75,7 @@ describe('logs and files on a node', () => {
 
   describe('files of a volume', () => {
     let files: VolumeFiles
-    let place: FilePlace
+    let place: FilesLocation
     let facade: KubeClient
     after(() => facade.close())
     const { signal } = new AbortController()

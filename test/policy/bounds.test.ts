@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { UUID_PATTERN } from '../../src/core/names.ts'
-import { re2 } from '../../src/core/shownText.ts'
+import { toRe2Pattern } from '../../src/core/shownText.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { type StructuralSchema, structuralSchema } from '../../src/crds/structural.ts'
@@ -76,7 +76,7 @@ function boundsOf(schema: StructuralSchema): Record<string, unknown> {
   const { format, pattern, minimum, maximum } = bounds
   if (format === 'uuid' || pattern === UUID_PATTERN) Object.assign(bounds, { format: 'uuid', pattern: undefined })
   if (format === 'date-time') bounds.pattern = undefined
-  if (typeof bounds.pattern === 'string') bounds.pattern = re2({ pattern: bounds.pattern })
+  if (typeof bounds.pattern === 'string') bounds.pattern = toRe2Pattern({ pattern: bounds.pattern })
   if (minimum === Number.MIN_SAFE_INTEGER) bounds.minimum = undefined
   if (maximum === Number.MAX_SAFE_INTEGER) bounds.maximum = undefined
   return bounds

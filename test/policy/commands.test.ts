@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { VERBS } from '../../src/cli/collection.ts'
-import { chooseRoute, collectionsOf, findCollection } from '../../src/cli/collections.ts'
-import { type Command, type Input, readInput } from '../../src/cli/command.ts'
+import { chooseRoute, deriveCollections, findCollection } from '../../src/cli/collections.ts'
+import { type Command, type Input, parseCommandLine } from '../../src/cli/command.ts'
 import { findCommand } from '../../src/cli/commands/index.ts'
-import { routesBelow, routeTo } from '../../src/cli/requests.ts'
-import { pairsOf } from '../../src/cli/text.ts'
+import { findSubresourceRoute, listSubresourceRoutes } from '../../src/cli/requests.ts'
+import { parsePairs } from '../../src/cli/text.ts'
 import { RESOURCE_KINDS } from '../../src/client/index.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const COLLECTIONS = collectionsOf()
+const COLLECTIONS = deriveCollections()
 
 const pages = [
   'README.md',
@@ -58,7 +58,7 @@ function judge({ line, isMention }: Found): void {
 
 function inputOf(command: Command, words: readonly string[], isMention: boolean): Input | undefined {
   try {
-    return readInput(command, words)
+    return parseCommandLine(command, words)
   } catch (error) {
     if (isMention && /is missing\. Usage: |argument missing/.test((error as Error).message)) return undefined
     throw error
@@ -68,10 +68,10 @@ function inputOf(command: Command, words: readonly string[], isMention: boolean)
 function judgeRead(input: Input, collection: ReturnType<typeof findCollection>): void {
   const [, thing, what] = input.positionals
   if (what === undefined || isPlaceholder(what)) return
-  const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
+  const parameters = Object.fromEntries(parsePairs('param', input.all('param')))
   const target = chooseRoute(collection, 'get', { name: thing, boundary: 'b', group: 'g', parameters })
-  const there = routesBelow(target, 'GET')
-  if (routeTo(there, what) !== undefined) return
+  const there = listSubresourceRoutes(target, 'GET')
+  if (findSubresourceRoute(there, what) !== undefined) return
   throw new Error(`there is no "${what}" of ${collection.noun}, only ${there.map(({ words }) => words).join(', ')}`)
 }
 

@@ -13,9 +13,9 @@ const LINES = SOURCES.flatMap((path) =>
 /** Their numbers are limits, far above one. */
 const NEVER_ONE = ['bytes', 'files']
 
-/** The plurals passed to `counted` and `readyOf` anywhere. */
+/** The plurals passed to `pluralize` and `describeReadyCount` anywhere. */
 const PLURALS = LINES.flatMap(({ line }) =>
-  [...line.matchAll(/(?:counted|readyOf)\((?:[^'()]|\([^'()]*\))*'([a-z ]+)'(?:, '([a-z ]+)')?\)/g)].map(
+  [...line.matchAll(/(?:pluralize|describeReadyCount)\((?:[^'()]|\([^'()]*\))*'([a-z ]+)'(?:, '([a-z ]+)')?\)/g)].map(
     ([, one, many]) => many ?? `${one}s`,
   ),
 ).filter((plural) => !NEVER_ONE.includes(plural))
@@ -25,7 +25,7 @@ describe('numbers in sentences', () => {
     expect(PLURALS).to.include.members(['buckets', 'copies', 'manifests', 'snapshots'])
   })
 
-  it('go through `counted`, so that nobody reads of "1 snapshots"', () => {
+  it('go through `pluralize`, so that nobody reads of "1 snapshots"', () => {
     const noun = [...new Set(PLURALS)].join('|')
     // Constants are not counts, and a line that checks for one has its own sentence.
     const bare = new RegExp(`\\$\\{(?![A-Z_]+\\})[^{}]+\\} (${noun})\\b`)

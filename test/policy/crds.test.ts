@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Boundary } from '../../src/crds/boundaries.ts'
-import { type AnyKind, brokenRules, type DeclaredRule, isTransition } from '../../src/crds/define.ts'
+import { type AnyKind, brokenRules, type DeclaredRule, isTransitionRule } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -152,7 +152,7 @@ describe('rules, as the facade runs them', () => {
   it('know all that they ask about: an update that changes it is judged', () => {
     for (const { kind, rules } of KINDS) {
       for (const rule of rules as readonly DeclaredRule<never>[]) {
-        if (isTransition(rule)) continue
+        if (isTransitionRule(rule)) continue
         expect(rule.asksAbout, `${kind}: ${rule.cel}`).to.include(rule.field.split('.')[0])
         // No rule uses the spec as a whole, except a list that stands for containers.
         if (!rule.isOfField && !rule.cel.startsWith('[self].')) expect(rule.cel, kind).not.to.match(/\bself\b(?!\.)/)
@@ -161,7 +161,7 @@ describe('rules, as the facade runs them', () => {
   })
 
   it('ask transition rules on updates only', () => {
-    const transitions = [...Boundary.rules, ...VectorCluster.rules].filter(isTransition)
+    const transitions = [...Boundary.rules, ...VectorCluster.rules].filter(isTransitionRule)
     expect(transitions.length).to.be.greaterThan(5)
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { DIGEST_SECRET, FUNCTION_ROUTES, functionCertificateName } from '../../src/contracts/functions.ts'
+import { FUNCTION_ROUTE_PREFIX, functionCertificateName, KEY_DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { operatorSystemRights } from '../../src/controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 
@@ -26,14 +26,14 @@ describe('the Secrets of the platform that the controllers write', () => {
 
   it('are those of managed identities, and what keys of functions are digested with, which is only made', () => {
     expect(policy).to.include("== 'ManagedIdentity'")
-    expect(policy).to.include(`(request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`)
+    expect(policy).to.include(`(request.operation == 'CREATE' && object.metadata.name == '${KEY_DIGEST_SECRET}')`)
   })
 
   it('are what cert-manager kept of function namespaces, which is only deleted', () => {
     const name = functionCertificateName('shop', 'calls', 'calls.example.net')
-    expect(name.startsWith(FUNCTION_ROUTES)).to.equal(true)
+    expect(name.startsWith(FUNCTION_ROUTE_PREFIX)).to.equal(true)
     expect(policy).to.include(
-      `(request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTES}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name)`,
+      `(request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTE_PREFIX}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name)`,
     )
   })
 })

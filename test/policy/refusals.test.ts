@@ -5,7 +5,7 @@ import { admissionPolicies } from '../../scripts/generate/policies.ts'
 import { reservedNames } from '../../src/api/index.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { GATES } from '../../src/core/refusals.ts'
+import { ENFORCEMENT_POINTS } from '../../src/core/refusals.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { gateKey, REFUSED_WRITES } from '../cases/refusedWrites.ts'
 
@@ -40,15 +40,15 @@ describe('sentences of refusals', () => {
 describe('the list of refusals', () => {
   for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
     it(`says what refuses ${code} to everybody but REST`, () => {
-      expect(GATES[code]).to.not.have.length(0)
-      if (GATES[code].some(({ by }) => by === 'rule')) expect(rulesOf(code)).to.not.have.length(0)
-      const isNone = GATES[code].some(({ by }) => by === 'none')
-      if (isNone) expect([GATES[code].length, rulesOf(code).length]).to.deep.equal([1, 0])
+      expect(ENFORCEMENT_POINTS[code]).to.not.have.length(0)
+      if (ENFORCEMENT_POINTS[code].some(({ by }) => by === 'rule')) expect(rulesOf(code)).to.not.have.length(0)
+      const isNone = ENFORCEMENT_POINTS[code].some(({ by }) => by === 'none')
+      if (isNone) expect([ENFORCEMENT_POINTS[code].length, rulesOf(code).length]).to.deep.equal([1, 0])
     })
   }
 
   it('names policies that there are, each with a kind that it is about', () => {
-    for (const gate of Object.values(GATES).flat()) {
+    for (const gate of Object.values(ENFORCEMENT_POINTS).flat()) {
       if (gate.by !== 'policy') continue
       const found = policies.find(
         ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === gate.name,
@@ -60,14 +60,14 @@ describe('the list of refusals', () => {
   })
 
   it('has a write that the API server refuses for each policy, for the schema and for itself', () => {
-    const wanted = Object.entries(GATES).flatMap(([code, gates]) =>
+    const wanted = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => gateKey(code as ErrorCode, gate) ?? []),
     )
     expect(Object.keys(REFUSED_WRITES).sort()).to.deep.equal([...new Set(wanted)].sort())
   })
 
   it('has for each of these writes its request to REST by every code, or says who asks instead', () => {
-    const wanted = Object.entries(GATES).flatMap(([code, gates]) =>
+    const wanted = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => {
         const key = gateKey(code as ErrorCode, gate)
         return key === undefined ? [] : [`${key}: ${code}`]

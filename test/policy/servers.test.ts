@@ -21,14 +21,14 @@ describe('servers of HTTP', () => {
 
   it('answer the requests of a connection one after the other', () => {
     expect(servers).to.have.length.above(5)
-    expect(without('oneByOne')).to.deep.equal([])
+    expect(without('withoutPipelining')).to.deep.equal([])
   })
 
   it('let no address take all connections', () => {
-    expect(without('bounded', [GATE])).to.deep.equal([])
+    expect(without('boundConnections', [GATE])).to.deep.equal([])
   })
 
   it('end connections whose clients take nothing of their answers', () => {
-    expect(without('untilStill', [GATE])).to.deep.equal([])
+    expect(without('closeWhenIdle', [GATE])).to.deep.equal([])
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import type { ActivityStore, ResourcePath, Sighting } from '../../src/adapters/activity/port.ts'
+import type { ActivityStore, ObservedAction, ResourcePath } from '../../src/adapters/activity/port.ts'
 
 export const RESOURCE: ResourcePath = {
   boundaryId: '11111111-1111-4111-8111-111111111111',
@@ -11,7 +11,7 @@ export const RESOURCE: ResourcePath = {
 
 let clock = Date.now()
 /** Each a millisecond after the previous one. */
-export function sighting(more: Partial<Sighting> = {}): Sighting {
+export function sighting(more: Partial<ObservedAction> = {}): ObservedAction {
   clock += 1
   return {
     id: randomUUID(),

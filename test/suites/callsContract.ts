@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import type { Figures } from '../../src/activator/figures.ts'
+import type { CallStatistics } from '../../src/activator/callStatistics.ts'
 import type { MakeTestCall } from '../../src/activator/testCalls.ts'
-import type { Calls } from '../../src/adapters/calls/port.ts'
-import { BUCKET_SECONDS, KEPT_SECONDS, MOST_SAMPLES } from '../../src/contracts/functionCalls.ts'
-import { MOST_ANSWER_BYTES, type TestAnswer } from '../../src/contracts/testCalls.ts'
+import type { ActivatorClient } from '../../src/adapters/calls/port.ts'
+import { CALL_BUCKET_SECONDS, CALL_RETENTION_SECONDS, CALL_SAMPLES_MAX } from '../../src/contracts/functionCalls.ts'
+import { MAX_ANSWER_BODY_BYTES, type TestAnswer } from '../../src/contracts/testCalls.ts'
 import type { ManualClock } from '../make/clock.ts'
 
 /**
@@ -12,8 +12,8 @@ import type { ManualClock } from '../make/clock.ts'
  */
 export type CallsWorld = {
   clock: ManualClock
-  figures: Figures
-  calls: Calls
+  figures: CallStatistics
+  calls: ActivatorClient
   makes: { call: MakeTestCall }
   /** The activator stops. */
   end(): Promise<void>
@@ -45,13 +45,13 @@ export function callsContract(open: () => CallsWorld) {
   it('tells all of a function that is called without end', async () => {
     const { clock, figures, calls } = open()
     const long = { milliseconds: 899_999.9, isError: true, wasCold: false }
-    for (let second = 0; second <= KEPT_SECONDS; second += BUCKET_SECONDS) {
-      for (let sample = 0; sample < MOST_SAMPLES; sample += 1) figures.called('space/home.busy', long)
-      if (second < KEPT_SECONDS) await clock.advance(BUCKET_SECONDS * 1000)
+    for (let second = 0; second <= CALL_RETENTION_SECONDS; second += CALL_BUCKET_SECONDS) {
+      for (let sample = 0; sample < CALL_SAMPLES_MAX; sample += 1) figures.called('space/home.busy', long)
+      if (second < CALL_RETENTION_SECONDS) await clock.advance(CALL_BUCKET_SECONDS * 1000)
     }
     const { buckets = [] } = (await calls.of('space', 'home.busy')) ?? {}
-    expect(buckets.length).to.equal(KEPT_SECONDS / BUCKET_SECONDS + 1)
-    expect(buckets.every(({ durations }) => durations.length === MOST_SAMPLES)).to.equal(true)
+    expect(buckets.length).to.equal(CALL_RETENTION_SECONDS / CALL_BUCKET_SECONDS + 1)
+    expect(buckets.every(({ durations }) => durations.length === CALL_SAMPLES_MAX)).to.equal(true)
   })
 
   it('knows nothing where nobody counts', async () => {
@@ -64,7 +64,7 @@ export function callsContract(open: () => CallsWorld) {
 
   it('hands a test call on as it is, and its answer back', async () => {
     const { calls, makes } = open()
-    const body = Buffer.alloc(MOST_ANSWER_BYTES, 'é').toString('base64')
+    const body = Buffer.alloc(MAX_ANSWER_BODY_BYTES, 'é').toString('base64')
     const heard = { statusCode: 418, headers: { 'x-a': '1' }, body, durationMilliseconds: 2.5 }
     const answers: TestAnswer[] = [{ ...heard, isTruncated: true, isColdStart: false }, { refused: 'NoCopy' }]
     for (const answer of answers) {

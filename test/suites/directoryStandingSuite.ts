@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
 import type { UserDirectory } from '../../src/adapters/identity/port.ts'
-import { directoryStanding } from '../../src/api/callers/directoryStanding.ts'
+import { directoryPrincipalStatus } from '../../src/api/callers/directoryPrincipalStatus.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { until } from '../make/until.ts'
 
@@ -21,7 +21,7 @@ export function directoryStandingSuite(worldOf: () => World): void {
     const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
     const { id } = await users.create({ ...person, id: randomUUID() })
     // Cached answers would be used for a minute.
-    const fresh = () => directoryStanding({ users, clock: systemClock })
+    const fresh = () => directoryPrincipalStatus({ users, clock: systemClock })
     const isTold = (end: 'disabled' | 'deleted') => {
       const standing = fresh()
       return until(`they are ${end}`, async () => (await standing.endOf(id, 'User')) === end)

@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import type { MeasuredSeries, MetricQuestion, MetricSource, Target } from '../../src/adapters/prometheus/port.ts'
+import type {
+  MeasuredSeries,
+  MetricSeriesQuery,
+  MetricSource,
+  MetricTarget,
+} from '../../src/adapters/prometheus/port.ts'
 
 /** A past time, in seconds since the epoch, and a multiple of a minute. */
 const BEGIN = Date.parse('2026-11-20T12:00:00Z') / 1000
@@ -29,7 +34,7 @@ export const PLAYED_METRICS = {
   memory: MEMORY,
 }
 
-const target: Target = {
+const target: MetricTarget = {
   namespace: SPACE,
   pods: [{ workload: 'vc-main', tail: 'Ordinal' }],
   ...{ claims: [], routes: [], buckets: [], jobs: [] },
@@ -37,7 +42,7 @@ const target: Target = {
 
 /** What every source of metrics must do after measuring the above. */
 export function metricSourceContract(open: () => MetricSource) {
-  const of = (more: Partial<MetricQuestion>, from = 0, to = 300, stepSeconds = 60) => {
+  const of = (more: Partial<MetricSeriesQuery>, from = 0, to = 300, stepSeconds = 60) => {
     const question = { collection: 'vectorclusters', metric: 'MemoryUsage', aggregation: 'Average', target } as const
     return open().of({ ...question, ...more }, { from: BEGIN + from, to: BEGIN + to, stepSeconds })
   }

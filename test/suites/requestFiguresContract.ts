@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { PlayedRequest } from '../../src/adapters/prometheus/fake.ts'
-import type { RequestFigures, Routed } from '../../src/adapters/prometheus/port.ts'
+import type { RequestFigures, RoutedService } from '../../src/adapters/prometheus/port.ts'
 
 /** A past time, in seconds since the epoch. */
 const BEGIN = Date.parse('2026-11-20T12:00:00Z') / 1000
@@ -11,11 +11,11 @@ const at = (seconds: number, code: number, duration: number, bytes: Partial<Play
   ...bytes,
 })
 
-const SHOP: Routed = { namespace: 'shop-0123456789', route: 'papp-shop', service: 'papp-shop--app' }
-const IDLE: Routed = { ...SHOP, route: 'papp-idle', service: 'papp-idle--app' }
+const SHOP: RoutedService = { namespace: 'shop-0123456789', route: 'papp-shop', service: 'papp-shop--app' }
+const IDLE: RoutedService = { ...SHOP, route: 'papp-idle', service: 'papp-idle--app' }
 /** Its name starts with the other's, as Traefik writes it. */
-const ALIKE: Routed = { ...SHOP, route: 'papp-shop-gw-x-ep-y', service: 'papp-shop-gw-x-ep-y--app' }
-const ELSEWHERE: Routed = { ...SHOP, namespace: 'shop-9876543210' }
+const ALIKE: RoutedService = { ...SHOP, route: 'papp-shop-gw-x-ep-y', service: 'papp-shop-gw-x-ep-y--app' }
+const ELSEWHERE: RoutedService = { ...SHOP, namespace: 'shop-9876543210' }
 
 /** Counters of a Gateway that was measured for a while, and restarted in between. */
 export const PLAYED = {
@@ -27,12 +27,12 @@ export const PLAYED = {
     [SHOP, [at(130, 404, 0.05, { bytesOut: 7 }), at(890, 500, 3), at(920, 200, 0.05), at(925, 200, 0.05)]],
     [ALIKE, [at(130, 200, 0.05)]],
     [ELSEWHERE, [at(130, 200, 0.05)]],
-  ] as readonly (readonly [Routed, readonly PlayedRequest[]])[],
+  ] as readonly (readonly [RoutedService, readonly PlayedRequest[]])[],
 }
 
 /** What every source of a Gateway's figures must do after these requests. */
 export function requestFiguresContract(open: () => RequestFigures) {
-  const of = (routed: Routed, from: number, to: number, stepSeconds: number) =>
+  const of = (routed: RoutedService, from: number, to: number, stepSeconds: number) =>
     open().of(routed, { from: BEGIN + from, to: BEGIN + to, stepSeconds })
   const nothing = { codes: {}, bytesIn: 0, bytesOut: 0, seconds: 0, durations: [] }
 
@@ -77,7 +77,7 @@ export function requestFiguresContract(open: () => RequestFigures) {
   })
 
   it('counts nothing of others, whatever they are called', async () => {
-    const requests = async (routed: Routed) => {
+    const requests = async (routed: RoutedService) => {
       const { steps = [] } = (await of(routed, 60, 1800, 60)) ?? {}
       return steps.reduce((total, { codes }) => total + (codes[200] ?? 0), 0)
     }

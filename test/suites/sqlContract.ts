@@ -9,7 +9,7 @@ import {
 import { findColumn, findTable, type Table } from '../../src/editor/catalogue.ts'
 import { classify } from '../../src/editor/classify.ts'
 import { versionOf } from '../../src/editor/rows.ts'
-import type { Bound } from '../../src/editor/statements.ts'
+import type { BoundValues } from '../../src/editor/statements.ts'
 import { bindValue } from '../../src/editor/values.ts'
 
 export type SqlWorld = {
@@ -29,7 +29,7 @@ export const CONTRACT_TABLES = [
   'CREATE TABLE loose (x int)',
 ]
 
-export function bound(table: Table, values: Record<string, unknown>): Bound {
+export function bound(table: Table, values: Record<string, unknown>): BoundValues {
   return new Map(
     Object.entries(values).map(([name, value]) => [findColumn(table, name), bindValue(findColumn(table, name), value)]),
   )

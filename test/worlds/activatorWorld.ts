@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Figures, forgetGone } from '../../src/activator/figures.ts'
-import { Gate, type GateOptions } from '../../src/activator/gate.ts'
+import { CallAuthorizer, type CallAuthorizerOptions } from '../../src/activator/callAuthorizer.ts'
+import { CallStatistics, dropDeletedFunctions } from '../../src/activator/callStatistics.ts'
+import type { ReachCopy } from '../../src/activator/copyConnection.ts'
 import { createActivatorServer } from '../../src/activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
-import type { ReachCopy } from '../../src/activator/way.ts'
-import { type FarCopy, farCopyEntry } from '../../src/contracts/farCopies.ts'
+import { type RemoteCopy, remoteCopyName } from '../../src/contracts/remoteCopies.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -76,7 +76,7 @@ type Played = {
 
 const podOf = (server: Server) => `pod-${(server.address() as AddressInfo).port}`
 
-export async function connectTo({ pod }: Pick<FarCopy, 'pod'>): Promise<Socket> {
+export async function connectTo({ pod }: Pick<RemoteCopy, 'pod'>): Promise<Socket> {
   const socket = connect(Number(pod.replace('pod-', '')), '127.0.0.1')
   await once(socket, 'connect')
   return socket
@@ -96,7 +96,7 @@ export async function startActivator(
     maxConnections,
     mostCalls,
     ...gate
-  }: Partial<GateOptions> & Played = {},
+  }: Partial<CallAuthorizerOptions> & Played = {},
 ) {
   const namespaces = new PlayedView<CachedNamespace>()
   const functions = new PlayedView<CachedFunction>()
@@ -116,7 +116,7 @@ export async function startActivator(
     functions.put({ ...object, status: { ...object.status, ...status } as Status })
   const addressOf = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`
   const copyOf = (server: Server) =>
-    clusterId === undefined ? addressOf(server) : farCopyEntry({ clusterId, pod: podOf(server) })
+    clusterId === undefined ? addressOf(server) : remoteCopyName({ clusterId, pod: podOf(server) })
   const live = (name: string) => functions.list().find(({ metadata }) => metadata.name === name)
   const scale = async ({ metadata: { name } }: CachedFunction, desired: number) => {
     asked.push(desired)
@@ -138,16 +138,16 @@ export async function startActivator(
     // Copies that would start after the test do not.
     scale: (object, desired) => void scale(object, desired).catch(() => {}),
   })
-  const figures = new Figures(systemClock)
-  forgetGone(figures, functions)
-  const refusing: GateOptions = { digestKey: async () => undefined, mayRead: async () => false }
+  const figures = new CallStatistics(systemClock)
+  dropDeletedFunctions(figures, functions)
+  const refusing: CallAuthorizerOptions = { digestKey: async () => undefined, mayRead: async () => false }
   const server = createActivatorServer({
-    isPlayed: false,
-    mostCalls,
+    isSimulated: false,
+    maxCalls: mostCalls,
     switchboard,
     reach,
-    gate: new Gate({ ...refusing, ...gate }),
-    figures,
+    authorizer: new CallAuthorizer({ ...refusing, ...gate }),
+    statistics: figures,
     clock: systemClock,
     log: silentLog,
     maxConnections,
@@ -201,7 +201,7 @@ export async function callFunction(
 /**
  * The calls of a function in all time buckets: a new bucket may begin between two calls. Undefined if there are none.
  */
-export function callsCounted(figures: Figures, key: string) {
+export function callsCounted(figures: CallStatistics, key: string) {
   const { buckets } = figures.of(key)
   const sum = (what: 'invocations' | 'errors' | 'coldStarts') => buckets.reduce((all, bucket) => all + bucket[what], 0)
   if (buckets.length === 0) return undefined

@@ -1,6 +1,6 @@
-import type { ResourcePath, Sighting } from '../../src/adapters/activity/port.ts'
+import type { ObservedAction, ResourcePath } from '../../src/adapters/activity/port.ts'
 import { SecretActivity } from '../../src/adapters/activity/secrets.ts'
-import type { FinishedRequest } from '../../src/api/http/witness.ts'
+import type { FinishedRequest } from '../../src/api/http/requestObserver.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
@@ -41,7 +41,7 @@ export async function activityWorld() {
   return { facade, told, store }
 }
 
-export const sighting = (more: Partial<Sighting> = {}): Sighting => ({
+export const sighting = (more: Partial<ObservedAction> = {}): ObservedAction => ({
   id: crypto.randomUUID(),
   occurredAt: new Date().toISOString(),
   action: 'vectorcluster/write',

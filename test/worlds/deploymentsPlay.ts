@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { timestamp } from '../../src/core/clock.ts'
 import { sha256 } from '../../src/core/names.ts'
 import { type KubeObject, refOf } from '../../src/core/object.ts'
-import type { ContainerStatus, LivePod } from '../../src/desired/workload/trouble.ts'
+import type { ContainerStatus, LivePod } from '../../src/desired/workload/podProblems.ts'
 import { deployment, pod } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
 

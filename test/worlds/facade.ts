@@ -27,7 +27,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
-import { roleLifeOf } from '../../src/crds/roleLife.ts'
+import { roleIncarnationAnnotation } from '../../src/crds/roleIncarnations.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { Evaluator } from '../../src/iam/evaluate.ts'
 import { ANNA, evaluatorOf, type Given } from '../make/authorizationRecords.ts'
@@ -131,7 +131,7 @@ export class MemoryRecords implements Records {
     const { namespace, name, finalizers = [] } = request
     const spec = typeof request.spec === 'function' ? await request.spec() : request.spec
     await request.reserve?.(spec)
-    const annotations = { ...request.annotations, ...roleLifeOf(this.peekAll(RoleDefinition), spec) }
+    const annotations = { ...request.annotations, ...roleIncarnationAnnotation(this.peekAll(RoleDefinition), spec) }
     const metadata = { name, ...(namespace !== undefined && { namespace }), annotations, finalizers }
     return { object: this.put(kind, metadata, spec), isNew: true }
   }

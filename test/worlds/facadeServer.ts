@@ -3,8 +3,8 @@ import { SecretActivity } from '../../src/adapters/activity/secrets.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
-import { sameProcessCalls } from '../../src/adapters/calls/sameProcess.ts'
-import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
+import { localActivatorClient } from '../../src/adapters/calls/localActivator.ts'
+import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -17,7 +17,7 @@ import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
-import { createLateGrants } from '../../src/api/callers/lateGrants.ts'
+import { createGrantRefresher } from '../../src/api/callers/grantRefresher.ts'
 import { recordedPrincipals } from '../../src/api/callers/principals.ts'
 import { createCrosslinkReports } from '../../src/api/crosslink/reports.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
@@ -25,7 +25,7 @@ import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { kubeInstallConfiguration } from '../../src/api/lifecycle/configuration.ts'
 import { createKubernetesObjects } from '../../src/api/monitoring/kubernetesObjects.ts'
-import { createNetworkLooks } from '../../src/api/network/looks.ts'
+import { createNetworkStateReader } from '../../src/api/network/networkState.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { wholeDocument } from '../../src/api/platform/reference.ts'
 import { createBackupCluster } from '../../src/api/platformbackups/cluster.ts'
@@ -173,7 +173,7 @@ async function serve(
 ) {
   const caches = new CacheSet({ client })
   for (const kind of KINDS) caches.add(kind.resource)
-  const late = createLateGrants({ client, caches, clock: systemClock })
+  const late = createGrantRefresher({ client, caches, clock: systemClock })
   const access = createAccess({ caches, clock: systemClock, log: silentLog, late })
   caches.start()
   await caches.whenAllSynced()
@@ -230,10 +230,10 @@ async function serve(
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
       },
       network: {
-        looks: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
+        looks: createNetworkStateReader(withoutOptional(client), () => withoutOptional(far)),
         flows: noFlows,
       },
-      functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) },
+      functions: { blobs: fakeBlobs(), calls: localActivatorClient(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new SecretActivity(new FakeKubeClient()),
       bugReports: { blobs: fakeBlobs() },
@@ -258,7 +258,7 @@ async function serve(
         logs: { all: async () => new Map() },
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
       },
-      rollouts: { look: new FakeClusterLook(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
+      rollouts: { look: new FakeClusterInspector(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
       lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),

@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { reachThroughGate } from '../../src/composition/agents/copies.ts'
-import { type FarCopy, farCopyEntry } from '../../src/contracts/farCopies.ts'
 import { functionNames, functionObjectName } from '../../src/contracts/functions.ts'
+import { type RemoteCopy, remoteCopyName } from '../../src/contracts/remoteCopies.ts'
 import { messageOf } from '../../src/core/errors.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { deployment, pod } from '../../src/kube/builtin.ts'
@@ -65,12 +65,12 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
   expect([answer.status, JSON.parse(answer.text).code], 'pods are only played').to.deep.equal([503, 'SIMULATED'])
   const [entry = ''] = await copies()
   const copy = { ...ref, clusterId, pod: entry.split('/')[1] ?? '' }
-  expect(entry).to.equal(farCopyEntry(copy))
+  expect(entry).to.equal(remoteCopyName(copy))
   await seeTheWay(setting, copy)
 }
 
 /** The path of a separate activator: with its certificate, through agents' port, tunnel, agent, API server and node. */
-async function seeTheWay({ here, there, gateUrl }: Setting, copy: FarCopy): Promise<void> {
+async function seeTheWay({ here, there, gateUrl }: Setting, copy: RemoteCopy): Promise<void> {
   const found = await there.get(pod, { namespace: copy.namespace, name: copy.pod })
   const { nodeName = '' } = found.spec as { nodeName?: string }
   const node = await startPlayedKubelet(there, nodeName, (asked, response) => response.end(`hello from ${asked.url}`))

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { ComponentInstall, PlatformComponent } from '../../src/crds/lifecycle.ts'
 import { customResourceDefinition, deployment } from '../../src/kube/builtin.ts'
-import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
+import { FLUX_RESOURCES, helmRelease, ociRepository } from '../../src/kube/flux.ts'
 import { ControllerBench } from './controllers.ts'
 import { fluxStatus } from './fluxPlay.ts'
 
@@ -36,7 +36,7 @@ export class LifecycleWorld {
   }
 
   installFlux(): void {
-    for (const resource of FLUX) this.bench.client.seed(customResourceDefinition, definitionOf(resource))
+    for (const resource of FLUX_RESOURCES) this.bench.client.seed(customResourceDefinition, definitionOf(resource))
   }
 
   component(name: string, spec: object = {}): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import type { Services } from '../../src/api/http/context.ts'
 import { releaseName } from '../../src/contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -23,7 +23,7 @@ export function rolloutRoutes() {
   const owner = randomUUID()
   const reader = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
-  let look: FakeClusterLook
+  let look: FakeClusterInspector
 
   const ports: Services['rollouts'] = {
     get look() {
@@ -34,7 +34,7 @@ export function rolloutRoutes() {
   }
 
   beforeEach(async () => {
-    look = new FakeClusterLook()
+    look = new FakeClusterInspector()
     look.found = { ...look.found, backups: { value: { target: 'Available', lastAt: new Date().toISOString() } } }
     facade = await startFacade({}, { rollouts: ports })
     facade.grant(owner, 'Platform Owner', '/')

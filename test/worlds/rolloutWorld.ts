@@ -1,6 +1,12 @@
 import type { PlanItem } from '../../src/contracts/rollouts/states.ts'
-import { batchesOfPlan, type Execution, looksFor, next, type Observed } from '../../src/desired/rollouts/index.ts'
-import type { SeenComponent } from '../../src/desired/rollouts/types.ts'
+import {
+  batchesOfPlan,
+  type Execution,
+  neededObservation,
+  nextExecution,
+  type RolloutObservation,
+} from '../../src/desired/rollouts/index.ts'
+import type { ObservedComponent } from '../../src/desired/rollouts/types.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
 export const MINUTE = 60_000
@@ -36,13 +42,13 @@ export const DRIFT = {
 /** A cluster that follows its instructions, as fast as each test says. */
 export class World {
   now = START
-  readonly seen = new Map<string, SeenComponent>()
-  requests: Observed['requests'] = {}
+  readonly seen = new Map<string, ObservedComponent>()
+  requests: RolloutObservation['requests'] = {}
   refusal: string | undefined
-  snapshot: Observed['snapshot'] = { phase: 'Completed', completedAt: '2026-01-01T00:01:00Z' }
-  drift: NonNullable<Observed['drift']> = []
+  snapshot: RolloutObservation['snapshot'] = { phase: 'Completed', completedAt: '2026-01-01T00:01:00Z' }
+  drift: NonNullable<RolloutObservation['drift']> = []
   worsened: string[] = []
-  preflight: NonNullable<Observed['preflight']> = {
+  preflight: NonNullable<RolloutObservation['preflight']> = {
     report: { runAt: '2026-01-01T00:00:00Z', checks: [] },
     refusal: undefined,
     acknowledged: [],
@@ -53,7 +59,7 @@ export class World {
     this.execution = execution
   }
 
-  set(name: string, state: SeenComponent['state'], more: Partial<SeenComponent> = {}): this {
+  set(name: string, state: ObservedComponent['state'], more: Partial<ObservedComponent> = {}): this {
     this.seen.set(name, {
       kind: 'Module',
       state,
@@ -67,12 +73,12 @@ export class World {
   /** Until the rollout waits for something. */
   settle(): Execution {
     for (let round = 0; round < 50; round += 1) {
-      const look = looksFor(this.execution, this.now)
-      const then = next(
+      const look = neededObservation(this.execution, this.now)
+      const then = nextExecution(
         this.execution,
         {
           ...{ requests: this.requests, refusal: this.refusal, snapshot: this.snapshot, snapshotName: 'snapshot' },
-          componentOf: (name) =>
+          findComponent: (name) =>
             this.seen.get(name) ?? { kind: 'Module', state: 'Applying', isInstalled: false, isHealthy: false },
           ...(look === 'preflight' && { preflight: this.preflight }),
           ...(look === 'drift' && { drift: this.drift }),

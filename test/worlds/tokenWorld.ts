@@ -1,5 +1,5 @@
 import type { JWK } from 'jose'
-import { keepTokenKeys, type TokenKeys } from '../../src/api/callers/tokenKeys.ts'
+import { createTokenKeys, type TokenKeys } from '../../src/api/callers/tokenKeys.ts'
 import { createTokenVerifier, TOKEN_ALGORITHMS, type TokenVerifier } from '../../src/api/callers/tokens.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -48,7 +48,7 @@ export function tokenWorld() {
   afterEach(() => verifier.stop())
 
   function create(): TokenVerifier {
-    keys = keepTokenKeys({
+    keys = createTokenKeys({
       clock,
       log: silentLog,
       async fetchKeys() {

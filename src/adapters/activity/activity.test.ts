@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../test/suites/activityStoreContract.ts'
-import { ENTRIES_MAX, ENTRY_BYTES_MAX, REPORTED_MAX } from '../../contracts/activity.ts'
+import { ENTRIES_MAX, MAX_ENTRY_BYTES, REPORTED_ENTRIES_MAX } from '../../contracts/activity.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { added, emptyHead } from './history.ts'
+import { addSightings, emptyHead } from './history.ts'
 import { SecretActivity } from './secrets.ts'
 
 const DAY = 86_400_000
@@ -84,7 +84,7 @@ describe('the record of activity in Secrets', () => {
         Array.from({ length: 200 }, () => sighting()),
       )
     }
-    expect((await store.read(RESOURCE))?.length).to.be.within(ENTRIES_MAX - REPORTED_MAX - 250, ENTRIES_MAX)
+    expect((await store.read(RESOURCE))?.length).to.be.within(ENTRIES_MAX - REPORTED_ENTRIES_MAX - 250, ENTRIES_MAX)
     const { items } = await client.list(secret)
     expect(items.length).to.be.lessThan(60)
   })
@@ -98,7 +98,7 @@ describe('the record of activity in Secrets', () => {
     const kept = await store.read(RESOURCE)
     const ids = new Set(kept?.map(({ id }) => id))
     expect(seen.filter(({ id }) => !ids.has(id))).to.deep.equal([])
-    expect(ids.size - seen.length).to.be.within(REPORTED_MAX - 250, REPORTED_MAX + 250)
+    expect(ids.size - seen.length).to.be.within(REPORTED_ENTRIES_MAX - 250, REPORTED_ENTRIES_MAX + 250)
   })
 
   it('forgets after 90 days, and leaves nothing of a resource that is long gone', async () => {
@@ -154,20 +154,20 @@ describe('what is added to a record', () => {
   const first = sighting({ after: stateOf(1, { size: 1 }) })
 
   it('is nothing for an apply of what is there', () => {
-    const held = added(head, [first])
+    const held = addSightings(head, [first])
     expect(
-      added(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
+      addSightings(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
     ).to.equal(held)
   })
 
   it('is nothing for an apply of a part that is there, and an entry for one of it that changed', () => {
     const metadata = { part: 'accountbuckets/raw' }
     const applied = (state: string, uid = 'raw') => sighting({ onlyIfChanged: true, metadata, part: { uid, state } })
-    const made = added(head, [applied('1')])
+    const made = addSightings(head, [applied('1')])
     expect(made.entries).to.have.length(1)
-    expect(added(made, [applied('1')])).to.equal(made)
+    expect(addSightings(made, [applied('1')])).to.equal(made)
     const changed = [applied('2'), applied('1'), applied('1', 'another')].reduce(
-      (held, one) => added(held, [one]),
+      (held, one) => addSightings(held, [one]),
       made,
     )
     expect(changed.entries).to.have.length(4)
@@ -180,14 +180,14 @@ describe('what is added to a record', () => {
       [rest, told],
       [told, rest],
     ]) {
-      const held = order.reduce((before, one) => added(before, [one]), head)
-      expect(added(held, [sighting({ onlyIfChanged: true, part: { uid: 'raw', state: '1' } })])).to.equal(held)
+      const held = order.reduce((before, one) => addSightings(before, [one]), head)
+      expect(addSightings(held, [sighting({ onlyIfChanged: true, part: { uid: 'raw', state: '1' } })])).to.equal(held)
     }
   })
 
   it('is an entry if only labels changed', () => {
     const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other', isNew: false }
-    const { entries } = added(added(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
+    const { entries } = addSightings(addSightings(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
@@ -201,7 +201,7 @@ describe('what is added to a record', () => {
       [rest, told],
       [told, rest],
     ]) {
-      const [entry, ...others] = order.reduce((held, one) => added(held, [one]), head).entries
+      const [entry, ...others] = order.reduce((held, one) => addSightings(held, [one]), head).entries
       expect(others).to.deep.equal([])
       expect(entry).to.include({ channel: 'Rest', remoteAddress: '10.0.0.1' })
       expect(entry?.changes).to.deep.equal([{ path: '/size', from: null, to: 1 }])
@@ -209,13 +209,15 @@ describe('what is added to a record', () => {
   })
 
   it('counts replicas of a scaled resource', () => {
-    const held = added(head, [sighting({ after: stateOf(1, { replicas: 1 }) })])
-    const { entries } = added(held, [sighting({ after: { replicas: 3, pointer: '/replicas' } })])
+    const held = addSightings(head, [sighting({ after: stateOf(1, { replicas: 1 }) })])
+    const { entries } = addSightings(held, [sighting({ after: { replicas: 3, pointer: '/replicas' } })])
     expect(entries[1]?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 3 }])
   })
 
   it('shows no difference to another life of the name', () => {
-    const { entries } = added(added(head, [first]), [sighting({ after: stateOf(5, { size: 2 }, 'another') })])
+    const { entries } = addSightings(addSightings(head, [first]), [
+      sighting({ after: stateOf(5, { size: 2 }, 'another') }),
+    ])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
@@ -226,7 +228,7 @@ describe('what is added to a record', () => {
       [0, 2, 3, 1],
       [0, 1, 3, 2],
     ]) {
-      const { entries } = order.reduce((held, index) => added(held, [told[index] ?? sighting()]), head)
+      const { entries } = order.reduce((held, index) => addSightings(held, [told[index] ?? sighting()]), head)
       const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
       expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
     }
@@ -243,7 +245,7 @@ describe('what is added to a record', () => {
       sighting({ occurredAt: at(size), after: { ...stateOf(size + 1, spec(size)), isNew: size === 0 } }),
     )
     const [made, late, ...newer] = told
-    const { entries } = [made, ...newer, late].reduce((held, one) => added(held, [one ?? sighting()]), head)
+    const { entries } = [made, ...newer, late].reduce((held, one) => addSightings(held, [one ?? sighting()]), head)
     const changes = entries.slice(1).map((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`).join())
     expect(changes).to.deep.equal(Array.from({ length: 102 }, (_, size) => `${size} ${size + 1}`))
   })
@@ -253,7 +255,7 @@ describe('what is added to a record', () => {
     const told = Array.from({ length: 100 }, (_, size) =>
       sighting({ occurredAt: at(size), after: stateOf(size + 1, { size }) }),
     )
-    const { known } = told.reduce((held, one) => added(held, [one]), head)
+    const { known } = told.reduce((held, one) => addSightings(held, [one]), head)
     expect(known?.states).to.have.length(11)
   })
 
@@ -261,20 +263,20 @@ describe('what is added to a record', () => {
     const created = sighting({ after: stateOf(1, { size: 1 }) })
     const labelled = { ...stateOf(1, { size: 1 }), labelling: 'x', isNew: false }
     const order = [sighting({ onlyIfChanged: true, after: labelled }), created, { ...created, isSecondHand: true }]
-    const { entries } = order.reduce((held, one) => added(held, [one]), head)
+    const { entries } = order.reduce((held, one) => addSightings(held, [one]), head)
     expect(entries.map(({ changes }) => changes.length)).to.deep.equal([1, 0])
     expect(entries[0]?.id).to.equal(created.id)
   })
 
   it('is nothing that controllers write of themselves before anything else is known', () => {
     const finalizer = sighting({ onlyIfChanged: true, onlyIfKnown: true, after: { ...stateOf(1, {}), isNew: false } })
-    expect(added(head, [finalizer])).to.equal(head)
+    expect(addSightings(head, [finalizer])).to.equal(head)
   })
 
   it('has a bounded length, and says what was left out', () => {
     const spec = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, 'x'.repeat(150)]))
-    const [entry] = added(head, [sighting({ after: stateOf(1, spec) })]).entries
-    expect(Buffer.byteLength(JSON.stringify(entry))).to.be.lessThan(ENTRY_BYTES_MAX + 1)
+    const [entry] = addSightings(head, [sighting({ after: stateOf(1, spec) })]).entries
+    expect(Buffer.byteLength(JSON.stringify(entry))).to.be.lessThan(MAX_ENTRY_BYTES + 1)
     expect(Number(entry?.metadata.changesLeftOut)).to.be.greaterThan(0)
   })
 
@@ -289,7 +291,9 @@ describe('what is added to a record', () => {
   for (const [title, spec] of secrets) {
     it(`shows nothing of ${title}, but that it changed`, () => {
       const other = JSON.parse(JSON.stringify(spec).replace('planted-1', 'planted-2'))
-      const held = added(added(head, [sighting({ after: stateOf(1, spec) })]), [sighting({ after: stateOf(2, other) })])
+      const held = addSightings(addSightings(head, [sighting({ after: stateOf(1, spec) })]), [
+        sighting({ after: stateOf(2, other) }),
+      ])
       expect(JSON.stringify(held)).to.not.include('planted')
       expect(held.entries[1]?.changes).to.have.length(1)
       expect(held.entries[1]?.changes[0]).to.include({ from: '***', to: '***' })

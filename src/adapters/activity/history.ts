@@ -1,7 +1,7 @@
-import { ENTRIES_MAX, ENTRY_BYTES_MAX, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
+import { ENTRIES_MAX, MAX_ENTRY_BYTES, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
 import { DAY_MS } from '../../core/clock.ts'
-import type { Entry, Sighting } from './port.ts'
-import { compared, type States } from './states.ts'
+import type { Entry, ObservedAction } from './port.ts'
+import { computeChanges, type States } from './states.ts'
 
 /** A closed, immutable batch of older entries. */
 export type Chapter = { name: string; count: number; newest: string; bytes: number }
@@ -21,20 +21,20 @@ const HEAD_ENTRIES_KEPT = 64
 export const emptyHead = (salt: string): Head => ({ salt, entries: [], chapters: [] })
 
 /** @param isClosed whether an entry with this id is already in a chapter */
-export function added(
+export function addSightings(
   head: Head,
-  sightings: readonly Sighting[],
+  sightings: readonly ObservedAction[],
   isClosed: (id: string) => boolean = () => false,
 ): Head {
   const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(inOrder)
   return ordered.reduce(withOne, head)
 }
 
-function withOne(head: Head, sighting: Sighting): Head {
+function withOne(head: Head, sighting: ObservedAction): Head {
   const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...seen } = sighting
   const facts = after !== undefined && 'uid' in after && after.isNew ? { ...seen, made: after.uid } : seen
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
-  const { known, changes, isChange, next } = compared(head.known, after, sighting, head.salt)
+  const { known, changes, isChange, next } = computeChanges(head.known, after, sighting, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
   const around = head.entries.map((one) =>
     one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,
@@ -58,12 +58,12 @@ function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {
 /** Bounds the size of an entry: a long list of changes is cut, and `changesLeftOut` tells by how many. */
 function fitting(entry: Entry): Entry {
   const bytesOf = (one: Entry) => Buffer.byteLength(JSON.stringify(one))
-  if (bytesOf(entry) <= ENTRY_BYTES_MAX) return entry
+  if (bytesOf(entry) <= MAX_ENTRY_BYTES) return entry
   const { length } = entry.changes
   for (let left = length; left > 0; left >>= 1) {
     const metadata = { ...entry.metadata, changesLeftOut: String(length - (left >> 1)) }
     const cut = { ...entry, metadata, changes: entry.changes.slice(0, left >> 1) }
-    if (bytesOf(cut) <= ENTRY_BYTES_MAX) return cut
+    if (bytesOf(cut) <= MAX_ENTRY_BYTES) return cut
   }
   return { ...entry, changes: [], metadata: {}, message: entry.message?.slice(0, 256) }
 }
@@ -74,26 +74,29 @@ function inOrder(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 
 }
 
 /** Returns the entries to close into a chapter; undefined while the head is short enough. */
-export function dueForClosing({ entries }: Head): { closed: readonly Entry[]; kept: readonly Entry[] } | undefined {
+export function selectEntriesToClose({
+  entries,
+}: Head): { closed: readonly Entry[]; kept: readonly Entry[] } | undefined {
   const isLong = entries.length > HEAD_ENTRIES_MAX || Buffer.byteLength(JSON.stringify(entries)) > HEAD_BYTES_MAX
   if (!isLong || entries.length < 2) return undefined
   const cut = Math.max(1, entries.length - Math.min(HEAD_ENTRIES_KEPT, entries.length >> 1))
   return { closed: entries.slice(0, cut), kept: entries.slice(cut) }
 }
 
-export function oldestKept(now: number): string {
+export function retentionCutoff(now: number): string {
   return new Date(now - RETENTION_DAYS * DAY_MS).toISOString()
 }
 
 /** Returns the chapters to keep: the newest that fit the bounds, without those past the retention period. */
-export function chaptersKept(
+export function selectRetainedChapters(
   { chapters, entries }: Pick<Head, 'entries' | 'chapters'>,
   bounds: RecordBounds,
   now: number,
 ): Chapter[] {
   let [count, bytes] = [entries.length, 0]
   const kept = chapters.toReversed().filter((chapter) => {
-    const isKept = count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= oldestKept(now)
+    const isKept =
+      count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= retentionCutoff(now)
     count += chapter.count
     bytes += chapter.bytes
     return isKept
@@ -102,9 +105,9 @@ export function chaptersKept(
 }
 
 /** Returns the entries to show: deduplicated, in order, at most ENTRIES_MAX, none past the retention period. */
-export function readable(entries: readonly Entry[], now: number): Entry[] {
+export function selectReadableEntries(entries: readonly Entry[], now: number): Entry[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
-  const oldest = oldestKept(now)
+  const oldest = retentionCutoff(now)
   return [...byId.values()]
     .filter(({ occurredAt }) => occurredAt >= oldest)
     .sort(inOrder)

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { RESOURCE } from '../../../test/suites/activityStoreContract.ts'
-import { newestOf, type Source } from './newest.ts'
-import type { ToldOf } from './port.ts'
+import { type EntrySource, mergeNewestEntries } from './newest.ts'
+import type { ResourceEntry } from './port.ts'
 
 const DAYS = '2026-01-'
 
-function told(day: number, name = 'search'): ToldOf {
-  const entry: ToldOf['entry'] = {
+function told(day: number, name = 'search'): ResourceEntry {
+  const entry: ResourceEntry['entry'] = {
     id: `${name}-${day}`,
     occurredAt: `${DAYS}${day}`,
     action: 'vectorcluster/write',
@@ -24,15 +24,15 @@ describe('the newest entries of many records', () => {
   beforeEach(() => {
     opened.length = 0
   })
-  const source = (name: string, days: readonly number[], older: readonly Source[] = []): Source => ({
+  const source = (name: string, days: readonly number[], older: readonly EntrySource[] = []): EntrySource => ({
     newest: `${DAYS}${Math.max(...days)}`,
     open: async () => {
       opened.push(name)
       return { entries: days.map((day) => told(day, name.split(' ')[0])), older }
     },
   })
-  const idsOf = async (sources: readonly Source[], most: number) =>
-    (await newestOf(sources, most)).map(({ entry }) => entry.id)
+  const idsOf = async (sources: readonly EntrySource[], most: number) =>
+    (await mergeNewestEntries(sources, most)).map(({ entry }) => entry.id)
 
   it('are of all of them, newest first', async () => {
     expect(await idsOf([source('a', [11, 13]), source('b', [12])], 9)).to.deep.equal(['a-13', 'b-12', 'a-11'])

@@ -1,18 +1,18 @@
-import type { ToldOf } from './port.ts'
+import type { ResourceEntry } from './port.ts'
 
 /** A part of a record. None of its entries is newer than `newest`. */
-export type Source = {
+export type EntrySource = {
   readonly newest: string
   /** Returns its own entries, and the sources that hold older ones. */
-  open(): Promise<{ readonly entries: readonly ToldOf[]; readonly older: readonly Source[] }>
+  open(): Promise<{ readonly entries: readonly ResourceEntry[]; readonly older: readonly EntrySource[] }>
 }
 
 const AT_ONCE = 8
 
 /** Returns the newest `most` entries of many records, newest first, without opening sources that are older. */
-export async function newestOf(sources: readonly Source[], most: number): Promise<ToldOf[]> {
+export async function mergeNewestEntries(sources: readonly EntrySource[], most: number): Promise<ResourceEntry[]> {
   const waiting = [...sources]
-  let found: ToldOf[] = []
+  let found: ResourceEntry[] = []
   while (waiting.length > 0) {
     waiting.sort((one, other) => (one.newest < other.newest ? 1 : -1))
     const oldest = found[most - 1]?.entry.occurredAt ?? ''
@@ -28,6 +28,6 @@ export async function newestOf(sources: readonly Source[], most: number): Promis
   return found
 }
 
-function newestFirst({ entry: one }: ToldOf, { entry: other }: ToldOf): number {
+function newestFirst({ entry: one }: ResourceEntry, { entry: other }: ResourceEntry): number {
   return one.occurredAt < other.occurredAt ? 1 : one.occurredAt > other.occurredAt ? -1 : 0
 }

@@ -39,7 +39,7 @@ export type Entry = {
 }
 
 /** A resource after a write. After a write to the scale subresource, only the replica count is known. */
-export type After =
+export type WrittenState =
   | {
       readonly uid: string
       readonly generation: number
@@ -51,8 +51,8 @@ export type After =
   | { readonly replicas: number; readonly pointer: string }
 
 /** An observed action, before it is stored. The store computes the changes, because it knows the previous state. */
-export type Sighting = Omit<Entry, 'changes'> & {
-  readonly after?: After | undefined
+export type ObservedAction = Omit<Entry, 'changes'> & {
+  readonly after?: WrittenState | undefined
   /** Knows less than another sighting with the same id: does not overwrite that one's actor and channel. */
   readonly isSecondHand?: boolean
   /** Dropped if nothing changed, for example when the same manifest is applied again. */
@@ -62,18 +62,18 @@ export type Sighting = Omit<Entry, 'changes'> & {
 }
 
 /** An entry with the resource that it is about. */
-export type ToldOf = { readonly resource: ResourcePath; readonly entry: Entry }
+export type ResourceEntry = { readonly resource: ResourcePath; readonly entry: Entry }
 /** Returns the filter for a resource's entries; undefined if none of them are wanted. */
-export type Wanted = (resource: ResourcePath) => ((entry: Entry) => boolean) | undefined
+export type EntryFilter = (resource: ResourcePath) => ((entry: Entry) => boolean) | undefined
 
 /** Keeps a record per resource. Entries are append-only and expire after the retention period. */
 export interface ActivityStore {
   /** Adds the entries whose id is not stored yet. They are durable once this resolves. */
-  append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void>
+  append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void>
   /** Returns the entries, oldest first; undefined if the resource has no record. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
   /** Returns the newest wanted entries of a boundary, newest first, with those of deleted resources. Writes nothing. */
-  newest(boundaryId: string, wanted: Wanted): Promise<readonly ToldOf[]>
+  newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]>
   /** Deletes the records whose newest entry is past the retention period. */
   sweep(): Promise<void>
 }

@@ -2,26 +2,32 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import { AHEAD_MAX, ENTRIES_MAX, OWN_BOUNDS, REPORTED_BOUNDS, type RecordBounds } from '../../contracts/activity.ts'
-import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
+import {
+  ENTRIES_MAX,
+  MAX_CLOCK_SKEW_MS,
+  OWN_BOUNDS,
+  REPORTED_BOUNDS,
+  type RecordBounds,
+} from '../../contracts/activity.ts'
+import { MAX_CONFLICT_ATTEMPTS, pauseAfterConflict } from '../../core/conflictBackoff.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { Turns } from '../../core/turns.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { secret, secretValues } from '../blobs/secretValues.ts'
 import {
-  added,
+  addSightings,
   type Chapter,
-  chaptersKept,
-  dueForClosing,
   emptyHead,
   type Head,
-  oldestKept,
-  readable,
+  retentionCutoff,
+  selectEntriesToClose,
+  selectReadableEntries,
+  selectRetainedChapters,
 } from './history.ts'
-import { newestOf, type Source } from './newest.ts'
-import type { ActivityStore, Entry, ResourcePath, Sighting, ToldOf, Wanted } from './port.ts'
+import { type EntrySource, mergeNewestEntries } from './newest.ts'
+import type { ActivityStore, Entry, EntryFilter, ObservedAction, ResourceEntry, ResourcePath } from './port.ts'
 
 /** On a head, the boundary id of the resource; on a chapter, a constant. */
 const ACTIVITY_LABEL = `${PREFIX}activity`
@@ -60,7 +66,7 @@ export class SecretActivity implements ActivityStore {
     sizeCalculation: ({ bytes }) => bytes + 1,
   })
   /** Serialises writers within this process, which would otherwise conflict. */
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
     maxSize: KEPT,
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
@@ -76,21 +82,21 @@ export class SecretActivity implements ActivityStore {
     this.#now = now
   }
 
-  async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
+  async append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void> {
     for (const part of partsOf(resource)) {
       const own = sightings.filter(({ channel }) => (channel === 'Reported') === part.isReported)
       await this.#turns.take(part.name, () => this.#add(part, resource, own))
     }
   }
 
-  async #add(part: Part, resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
+  async #add(part: Part, resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void> {
     const { name } = part
     for (let attempt = 1; sightings.length > 0; attempt += 1) {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
       const closed = await this.#closedAmong(held.head, sightings)
-      const next = added(held.head, sightings, (id) => closed.has(id))
+      const next = addSightings(held.head, sightings, (id) => closed.has(id))
       if (next === held.head || (await this.#write(part, marksOf(resource), held, next))) return
-      if (attempt === ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
+      if (attempt === MAX_CONFLICT_ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
       await pauseAfterConflict(attempt)
     }
   }
@@ -98,31 +104,35 @@ export class SecretActivity implements ActivityStore {
   async read(resource: ResourcePath): Promise<readonly Entry[] | undefined> {
     const parts = await Promise.all(partsOf(resource).map((part) => this.#readPart(part)))
     const found = parts.filter((entries) => entries !== undefined)
-    return found.length === 0 ? undefined : readable(found.flat(), this.#now())
+    return found.length === 0 ? undefined : selectReadableEntries(found.flat(), this.#now())
   }
 
   async #readPart({ name, bounds }: Part): Promise<readonly Entry[] | undefined> {
     const { head, version } = await this.#readHead(name)
     if (version === undefined) return undefined
-    return [...(await this.#readChapters(chaptersKept(head, bounds, this.#now()))), ...head.entries]
+    return [...(await this.#readChapters(selectRetainedChapters(head, bounds, this.#now()))), ...head.entries]
   }
 
-  async newest(boundaryId: string, wanted: Wanted): Promise<readonly ToldOf[]> {
+  async newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]> {
     const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: `${ACTIVITY_LABEL}=${boundaryId}` }
     const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
-    return newestOf(
+    return mergeNewestEntries(
       items.flatMap(({ metadata }) => this.#source(boundaryId, metadata, wanted)),
       ENTRIES_MAX,
     )
   }
 
-  #source(boundaryId: string, { name, resourceVersion, annotations = {} }: ObjectMeta, wanted: Wanted): Source[] {
+  #source(
+    boundaryId: string,
+    { name, resourceVersion, annotations = {} }: ObjectMeta,
+    wanted: EntryFilter,
+  ): EntrySource[] {
     const [resourceGroup = '', resourceType = '', resourceName = ''] = (annotations[OF_ANNOTATION] ?? '').split('/')
     const resource = { boundaryId, resourceGroup, resourceType, resourceName }
     const part = partsOf(resource).find((one) => one.name === name)
     const isWanted = wanted(resource)
     if (part === undefined || isWanted === undefined) return []
-    const oldest = oldestKept(this.#now())
+    const oldest = retentionCutoff(this.#now())
     const told = (entries: readonly Entry[]) =>
       entries.filter((entry) => entry.occurredAt >= oldest && isWanted(entry)).map((entry) => ({ resource, entry }))
     const chapter = (one: Chapter) => ({
@@ -130,10 +140,10 @@ export class SecretActivity implements ActivityStore {
       open: async () => ({ entries: told(await this.#readChapters([one])), older: [] }),
     })
     // A reported time may be ahead of the time of its report.
-    const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + AHEAD_MAX).toISOString()
+    const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + MAX_CLOCK_SKEW_MS).toISOString()
     const open = async () => {
       const head = await this.#shownAt(name, resourceVersion)
-      return { entries: told(head.entries), older: chaptersKept(head, part.bounds, this.#now()).map(chapter) }
+      return { entries: told(head.entries), older: selectRetainedChapters(head, part.bounds, this.#now()).map(chapter) }
     }
     return [{ newest, open }]
   }
@@ -149,7 +159,7 @@ export class SecretActivity implements ActivityStore {
   }
 
   async sweep(): Promise<void> {
-    const oldest = oldestKept(this.#now())
+    const oldest = retentionCutoff(this.#now())
     const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
     const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
     for (const { metadata } of items) {
@@ -160,7 +170,7 @@ export class SecretActivity implements ActivityStore {
   }
 
   /** Returns the ids of entries in chapters, which late sightings may repeat. */
-  async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
+  async #closedAmong({ chapters }: Head, sightings: readonly ObservedAction[]): Promise<ReadonlySet<string>> {
     const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
     const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))
     return new Set(entries.map(({ id }) => id))
@@ -168,10 +178,10 @@ export class SecretActivity implements ActivityStore {
 
   /** @returns false if another writer was faster */
   async #write({ name, bounds }: Part, marks: Marks, { version, head: before }: Held, added: Head): Promise<boolean> {
-    const due = dueForClosing(added)
+    const due = selectEntriesToClose(added)
     const made = due === undefined ? [] : [await this.#close(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
-    const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
+    const head = { ...grown, chapters: selectRetainedChapters(grown, bounds, this.#now()) }
     const text = JSON.stringify(head)
     // A failed write may still have been stored: the next attempt must read again.
     this.#heads.delete(name)

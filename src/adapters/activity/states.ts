@@ -1,5 +1,5 @@
 import { changesBetween, type Flat, flatten } from './changes.ts'
-import type { After, Change, Sighting } from './port.ts'
+import type { Change, ObservedAction, WrittenState } from './port.ts'
 
 /** The state of a resource after a recent write. States of late sightings are inserted by generation. */
 export type State = {
@@ -29,10 +29,10 @@ export type Comparison = {
 }
 
 /** Works out what a write changed, from the known states around it. */
-export function compared(
+export function computeChanges(
   known: States | undefined,
-  after: After | undefined,
-  { id: entryId, occurredAt: at }: Pick<Sighting, 'id' | 'occurredAt'>,
+  after: WrittenState | undefined,
+  { id: entryId, occurredAt: at }: Pick<ObservedAction, 'id' | 'occurredAt'>,
   salt: string,
 ): Comparison {
   // The state afterwards is unknown: a deletion, a refusal, or an action on something else.
@@ -63,7 +63,11 @@ export function compared(
   }
 }
 
-function scaled(known: States | undefined, after: Extract<After, { replicas: number }>, entryId: string): Comparison {
+function scaled(
+  known: States | undefined,
+  after: Extract<WrittenState, { replicas: number }>,
+  entryId: string,
+): Comparison {
   const newest = known?.states.at(-1)
   if (known === undefined || newest?.flat === undefined) return { known, changes: [], isChange: true }
   const flat = { ...newest.flat, [after.pointer]: after.replicas }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
-import { fileAudit } from './file.ts'
-import { memoryAudit } from './memory.ts'
+import { createFileAuditLog } from './file.ts'
+import { createMemoryAuditLog } from './memory.ts'
 import { AuditError, type AuditLog } from './port.ts'
 
 type Entry = { id: string; timestamp: string; what?: string }
@@ -28,16 +28,16 @@ function auditContract(open: () => AuditLog<Entry>) {
 }
 
 describe('an audit in memory', () => {
-  auditContract(() => memoryAudit<Entry>())
+  auditContract(() => createMemoryAuditLog<Entry>())
 
   it('forgets the oldest when it is full', async () => {
-    const log = memoryAudit<Entry>(2)
+    const log = createMemoryAuditLog<Entry>(2)
     await log.append([entry('a'), entry('b'), entry('c')])
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'b'])
   })
 
   it('forgets first what strangers can cause in any number', async () => {
-    const log = memoryAudit<Entry>(3)
+    const log = createMemoryAuditLog<Entry>(3)
     await log.append([entry('push')])
     for (const id of ['x', 'y', 'z']) await log.append([entry(id, 'refused')], { isMinor: true })
     expect(ids(await log.newest(10, everything))).to.deep.equal(['z', 'y', 'push'])
@@ -52,10 +52,10 @@ describe('an audit in files', () => {
     clock = new ManualClock(START)
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
-  auditContract(() => fileAudit<Entry>({ folder, clock }))
+  auditContract(() => createFileAuditLog<Entry>({ folder, clock }))
 
   it('keeps 90 days, a file for each', async () => {
-    const log = fileAudit<Entry>({ folder, clock })
+    const log = createFileAuditLog<Entry>({ folder, clock })
     await log.append([entry('old')])
     await clock.advance(90 * DAY)
     await log.append([entry('later', 'push', clock.now())])
@@ -67,7 +67,7 @@ describe('an audit in files', () => {
   })
 
   it('reads over the half of a line that a process left', async () => {
-    const log = fileAudit<Entry>({ folder, clock })
+    const log = createFileAuditLog<Entry>({ folder, clock })
     await log.append([entry('a')])
     await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti\n')
     await log.append([entry('c')])
@@ -75,7 +75,7 @@ describe('an audit in files', () => {
   })
 
   it('reads a part of itself, but all for whoever acts on what is not there', async () => {
-    const log = fileAudit<Entry>({ folder, clock, readBytes: 200 })
+    const log = createFileAuditLog<Entry>({ folder, clock, readBytes: 200 })
     await log.append([entry('push')])
     await log.append(Array.from({ length: 20 }, (_, at) => entry(`noise-${at}`, 'refused')))
     const pushes = ({ what }: Entry) => what === 'push'
@@ -84,7 +84,7 @@ describe('an audit in files', () => {
   })
 
   it('is full at a bound, and lets nothing happen that it could not tell of', async () => {
-    const log = fileAudit<Entry>({ folder, clock, dayBytes: 100 })
+    const log = createFileAuditLog<Entry>({ folder, clock, dayBytes: 100 })
     await log.append([entry('a'), entry('b')])
     await log.append([entry('minor')], { isMinor: true })
     expect(ids(await log.newest(10, everything))).to.deep.equal(['b', 'a'])

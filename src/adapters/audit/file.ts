@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { linesBackwards } from './lines.ts'
-import { AuditError, type AuditLine, type AuditLog, newestOf } from './port.ts'
+import { AuditError, type AuditLine, type AuditLog, takeNewestEntries } from './port.ts'
 
 export type FileAuditOptions = {
   folder: string
@@ -21,7 +21,7 @@ const DAYS = 90
  * A log with one file per day. Several processes may share the folder: each call appends in a single write, which the
  * file system does not interleave at this size.
  */
-export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
+export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
   const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
   const oldestKept = () => clock.now() - DAYS * DAY_MS
@@ -53,7 +53,7 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
     },
     newest: (limit, wanted, from = oldestKept(), reads = 'enough') => {
       const most = reads === 'all' ? Number.POSITIVE_INFINITY : readBytes
-      return newestOf(entriesBackwards(dayOf(from), most), limit, wanted, from)
+      return takeNewestEntries(entriesBackwards(dayOf(from), most), limit, wanted, from)
     },
   }
 

@@ -1,7 +1,7 @@
-import { type AuditLine, type AuditLog, newestOf } from './port.ts'
+import { type AuditLine, type AuditLog, takeNewestEntries } from './port.ts'
 
 /** A log in memory, lost when the process ends: for tests, and where no folder is configured. */
-export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
+export function createMemoryAuditLog<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
   const kept: { entry: Entry; isMinor: boolean }[] = []
   return {
     async append(added, { isMinor = false } = {}) {
@@ -15,6 +15,6 @@ export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<En
           1,
         )
     },
-    newest: (...asked) => newestOf(kept.map(({ entry }) => entry).reverse(), ...asked),
+    newest: (...asked) => takeNewestEntries(kept.map(({ entry }) => entry).reverse(), ...asked),
   }
 }

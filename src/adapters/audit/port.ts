@@ -18,7 +18,7 @@ export interface AuditLog<Entry extends AuditLine> {
 }
 
 /** Implements `newest` over entries that come newest first. */
-export async function newestOf<Entry extends AuditLine>(
+export async function takeNewestEntries<Entry extends AuditLine>(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
   ...[limit, wanted, from = 0]: Parameters<AuditLog<Entry>['newest']>
 ): Promise<Entry[]> {

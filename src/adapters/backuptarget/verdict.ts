@@ -1,4 +1,4 @@
-import { type ConnectionFailure, causesOf, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
+import { type ConnectionFailure, codesOf, connectionFailure, listCauses } from '../../core/connectionFailure.ts'
 import { inverted } from '../../core/inverted.ts'
 import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { TargetCode, TargetVerdict } from './port.ts'
@@ -61,7 +61,7 @@ export function verdictOf(error: unknown): TargetVerdict {
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
   const failure = connectionFailure(error)
   if (failure !== undefined) return UNREACHED[failure]
-  if (causesOf(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
+  if (listCauses(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
   const { name, $metadata } = (error ?? {}) as Answered
   const named = typeof name === 'string' ? BY_NAME[name] : undefined
   return verdict(named ?? BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')

@@ -21,7 +21,7 @@ export interface BlobStore {
 
 /** Where each part of content that exceeds one blob is stored, by part number from 0. */
 export type PlaceOfPart = (part: number) => BlobRef
-export type Parted = { bytes: Uint8Array; placeOf: PlaceOfPart; owner: BlobOwner }
+export type MultipartContent = { bytes: Uint8Array; placeOf: PlaceOfPart; owner: BlobOwner }
 
 /** @returns the contents of `count` parts, in order; undefined if one is missing */
 export async function readParts(
@@ -46,7 +46,7 @@ export const partsNeeded = ({ maxBytes }: Pick<BlobStore, 'maxBytes'>, bytes: nu
  * @param made collects each part as soon as it is written
  * @returns whether all parts were missing
  */
-async function add(blobs: BlobStore, { bytes, placeOf, owner }: Parted, made: BlobRef[]): Promise<boolean> {
+async function add(blobs: BlobStore, { bytes, placeOf, owner }: MultipartContent, made: BlobRef[]): Promise<boolean> {
   let isAllNew = true
   for (let part = 0; part < partsNeeded(blobs, bytes.length); part += 1) {
     const piece = bytes.subarray(part * blobs.maxBytes, (part + 1) * blobs.maxBytes)
@@ -65,7 +65,7 @@ async function add(blobs: BlobStore, { bytes, placeOf, owner }: Parted, made: Bl
  */
 export async function withParts<Result>(
   blobs: BlobStore,
-  parted: Parted,
+  parted: MultipartContent,
   change: () => Promise<Result>,
   { isReferredTo, onLeft }: { isReferredTo: () => Promise<boolean>; onLeft: (failure: unknown) => void },
 ): Promise<Result> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
+import { BUILD_LOG_LINES_MAX, deploymentLogPart } from '../../contracts/deployments.ts'
 import { fakeBlobs } from '../blobs/fake.ts'
 import type { BlobStore } from '../blobs/port.ts'
 import { blobBuildLogs } from './client.ts'
@@ -68,7 +68,7 @@ describe('the log of a build, in blobs', () => {
 
   it('has a bound of lines, because empty ones have hardly any bytes', async () => {
     const logs = blobBuildLogs(fakeBlobs())
-    await logs.append(DEPLOYMENT, Array(BUILD_LOG_LINES).fill(''), { isFinal: false })
+    await logs.append(DEPLOYMENT, Array(BUILD_LOG_LINES_MAX).fill(''), { isFinal: false })
     const error = await logs.append(DEPLOYMENT, [''], { isFinal: false }).catch((refused: unknown) => refused)
     expect(refusal(error)).to.equal('BODY_TOO_LARGE')
   })

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { BUILD_LOG_BYTES, BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
+import { BUILD_LOG_LINES_MAX, deploymentLogPart, MAX_BUILD_LOG_BYTES } from '../../contracts/deployments.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
-import { pauseAfterConflict } from '../../core/conflicts.ts'
-import { counted } from '../../core/counted.ts'
+import { pauseAfterConflict } from '../../core/conflictBackoff.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import type { BlobOwner, BlobStore } from '../blobs/port.ts'
-import type { BuildLogPage, BuildLogState, BuildLogs, LoggedDeployment } from './port.ts'
-import { ShortQueues } from './shortQueues.ts'
+import { BoundedKeyQueues } from './boundedKeyQueues.ts'
+import type { BuildLogOwner, BuildLogPage, BuildLogState, BuildLogs } from './port.ts'
 
 /**
  * Stored in part 0; the lines are in the parts after it. `ends` holds, for each of those, the number of lines that are
@@ -28,7 +28,7 @@ const PAGE_BYTES = 1024 ** 2
 const LINE_FEED = 0x0a
 
 export function blobBuildLogs(blobs: BlobStore): BuildLogs {
-  const queues = new ShortQueues()
+  const queues = new BoundedKeyQueues()
   const writer = randomUUID()
   return {
     append: (deployment, lines, { offset, isFinal }) =>
@@ -53,10 +53,10 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
  */
 class KeptLog {
   readonly #blobs: BlobStore
-  readonly #deployment: LoggedDeployment
+  readonly #deployment: BuildLogOwner
   readonly #writer: string
 
-  constructor(blobs: BlobStore, deployment: LoggedDeployment, writer: string) {
+  constructor(blobs: BlobStore, deployment: BuildLogOwner, writer: string) {
     this.#blobs = blobs
     this.#deployment = deployment
     this.#writer = writer
@@ -71,7 +71,7 @@ class KeptLog {
       const { head, version } = await this.#head()
       const start = offset ?? head.lineCount
       if (start > head.lineCount) {
-        const message = `The log has ${counted(head.lineCount, 'line')}: the next lines must begin there, not at ${start}.`
+        const message = `The log has ${pluralize(head.lineCount, 'line')}: the next lines must begin there, not at ${start}.`
         throw new PlatformError('LOG_GAP', message, { expectedOffset: head.lineCount })
       }
       const fresh = lines.slice(head.lineCount - start)
@@ -149,12 +149,12 @@ class KeptLog {
     isFinal: boolean,
   ): Promise<Head | undefined> {
     const lineCount = head.lineCount + lines.length
-    if (lineCount > BUILD_LOG_LINES) throw tooManyLines()
+    if (lineCount > BUILD_LOG_LINES_MAX) throw tooManyLines()
     const added = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'utf8')
     const sizeBytes = head.sizeBytes + added.length
-    if (sizeBytes > BUILD_LOG_BYTES) {
-      const message = `The log of a build has at most ${BUILD_LOG_BYTES} bytes.`
-      throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: BUILD_LOG_BYTES })
+    if (sizeBytes > MAX_BUILD_LOG_BYTES) {
+      const message = `The log of a build has at most ${MAX_BUILD_LOG_BYTES} bytes.`
+      throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MAX_BUILD_LOG_BYTES })
     }
     const ends = [...head.ends]
     let { lastBytes } = head
@@ -203,8 +203,8 @@ class KeptLog {
 const stateOf = ({ lineCount, sizeBytes, isFinal }: Head): BuildLogState => ({ lineCount, sizeBytes, isFinal })
 
 function tooManyLines(): PlatformError {
-  const message = `The log of a build has at most ${BUILD_LOG_LINES} lines.`
-  return new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
+  const message = `The log of a build has at most ${BUILD_LOG_LINES_MAX} lines.`
+  return new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES_MAX })
 }
 
 function lineFeedsIn(bytes: Uint8Array): number {

@@ -5,7 +5,7 @@ export type BuildLogState = { lineCount: number; sizeBytes: number; isFinal: boo
 export type BuildLogPage = { lines: string[]; isEnd: boolean; isFinal: boolean }
 
 /** The deployment of a log, which owns it. */
-export type LoggedDeployment = Omit<BlobOwner, 'labels'> & { namespace: string }
+export type BuildLogOwner = Omit<BlobOwner, 'labels'> & { namespace: string }
 
 /** The stored logs of builds, wherever the builds ran. */
 export interface BuildLogs {
@@ -15,7 +15,7 @@ export interface BuildLogs {
    * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE, TOO_MANY_REQUESTS
    */
   append(
-    deployment: LoggedDeployment,
+    deployment: BuildLogOwner,
     lines: readonly string[],
     options: { offset?: number | undefined; isFinal: boolean },
   ): Promise<BuildLogState>
@@ -23,11 +23,11 @@ export interface BuildLogs {
    * @param most maximum number of lines; fewer are returned if they are long
    * @returns lines from the offset on, and whether they reach the current end
    */
-  read(deployment: LoggedDeployment, offset: number, most: number): Promise<BuildLogPage>
+  read(deployment: BuildLogOwner, offset: number, most: number): Promise<BuildLogPage>
   /**
    * Deletes the oldest logs, until the rest take at most `bytes` together.
    *
    * @param deployments newest first
    */
-  forgetOldest(deployments: readonly LoggedDeployment[], bytes: number): Promise<void>
+  forgetOldest(deployments: readonly BuildLogOwner[], bytes: number): Promise<void>
 }

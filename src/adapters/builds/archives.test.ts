@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { type Header, pack } from 'tar-stream'
-import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../contracts/builds/archive.ts'
 import { sourceArchives } from './archives.ts'
 
 /** A tar.gz whose first header says another size than its file has. */
@@ -57,7 +57,7 @@ describe('a source that says a false size of a file', () => {
   const refusalOf = (archive: Readable) =>
     archives.keep('b/g/apps/web', archive).then(
       () => 'it was kept',
-      (error: unknown) => (error instanceof ArchiveRefused ? error.message : `not refused: ${error}`),
+      (error: unknown) => (error instanceof ArchiveRefusedError ? error.message : `not refused: ${error}`),
     )
 
   const sizes: [sentence: string, size: number][] = [

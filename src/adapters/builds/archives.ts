@@ -1,11 +1,11 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { request } from 'undici'
-import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../contracts/builds/archive.ts'
 import { sha256 } from '../../core/names.ts'
 import { RegistryError } from '../registry/port.ts'
 import type { SourceArchives, StoredArchive } from './port.ts'
-import { type ArchiveReader, ReaderGone, type ReadingArchive } from './reading/port.ts'
+import { type ArchiveReader, type ArchiveSink, ReaderGone } from './reading/port.ts'
 import { threadedReader } from './reading/reader.ts'
 
 /** Bytes of one archive, compressed. */
@@ -43,7 +43,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
   async function keepRead(
     repository: string,
     archive: Readable,
-    reading: ReadingArchive,
+    reading: ArchiveSink,
     signal: AbortSignal | undefined,
   ): Promise<StoredArchive> {
     const token = await tokenFor('repository', repository, ['pull', 'push'])
@@ -64,7 +64,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
     if (read.status === 'rejected' || place.status === 'rejected' || refused.length > 0) {
       await send(token, 204, begun, { method: 'DELETE' }).catch(() => {})
       // Reports the cause: the other errors only follow from it.
-      const own = [ArchiveRefused, ReaderGone, RegistryError].map((kind) =>
+      const own = [ArchiveRefusedError, ReaderGone, RegistryError].map((kind) =>
         refused.find((error) => error instanceof kind),
       )
       throw own.find((error) => error !== undefined) ?? refused[0]
@@ -109,7 +109,7 @@ async function sendTo(url: string, token: string, wanted: number, target: string
     if (answer.statusCode === wanted) return new URL(String(answer.headers.location ?? address), url)
     throw new RegistryError('Refused', `The registry answered ${answer.statusCode} to a part of an uploaded source.`)
   } catch (error) {
-    if (error instanceof RegistryError || error instanceof ArchiveRefused) throw error
+    if (error instanceof RegistryError || error instanceof ArchiveRefusedError) throw error
     throw new RegistryError('Unreachable', 'The registry did not accept an uploaded source.', error)
   }
 }
@@ -127,7 +127,7 @@ function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]
 const digestOf = (text: string) => `sha256:${sha256(text)}`
 const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
-type Targets = { body: PassThrough; reading: ReadingArchive; mostBytes: number }
+type Targets = { body: PassThrough; reading: ArchiveSink; mostBytes: number }
 
 /** Sends the stream to both targets, at the speed of the slower one. @returns the number of bytes */
 async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
@@ -135,7 +135,7 @@ async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes 
   try {
     for await (const chunk of source) {
       bytes += chunk.length
-      if (bytes > mostBytes) throw new ArchiveRefused(`It is longer than ${mostBytes} bytes.`)
+      if (bytes > mostBytes) throw new ArchiveRefusedError(`It is longer than ${mostBytes} bytes.`)
       await reading.take(chunk)
       await give(body, chunk)
     }

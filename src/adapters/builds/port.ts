@@ -15,7 +15,7 @@ export interface SourceArchives {
    * Validates a tar.gz while it streams in, and stores it if it is accepted. The same bytes get the same reference.
    *
    * @param options.who key that limits how many archives are read at once; by default the repository
-   * @throws ArchiveRefused for the content or the length; RegistryError; ReaderGone
+   * @throws ArchiveRefusedError for the content or the length; RegistryError; ReaderGone
    */
   keep(
     repository: string,

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { type Header, pack } from 'tar-stream'
-import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../contracts/builds/archive.ts'
 import { unpack } from './unpack.ts'
 
 type Entry = Partial<Header> & { name: string; content?: string }
@@ -35,7 +35,7 @@ describe('an uploaded archive', () => {
     try {
       await unpacked(bytes, limits)
     } catch (error) {
-      if (error instanceof ArchiveRefused) return error.message
+      if (error instanceof ArchiveRefusedError) return error.message
       throw error
     }
     throw new Error('It was not refused.')

@@ -5,14 +5,14 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract, type Header } from 'tar-stream'
 import {
-  type Admitted,
+  type AdmittedEntry,
   ARCHIVE_LIMITS,
-  ArchiveJudge,
   type ArchiveLimits,
-  ArchiveRefused,
+  ArchiveRefusedError,
+  ArchiveValidator,
 } from '../../contracts/builds/archive.ts'
-import { pausing } from '../../core/slices.ts'
-import { HeaderGate } from './headerGate.ts'
+import { createPauser } from '../../core/slices.ts'
+import { TarHeaderLimiter } from './tarHeaderLimiter.ts'
 
 /** Bytes that headers and padding may take besides the files. */
 const MOST_OF_HEADERS = 128 * 1024 ** 2
@@ -24,21 +24,21 @@ export type Unpacked = { readonly files: number; readonly bytes: number }
  * Reads a tar.gz and checks each entry before reading its content.
  *
  * @param into a new folder to unpack into; undefined only checks
- * @throws ArchiveRefused
+ * @throws ArchiveRefusedError
  */
 export async function unpack(
   archive: Readable,
   into: string | undefined,
   limits: ArchiveLimits = ARCHIVE_LIMITS,
 ): Promise<Unpacked> {
-  const judge = new ArchiveJudge(limits)
+  const judge = new ArchiveValidator(limits)
   const most = limits.bytes + MOST_OF_HEADERS
   const told = { files: 0, bytes: 0 }
   let read = 0
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       read += chunk.length
-      next(read > most ? new ArchiveRefused(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
+      next(read > most ? new ArchiveRefusedError(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
     },
   })
   const take = async (header: Header, content: AsyncIterable<Uint8Array>) => {
@@ -52,11 +52,11 @@ export async function unpack(
   try {
     await pipeline(archive, createGunzip({ chunkSize: CHUNK }), bounded, (source) => entriesOf(source, take))
   } catch (error) {
-    throw !(error instanceof ArchiveRefused) && isUnreadable(error)
-      ? new ArchiveRefused('It is not a whole tar.gz.')
+    throw !(error instanceof ArchiveRefusedError) && isUnreadable(error)
+      ? new ArchiveRefusedError('It is not a whole tar.gz.')
       : error
   }
-  if (told.files === 0) throw new ArchiveRefused('It contains no file.')
+  if (told.files === 0) throw new ArchiveRefusedError('It contains no file.')
   return told
 }
 
@@ -68,7 +68,7 @@ async function entriesOf(
   // With this mark, `drain` means that the reader has processed everything it was given.
   const reader = extract({ highWaterMark: 1 } as object)
   const closed = new Promise<void>((done) => reader.once('close', () => done()))
-  const gate = new HeaderGate()
+  const gate = new TarHeaderLimiter()
   // Keeps the first error: those that follow from it say less.
   let failed: unknown
   const fail = (error: Error) => {
@@ -87,7 +87,7 @@ async function entriesOf(
     reader.end(undefined)
   }
   const fed = feed().catch(fail)
-  const pause = pausing()
+  const pause = createPauser()
   try {
     for await (const entry of reader) {
       // Thousands of small files may come in one chunk.
@@ -112,7 +112,7 @@ function isUnreadable(error: unknown): boolean {
 
 async function write(
   into: string,
-  { kind, path }: Admitted,
+  { kind, path }: AdmittedEntry,
   header: Header,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {

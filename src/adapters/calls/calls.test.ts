@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { type CallsWorld, callsContract } from '../../../test/suites/callsContract.ts'
-import { Figures } from '../../activator/figures.ts'
-import { createFiguresServer } from '../../activator/figuresServer.ts'
-import { MOST_TOLD_BYTES } from '../../contracts/testCalls.ts'
+import { CallStatistics } from '../../activator/callStatistics.ts'
+import { createStatisticsServer } from '../../activator/statisticsServer.ts'
+import { MAX_TEST_CALL_BYTES } from '../../contracts/testCalls.ts'
 import { silentLog as log } from '../../core/log.ts'
-import { createCallsClient } from './client.ts'
-import { type CallsHere, sameProcessCalls } from './sameProcess.ts'
+import { createActivatorClient } from './client.ts'
+import { type LocalActivator, localActivatorClient } from './localActivator.ts'
 
 async function served(server: Server): Promise<{ url: string; end(): Promise<void> }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -27,13 +27,13 @@ describe('calls in the same process', () => {
   let world: CallsWorld
   beforeEach(() => {
     const clock = new ManualClock()
-    const figures = new Figures(clock)
+    const figures = new CallStatistics(clock)
     const makes = refusing()
-    let here: CallsHere | undefined = { of: (key) => figures.of(key), call: (...given) => makes.call(...given) }
+    let here: LocalActivator | undefined = { of: (key) => figures.of(key), call: (...given) => makes.call(...given) }
     const end = async () => {
       here = undefined
     }
-    world = { clock, figures, makes, calls: sameProcessCalls(() => here), end }
+    world = { clock, figures, makes, calls: localActivatorClient(() => here), end }
   })
   callsContract(() => world)
 })
@@ -42,10 +42,10 @@ describe('calls through the port of the activator', () => {
   let world: CallsWorld
   beforeEach(async () => {
     const clock = new ManualClock()
-    const figures = new Figures(clock)
+    const figures = new CallStatistics(clock)
     const makes = refusing()
-    const { url, end } = await served(createFiguresServer(figures, (...given) => makes.call(...given)))
-    world = { clock, figures, makes, calls: createCallsClient({ url, log }), end }
+    const { url, end } = await served(createStatisticsServer(figures, (...given) => makes.call(...given)))
+    world = { clock, figures, makes, calls: createActivatorClient({ url, log }), end }
   })
   afterEach(() => world.end())
   callsContract(() => world)
@@ -53,7 +53,7 @@ describe('calls through the port of the activator', () => {
 
 describe('the port of figures', () => {
   it('answers nothing but what is asked of a function', async () => {
-    const { url, end } = await served(createFiguresServer(new Figures(new ManualClock()), refusing().call))
+    const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), refusing().call))
     const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
     const asked = [
       statusOf('/'),
@@ -74,10 +74,10 @@ describe('the port of calls', () => {
       made.push(given)
       return { refused: 'Gone' }
     }
-    const { url, end } = await served(createFiguresServer(new Figures(new ManualClock()), call))
+    const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), call))
     const statusOf = async (body: string) =>
       (await fetch(`${url}/calls?namespace=a&name=b`, { method: 'POST', body })).status
-    const statuses = [await statusOf('{'), await statusOf(`"${'x'.repeat(MOST_TOLD_BYTES)}"`)]
+    const statuses = [await statusOf('{'), await statusOf(`"${'x'.repeat(MAX_TEST_CALL_BYTES)}"`)]
     await end()
     expect(statuses).to.deep.equal([400, 400])
     expect(made).to.deep.equal([])
@@ -88,7 +88,7 @@ describe('figures of calls from something else', () => {
   const ask = async (listener: RequestListener, timeout?: number) => {
     const { url, end } = await served(createServer(listener))
     try {
-      const calls = createCallsClient({ url: `${url}/`, log, ...(timeout !== undefined && { timeout }) })
+      const calls = createActivatorClient({ url: `${url}/`, log, ...(timeout !== undefined && { timeout }) })
       return await calls.of('space', 'home.hello')
     } finally {
       await end()
@@ -123,7 +123,7 @@ describe('figures of calls from something else', () => {
   }
 
   it('are not known where the name of the activator leads nowhere', async () => {
-    const calls = createCallsClient({ url: 'http://activator.invalid:9091', log })
+    const calls = createActivatorClient({ url: 'http://activator.invalid:9091', log })
     expect(await calls.of('space', 'home.hello')).to.equal(undefined)
   })
 })

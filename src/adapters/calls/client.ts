@@ -1,12 +1,12 @@
 import { request } from 'undici'
-import { CountedCalls, pathOfCalls } from '../../contracts/functionCalls.ts'
-import { MOST_TOLD_BYTES, TestAnswer } from '../../contracts/testCalls.ts'
+import { CountedCalls, functionCallsPath } from '../../contracts/functionCalls.ts'
+import { MAX_TEST_CALL_BYTES, TestAnswer } from '../../contracts/testCalls.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { readWithin } from '../../core/readWithin.ts'
-import type { Calls } from './port.ts'
+import type { ActivatorClient } from './port.ts'
 
-export type CallsClientOptions = {
+export type ActivatorClientOptions = {
   /** For example http://127.0.0.1:9091. */
   url: string
   log: Pick<Log, 'debug'>
@@ -18,13 +18,13 @@ export type CallsClientOptions = {
 const ANSWER_MAX = 2 * 1024 * 1024
 
 /** Calls an activator that runs in another process. */
-export function createCallsClient({ url, log, timeout = 2_000 }: CallsClientOptions): Calls {
+export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorClientOptions): ActivatorClient {
   const base = url.replace(/\/$/, '')
   return {
     async of(namespace, name): Promise<CountedCalls | undefined> {
       try {
         const signal = AbortSignal.timeout(timeout)
-        return CountedCalls.parse(await said(`${base}${pathOfCalls(namespace, name)}`, ANSWER_MAX, { signal }))
+        return CountedCalls.parse(await said(`${base}${functionCallsPath(namespace, name)}`, ANSWER_MAX, { signal }))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not report its counts of calls.')
         return undefined
@@ -33,7 +33,7 @@ export function createCallsClient({ url, log, timeout = 2_000 }: CallsClientOpti
     async call(namespace, name, call, signal): Promise<TestAnswer | undefined> {
       try {
         const asked = { method: 'POST', body: JSON.stringify(call), signal, ...AS_LONG_AS_THE_FUNCTION } as const
-        return TestAnswer.parse(await said(`${base}${pathOfCalls(namespace, name)}`, MOST_TOLD_BYTES, asked))
+        return TestAnswer.parse(await said(`${base}${functionCallsPath(namespace, name)}`, MAX_TEST_CALL_BYTES, asked))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not make a test call.')
         return undefined

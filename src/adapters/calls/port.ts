@@ -21,4 +21,4 @@ export interface TestCalls {
 }
 
 /** The connection to the activator. */
-export type Calls = CallFigures & TestCalls
+export type ActivatorClient = CallFigures & TestCalls

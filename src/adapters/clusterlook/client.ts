@@ -1,26 +1,26 @@
-import { valueAt } from '../../contracts/rollouts/drift.ts'
-import type { ClusterFacts, Known } from '../../contracts/rollouts/facts.ts'
+import { valueAtFieldPath } from '../../contracts/rollouts/drift.ts'
+import type { ClusterCheckFacts, Fact } from '../../contracts/rollouts/facts.ts'
 import { kubeFailureOf } from '../../core/kubeFailure.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import type { LOOKED_TYPES } from '../../kube/looked.ts'
+import type { INSPECTED_TYPES } from '../../kube/inspectedTypes.ts'
 import { driftOf } from './drift.ts'
 import {
-  askedBy,
   backupFacts,
   certificateFacts,
   databaseFacts,
   missingDefinitions,
   nodeFacts,
   quotaFacts,
+  sumPodRequests,
   workloadFacts,
 } from './facts.ts'
-import type { ClusterLook, LookedComponent, WantedRoles } from './port.ts'
+import type { ClusterInspector, InspectedComponent, WantedRoles } from './port.ts'
 import { lackingRules } from './roles.ts'
 
-export type ClusterLookOptions = {
+export type ClusterInspectorOptions = {
   client: Pick<KubeClient, 'list' | 'get'>
-  types: typeof LOOKED_TYPES
+  types: typeof INSPECTED_TYPES
   /** Namespace of Velero. */
   velero: string
   /** Namespace of the platform itself. */
@@ -32,19 +32,25 @@ const FLUX_NAME = 'helm.toolkit.fluxcd.io/name'
 const FLUX_NAMESPACE = 'helm.toolkit.fluxcd.io/namespace'
 
 /** Reads from the API server. Each fact may fail on its own. */
-export function kubeClusterLook({ client, types, velero, home, roles }: ClusterLookOptions): ClusterLook {
+export function kubeClusterInspector({
+  client,
+  types,
+  velero,
+  home,
+  roles,
+}: ClusterInspectorOptions): ClusterInspector {
   const list = async (resource: Resource, namespace?: string) =>
     (await client.list(resource, { namespace, resourceVersion: '0' })).items
   const inAll = async (resource: Resource, namespaces: readonly string[]) =>
     (await Promise.all(namespaces.map((namespace) => list(resource, namespace)))).flat()
 
   return {
-    async facts(components): Promise<ClusterFacts> {
+    async facts(components): Promise<ClusterCheckFacts> {
       const homes = [...new Set([home, ...components.map(({ namespace }) => namespace)])]
       const wanted = components.flatMap(({ definitions }) => definitions)
       const [nodes, asked, databases, certificates, quotas, workloads, backups, missing, ceiling] = await Promise.all([
         known('nodes', async () => (await list(types.node)).map(nodeFacts)),
-        known('pods', async () => askedBy(await list(types.pod))),
+        known('pods', async () => sumPodRequests(await list(types.pod))),
         known('CloudNativePG', async () => (await inAll(types.database, homes)).map(databaseFacts)),
         known('cert-manager', async () => (await inAll(types.certificate, homes)).map(certificateFacts)),
         known('quotas', async () => (await inAll(types.quota, homes)).map(quotaFacts)),
@@ -68,7 +74,7 @@ export function kubeClusterLook({ client, types, velero, home, roles }: ClusterL
       const labelSelector = `${FLUX_NAMESPACE}=${home},${FLUX_NAME} in (${[...byRelease.keys()].join(',')})`
       if (byRelease.size === 0) return { scanned: 0, items: [], problems: [] }
       const problems: string[] = []
-      const found: [LookedComponent, KubeObject][] = []
+      const found: [InspectedComponent, KubeObject][] = []
       for (const resource of types.rendered) {
         const items = await client.list(resource, { labelSelector }).then(
           (answer) => answer.items,
@@ -95,7 +101,7 @@ export function kubeClusterLook({ client, types, velero, home, roles }: ClusterL
       const resource = types.rendered.find((one) => one.kind === kind)
       if (resource === undefined) return undefined
       try {
-        return valueAt(await client.get(resource, { namespace, name }), field)
+        return valueAtFieldPath(await client.get(resource, { namespace, name }), field)
       } catch (error) {
         if (reasonOf(error) === undefined) throw error
         return undefined
@@ -104,7 +110,7 @@ export function kubeClusterLook({ client, types, velero, home, roles }: ClusterL
   }
 }
 
-async function known<Value>(what: string, look: () => Promise<Value>): Promise<Known<Value>> {
+async function known<Value>(what: string, look: () => Promise<Value>): Promise<Fact<Value>> {
   try {
     return { value: await look() }
   } catch (error) {

@@ -12,15 +12,15 @@ import {
 import { certificate } from '../../kube/certmanager.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
-import { kubeClusterLook } from './client.ts'
+import { veleroBackup, veleroBackupStorageLocation } from '../../kube/velero.ts'
+import { kubeClusterInspector } from './client.ts'
 import { driftOf } from './drift.ts'
 import { databaseFacts, missingDefinitions, nodeFacts, workloadFacts } from './facts.ts'
-import { FakeClusterLook } from './fake.ts'
-import type { ClusterLook, LookedComponent } from './port.ts'
+import { FakeClusterInspector } from './fake.ts'
+import type { ClusterInspector, InspectedComponent } from './port.ts'
 import { lackingRules } from './roles.ts'
 
-const WEB: LookedComponent = {
+const WEB: InspectedComponent = {
   ...{ name: 'web', release: 'pcomp-web', namespace: 'web', definitions: ['webs.example.com'] },
   keys: { replicas: { isSecret: false }, password: { isSecret: true } },
 }
@@ -28,19 +28,19 @@ const object = (kind: string, fields: object, metadata: object = {}): KubeObject
   ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'web', ...metadata }, ...fields }) as KubeObject
 const conditions = (type: string, status: string) => ({ conditions: [{ type, status }] })
 
-function real(): { look: ClusterLook; client: FakeKubeClient } {
+function real(): { look: ClusterInspector; client: FakeKubeClient } {
   const client = new FakeKubeClient()
   const types = {
     ...{ node, pod, quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
-    ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroLocation },
+    ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroBackupStorageLocation },
     ...{ workloads: [deployment], rendered: [deployment, configMap] },
   }
-  return { client, look: kubeClusterLook({ client, types, velero: 'velero', home: 'freehold-system', roles: {} }) }
+  return { client, look: kubeClusterInspector({ client, types, velero: 'velero', home: 'freehold-system', roles: {} }) }
 }
 
 describe('a look at the cluster', () => {
-  const looks: [string, () => ClusterLook][] = [
-    ['in memory', () => new FakeClusterLook()],
+  const looks: [string, () => ClusterInspector][] = [
+    ['in memory', () => new FakeClusterInspector()],
     ['through the API server', () => real().look],
   ]
   for (const [what, look] of looks)
@@ -135,7 +135,7 @@ describe('an object of a component that somebody changed', () => {
   })
 
   it('cannot where the value is no text, number or truth, or no value of the component', () => {
-    const adoptions = (component: LookedComponent, spec: object) =>
+    const adoptions = (component: InspectedComponent, spec: object) =>
       driftOf(component, changed(spec)).map((one) => one.adoption)
     expect(adoptions(WEB, { replicas: { a: 1 }, password: 'x'.repeat(2000) })).to.deep.equal([undefined, undefined])
     expect(adoptions({ ...WEB, keys: {} }, { replicas: 3, password: 'x' })).to.deep.equal([undefined, undefined])

@@ -1,12 +1,12 @@
-import { type Backup, type BackupLocation, targetOf } from '../../contracts/backups.ts'
-import { isOfPlatform } from '../../contracts/platformbackups/backups.ts'
+import { type Backup, type BackupLocation, selectBackupLocation } from '../../contracts/backups.ts'
+import { isPlatformBackup } from '../../contracts/platformbackups/backups.ts'
 import type {
-  Asked,
   BackupFacts,
   CertificateFacts,
   DatabaseFacts,
   NodeFacts,
   QuotaFacts,
+  RequestedResources,
   WorkloadFacts,
 } from '../../contracts/rollouts/facts.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
@@ -40,7 +40,7 @@ export function nodeFacts(node: KubeObject): NodeFacts {
 
 type Container = { resources?: { requests?: Quantities } }
 
-export function askedBy(pods: readonly KubeObject[]): Asked {
+export function sumPodRequests(pods: readonly KubeObject[]): RequestedResources {
   let [cpu, memory] = [0, 0]
   for (const pod of pods) {
     const { spec, status } = pod as WithStatus<{ phase?: string }> & { spec?: { containers?: Container[] } }
@@ -99,9 +99,9 @@ export function workloadFacts(workload: KubeObject): WorkloadFacts {
 }
 
 export function backupFacts(locations: readonly KubeObject[], backups: readonly KubeObject[]): BackupFacts {
-  const target = targetOf(locations as BackupLocation[])
+  const target = selectBackupLocation(locations as BackupLocation[])
   const completed = (backups as Backup[])
-    .filter((backup) => isOfPlatform(backup) && backup.status?.phase === 'Completed')
+    .filter((backup) => isPlatformBackup(backup) && backup.status?.phase === 'Completed')
     .flatMap(({ status }) => status?.completionTimestamp ?? [])
   return {
     target: target === undefined ? 'Missing' : target.status?.phase === 'Available' ? 'Available' : 'Unavailable',

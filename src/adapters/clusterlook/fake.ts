@@ -1,11 +1,11 @@
 import type { DriftItem } from '../../contracts/rollouts/drift.ts'
-import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
+import type { ClusterCheckFacts } from '../../contracts/rollouts/facts.ts'
 import type { RoleCeiling } from './ceiling.ts'
-import type { ClusterLook } from './port.ts'
+import type { ClusterInspector } from './port.ts'
 import type { RoleChange } from './roles.ts'
 
 /** A healthy cluster, from which tests change what they are about. */
-export const WELL: ClusterFacts = {
+export const HEALTHY_CLUSTER: ClusterCheckFacts = {
   nodes: { value: [{ name: 'node-1', isReady: true, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
   asked: { value: { cpu: 1, memory: 2 ** 30 } },
   databases: { value: [] },
@@ -18,13 +18,13 @@ export const WELL: ClusterFacts = {
 }
 
 /** A cluster look in memory, which returns what a test has set. */
-export class FakeClusterLook implements ClusterLook {
-  found: ClusterFacts = WELL
+export class FakeClusterInspector implements ClusterInspector {
+  found: ClusterCheckFacts = HEALTHY_CLUSTER
   changed: DriftItem[] = []
   /** By field. */
   readonly values = new Map<string, unknown>()
 
-  async facts(): Promise<ClusterFacts> {
+  async facts(): Promise<ClusterCheckFacts> {
     return this.found
   }
 
@@ -32,7 +32,7 @@ export class FakeClusterLook implements ClusterLook {
     return this.values.get(field)
   }
 
-  async drift(components: Parameters<ClusterLook['drift']>[0]) {
+  async drift(components: Parameters<ClusterInspector['drift']>[0]) {
     const names = new Set(components.map(({ name }) => name))
     return { scanned: names.size, items: this.changed.filter(({ component }) => names.has(component)), problems: [] }
   }

@@ -1,7 +1,7 @@
 import type { DriftItem } from '../../contracts/rollouts/drift.ts'
-import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
+import type { ClusterCheckFacts } from '../../contracts/rollouts/facts.ts'
 
-export type LookedComponent = {
+export type InspectedComponent = {
   readonly name: string
   /** Name of the HelmRelease in the labels of its objects. */
   readonly release: string
@@ -20,7 +20,7 @@ export type RoleRule = {
   readonly resourceNames?: readonly string[]
 }
 
-export type DriftLook = {
+export type DriftReport = {
   /** Number of objects that were read. */
   readonly scanned: number
   readonly items: DriftItem[]
@@ -29,11 +29,11 @@ export type DriftLook = {
 }
 
 /** Reads the platform's own cluster, for preflight checks of rollouts and for drift. */
-export interface ClusterLook {
+export interface ClusterInspector {
   /** Never throws for what is missing or forbidden: that fact is then unknown. */
-  facts(components: readonly LookedComponent[], now: number): Promise<ClusterFacts>
+  facts(components: readonly InspectedComponent[], now: number): Promise<ClusterCheckFacts>
   /** Returns fields of components' objects that others wrote. @throws KubeError if nothing can be read */
-  drift(components: readonly LookedComponent[]): Promise<DriftLook>
+  drift(components: readonly InspectedComponent[]): Promise<DriftReport>
   /** Returns the current value of a field of a component's object; undefined if absent or not readable. */
   valueOf(at: { kind: string; namespace: string; name: string; field: string }): Promise<unknown>
 }

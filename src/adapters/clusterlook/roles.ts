@@ -1,5 +1,5 @@
-import { counted } from '../../core/counted.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 
 /** A ClusterRole that differs from the wanted one. */
@@ -60,6 +60,6 @@ export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]):
   return roleChanges(wanted, found).flatMap(({ name, stored, added }) => {
     if (stored === undefined) return [`ClusterRole ${name} is missing`]
     const count = added.reduce((sum, { verbs }) => sum + verbs.length, 0)
-    return count === 0 ? [] : [`${name} lacks ${counted(count, 'right')}`]
+    return count === 0 ? [] : [`${name} lacks ${pluralize(count, 'right')}`]
   })
 }

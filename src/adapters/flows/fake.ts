@@ -1,4 +1,4 @@
-import type { Flow, FlowQuestion, FlowSource, FlowState, ToldFlows } from './port.ts'
+import type { Flow, FlowQuery, FlowResult, FlowSource, FlowState } from './port.ts'
 
 const STATE: FlowState = { connectedNodes: 1, unavailableNodes: 0, flowsPerSecond: 0, version: 'played' }
 
@@ -15,7 +15,7 @@ export class FakeFlows implements FlowSource {
     return clusterId === undefined ? STATE : undefined
   }
 
-  async flows({ namespaces, from, to }: FlowQuestion, clusterId?: string): Promise<ToldFlows | undefined> {
+  async flows({ namespaces, from, to }: FlowQuery, clusterId?: string): Promise<FlowResult | undefined> {
     if (clusterId !== undefined) return undefined
     const isMeant = (end: Flow['from']) => end.namespace !== undefined && namespaces.includes(end.namespace)
     const flows = this.#flows

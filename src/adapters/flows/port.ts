@@ -24,7 +24,7 @@ export type Flow = {
   readonly nodeName: string
 }
 
-export type FlowQuestion = {
+export type FlowQuery = {
   /** Only flows with one end in one of these namespaces. */
   readonly namespaces: readonly string[]
   /** Milliseconds since the epoch, both inclusive. */
@@ -33,7 +33,7 @@ export type FlowQuestion = {
 }
 
 /** Flows, oldest first. */
-export type ToldFlows = { readonly flows: readonly Flow[]; readonly incompleteReason: string | undefined }
+export type FlowResult = { readonly flows: readonly Flow[]; readonly incompleteReason: string | undefined }
 
 export type FlowState = {
   readonly connectedNodes: number
@@ -45,5 +45,5 @@ export type FlowState = {
 /** @param clusterId another cluster; by default the platform's own. Returns undefined if nothing collects flows */
 export interface FlowSource {
   state(clusterId?: string): Promise<FlowState | undefined>
-  flows(question: FlowQuestion, clusterId?: string): Promise<ToldFlows | undefined>
+  flows(question: FlowQuery, clusterId?: string): Promise<FlowResult | undefined>
 }

@@ -1,9 +1,9 @@
-import { inSlices } from '../../core/slices.ts'
+import { runInSlices } from '../../core/slices.ts'
 import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
 import { PackTooLarge, readPack } from './pack.ts'
-import { DELIMITER, FLUSH, line, linesIn, textOf } from './pktLine.ts'
-import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
-import { listing, readingFiles, textsOf } from './tree.ts'
+import { DELIM_PKT, decodePktText, encodePktLine, FLUSH_PKT, parsePktLines } from './pktLine.ts'
+import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitLocation } from './port.ts'
+import { listFilesOfCommit, readFilesOfCommit, readFileTexts } from './tree.ts'
 
 const PROTOCOL = { 'git-protocol': 'version=2' }
 const COMMON = ['agent=freehold', 'object-format=sha1']
@@ -40,10 +40,10 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
  */
 async function onlyWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
   const trees = await readPack(await session.pack([`want ${revision}`, 'deepen 1', 'filter blob:none']))
-  const listed = await inSlices(listing(trees, revision, path))
+  const listed = await runInSlices(listFilesOfCommit(trees, revision, path))
   const ids = [...new Set(listed.map(({ id }) => id))]
   const texts = ids.length === 0 ? new Map() : await textsById(session, ids)
-  return texts === undefined ? undefined : textsOf(listed, texts)
+  return texts === undefined ? undefined : readFileTexts(listed, texts)
 }
 
 async function textsById(session: Session, ids: readonly string[]) {
@@ -62,13 +62,13 @@ async function textsById(session: Session, ids: readonly string[]) {
 async function allSmall(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
-  return inSlices(readingFiles(await readPack(pack), revision, path))
+  return runInSlices(readFilesOfCommit(await readPack(pack), revision, path))
 }
 
 type Session = ReturnType<typeof sessionAt>
 
 /** Returns the calls to one repository. */
-function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, signal: AbortSignal | undefined) {
+function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocation, signal: AbortSignal | undefined) {
   const base = url.replace(/\/+$/, '')
   const headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
 
@@ -84,7 +84,12 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
         'content-type': 'application/x-git-upload-pack-request',
         accept: 'application/x-git-upload-pack-result',
       },
-      body: [...[`command=${name}`, ...COMMON].map(line), DELIMITER, ...args.map(line), FLUSH].join(''),
+      body: [
+        ...[`command=${name}`, ...COMMON].map(encodePktLine),
+        DELIM_PKT,
+        ...args.map(encodePktLine),
+        FLUSH_PKT,
+      ].join(''),
     })
   }
 
@@ -116,9 +121,9 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
     async pack(asked: readonly string[]): Promise<Buffer> {
       const chunks: Buffer[] = []
       let isPack = false
-      for (const bytes of linesIn(await command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
+      for (const bytes of parsePktLines(await command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
         if (isPack && bytes[0] === DATA) chunks.push(bytes.subarray(1))
-        isPack ||= textOf(bytes) === 'packfile'
+        isPack ||= decodePktText(bytes) === 'packfile'
       }
       return Buffer.concat(chunks)
     },
@@ -137,12 +142,12 @@ async function bytesOf(answer: Response, host: string): Promise<Buffer> {
 
 const hostOf = (url: string): string => URL.parse(url)?.host ?? ''
 
-const textsIn = (bytes: Buffer): string[] => [...linesIn(bytes)].map(textOf)
+const textsIn = (bytes: Buffer): string[] => [...parsePktLines(bytes)].map(decodePktText)
 
 const candidates = (ref: string): string[] =>
   ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`]
 
-function commitOf(found: ReadonlyMap<string, string>, { ref }: GitPlace): string {
+function commitOf(found: ReadonlyMap<string, string>, { ref }: GitLocation): string {
   for (const name of candidates(ref)) {
     const commit = found.get(name)
     if (commit !== undefined) return commit

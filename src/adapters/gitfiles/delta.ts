@@ -1,4 +1,4 @@
-import type { Sliced } from '../../core/slices.ts'
+import type { SlicedWork } from '../../core/slices.ts'
 import { ByteReader } from './bytes.ts'
 
 /** Commands between two yields: a command may copy 16 MiB, but most copy a few bytes. */
@@ -10,7 +10,7 @@ const BETWEEN_CUTS = 1_024
  * @param allow throws if the result may not be that large
  * @throws RangeError if the delta does not fit its base
  */
-export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Sliced<Buffer> {
+export function* applyDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): SlicedWork<Buffer> {
   const reader = new ByteReader(delta)
   if (reader.size() !== base.length) throw new RangeError('A delta belongs to another object.')
   const size = reader.size()

@@ -1,4 +1,4 @@
-import { type GitFile, type GitFiles, GitFilesError, type GitFilesFound, type GitPlace } from './port.ts'
+import { type GitFile, type GitFiles, GitFilesError, type GitFilesFound, type GitLocation } from './port.ts'
 
 /** Repositories in memory, by address and ref. */
 export class FakeGitFiles implements GitFiles {
@@ -11,7 +11,7 @@ export class FakeGitFiles implements GitFiles {
     this.repositories.set(`${url} ${ref}`, { revision, files })
   }
 
-  async read({ url, ref, path }: GitPlace, known?: string): Promise<GitFilesFound> {
+  async read({ url, ref, path }: GitLocation, known?: string): Promise<GitFilesFound> {
     if (this.failure !== undefined) throw this.failure
     const found = this.repositories.get(`${url} ${ref}`)
     if (found === undefined) throw new GitFilesError('NotFound', `The repository has no branch or tag "${ref}".`)

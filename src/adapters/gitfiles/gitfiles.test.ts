@@ -7,15 +7,15 @@ import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
-import { atOnce } from '../../core/slices.ts'
+import { runUnsliced } from '../../core/slices.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { gitFiles } from './client.ts'
-import { applyingDelta } from './delta.ts'
+import { applyDelta } from './delta.ts'
 import { FakeGitFiles } from './fake.ts'
 import { type GitObject, PackTooLarge, readPack } from './pack.ts'
-import { linesIn } from './pktLine.ts'
+import { parsePktLines } from './pktLine.ts'
 import { type GitFiles, GitFilesError } from './port.ts'
-import { readingFiles } from './tree.ts'
+import { readFilesOfCommit } from './tree.ts'
 
 const PASSWORD = 'a-password-of-the-tests'
 const basic = (password: string) => `Basic ${Buffer.from(`git:${password}`).toString('base64')}`
@@ -267,7 +267,7 @@ describe('an answer of a Git host', () => {
     ['marks', '0000'],
   ] as const)
     it(`of very many ${what} is not read to its end`, () => {
-      const lines = linesIn(Buffer.from(unit.repeat(2_000_000)))
+      const lines = parsePktLines(Buffer.from(unit.repeat(2_000_000)))
       expect(() => [...lines]).to.throw(RangeError, 'more than 50000 lines')
     })
 })
@@ -299,7 +299,7 @@ describe('a pack', () => {
     const length = 100_000
     const announced = Buffer.from([(length & 0x7f) | 0x80, ((length >> 7) & 0x7f) | 0x80, length >> 14])
     const delta = Buffer.concat([Buffer.from([BASE.length]), announced, Buffer.alloc(2 * length, 1)])
-    const work = applyingDelta(BASE, delta, () => {})
+    const work = applyDelta(BASE, delta, () => {})
     let cuts = 0
     while (work.next().done !== true) cuts += 1
     expect(cuts).to.be.greaterThan(90)
@@ -348,11 +348,17 @@ describe('a tree', () => {
   it('that stands in itself many times is not walked to its end', () => {
     let tree = treeOf('100644', ['a.txt'], keep('blob', Buffer.from('x')))
     for (let depth = 0; depth < 8; depth += 1) tree = treeOf('40000', names(20), tree)
-    expect(() => atOnce(readingFiles(objects, commitOf(tree), '/'))).to.throw(GitFilesError, 'more than 20000')
+    expect(() => runUnsliced(readFilesOfCommit(objects, commitOf(tree), '/'))).to.throw(
+      GitFilesError,
+      'more than 20000',
+    )
   })
 
   it('whose one file has many names is refused before all of them are read', () => {
     const tree = treeOf('100644', names(20, '.yaml'), keep('blob', Buffer.alloc(262_144, 'x')))
-    expect(() => atOnce(readingFiles(objects, commitOf(tree), '/'))).to.throw(GitFilesError, 'more than 4194304 bytes')
+    expect(() => runUnsliced(readFilesOfCommit(objects, commitOf(tree), '/'))).to.throw(
+      GitFilesError,
+      'more than 4194304 bytes',
+    )
   })
 })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { inflate } from 'node:zlib'
-import { inSlices, type Sliced } from '../../core/slices.ts'
+import { runInSlices, type SlicedWork } from '../../core/slices.ts'
 import { ByteReader } from './bytes.ts'
-import { applyingDelta } from './delta.ts'
+import { applyDelta } from './delta.ts'
 
 export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
 export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
@@ -32,7 +32,7 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
   if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK')
     throw new RangeError('It is not a pack.')
   const end = pack.length - TRAILER
-  const sum = await inSlices(summing(pack.subarray(0, end)))
+  const sum = await runInSlices(summing(pack.subarray(0, end)))
   if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is wrong.')
   const count = pack.readUInt32BE(8)
   if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
@@ -48,18 +48,18 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
     reader.at += used
     objects.count(bytes.length)
     const type = TYPES[header.type]
-    if (type !== undefined) await inSlices(objects.adding(at, { type, bytes }))
+    if (type !== undefined) await runInSlices(objects.adding(at, { type, bytes }))
     else if (base !== undefined) deltas.push({ at, base, bytes })
     else throw new RangeError(`An object is of type ${header.type}.`)
   }
-  await inSlices(objects.resolving(deltas))
+  await runInSlices(objects.resolving(deltas))
   return objects.byId
 }
 
 /** Bytes to hash between two yields, which takes half a millisecond. */
 const PIECE = 262_144
 
-function* summing(bytes: Buffer, before = ''): Sliced<Buffer> {
+function* summing(bytes: Buffer, before = ''): SlicedWork<Buffer> {
   const sum = createHash('sha1').update(before)
   for (let at = 0; at < bytes.length; at += PIECE) {
     sum.update(bytes.subarray(at, at + PIECE))
@@ -78,7 +78,7 @@ class Objects {
     if (this.#bytes > PACK_LIMITS.all) throw new PackTooLarge('All its objects together are too large.')
   }
 
-  *adding(at: number, object: GitObject): Sliced<void> {
+  *adding(at: number, object: GitObject): SlicedWork<void> {
     const { type, bytes } = object
     const id = (yield* summing(bytes, `${type} ${bytes.length}\0`)).toString('hex')
     this.#byPlace.set(at, object)
@@ -86,7 +86,7 @@ class Objects {
   }
 
   /** Resolves deltas in rounds, because a base that is referenced by id may come after its delta. */
-  *resolving(deltas: readonly Delta[]): Sliced<void> {
+  *resolving(deltas: readonly Delta[]): SlicedWork<void> {
     for (let open = deltas, round = 0; open.length > 0; round += 1) {
       const left: Delta[] = []
       for (const delta of open) {
@@ -99,10 +99,10 @@ class Objects {
     }
   }
 
-  *#resolvingOne({ at, base, bytes }: Delta): Sliced<boolean> {
+  *#resolvingOne({ at, base, bytes }: Delta): SlicedWork<boolean> {
     const found = typeof base === 'number' ? this.#byPlace.get(base) : this.byId.get(base)
     if (found === undefined) return false
-    const whole = yield* applyingDelta(found.bytes, bytes, (size) => {
+    const whole = yield* applyDelta(found.bytes, bytes, (size) => {
       if (size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${size} bytes.`)
       this.count(size)
     })

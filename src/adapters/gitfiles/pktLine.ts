@@ -1,9 +1,9 @@
 /** Lines of the Git protocol (gitprotocol-common, "pkt-line"): four hex digits for the whole length, then data. */
 
-export const FLUSH = '0000'
-export const DELIMITER = '0001'
+export const FLUSH_PKT = '0000'
+export const DELIM_PKT = '0001'
 
-export function line(text: string): string {
+export function encodePktLine(text: string): string {
   const length = Buffer.byteLength(text) + 5
   return `${length.toString(16).padStart(4, '0')}${text}\n`
 }
@@ -15,7 +15,7 @@ const MARKS = 2
 const MOST = 50_000
 
 /** @throws RangeError for malformed lines */
-export function* linesIn(bytes: Buffer): Generator<Buffer> {
+export function* parsePktLines(bytes: Buffer): Generator<Buffer> {
   for (let at = 0, count = 1; at < bytes.length; count += 1) {
     if (count > MOST) throw new RangeError(`There are more than ${MOST} lines.`)
     const digits = bytes.toString('latin1', at, at + 4)
@@ -31,4 +31,4 @@ export function* linesIn(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-export const textOf = (bytes: Buffer): string => bytes.toString('utf8').replace(/\n$/, '')
+export const decodePktText = (bytes: Buffer): string => bytes.toString('utf8').replace(/\n$/, '')

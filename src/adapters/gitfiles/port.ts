@@ -1,6 +1,6 @@
 import { ReasonedError } from '../../core/failure.ts'
 
-export type GitPlace = {
+export type GitLocation = {
   /** Address of the repository, https. */
   readonly url: string
   /** A branch, a tag, or a full ref name such as `refs/heads/main`. */
@@ -37,7 +37,7 @@ export interface GitFiles {
    * @param known the commit that the caller has already read
    * @throws GitFilesError
    */
-  read(place: GitPlace, known?: string, signal?: AbortSignal): Promise<GitFilesFound>
+  read(place: GitLocation, known?: string, signal?: AbortSignal): Promise<GitFilesFound>
 }
 
 /**

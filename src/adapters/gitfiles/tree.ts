@@ -1,4 +1,4 @@
-import type { Sliced } from '../../core/slices.ts'
+import type { SlicedWork } from '../../core/slices.ts'
 import type { GitObject, GitObjectType } from './pack.ts'
 import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
 
@@ -11,19 +11,19 @@ const FOLDER = '40000'
 const FILES = new Set(['100644', '100755', '100664'])
 
 /** A file as listed by a tree, without its content. */
-export type Listed = { readonly path: string; readonly id: string }
+export type ListedGitFile = { readonly path: string; readonly id: string }
 
 /**
  * Returns the YAML and JSON files in and below a folder of a commit, sorted by path.
  *
  * @throws GitFilesError NotFound, TooLarge; RangeError for malformed objects
  */
-export function* readingFiles(objects: Objects, commit: string, folder: string): Sliced<GitFile[]> {
-  return textsOf(yield* listing(objects, commit, folder), objects)
+export function* readFilesOfCommit(objects: Objects, commit: string, folder: string): SlicedWork<GitFile[]> {
+  return readFileTexts(yield* listFilesOfCommit(objects, commit, folder), objects)
 }
 
 /** Adds the text to each file; undefined if the host left it out as too large. @throws GitFilesError TooLarge */
-export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] {
+export function readFileTexts(listed: readonly ListedGitFile[], objects: Objects): GitFile[] {
   let room: number = GIT_LIMITS.texts
   return listed.map(({ path, id }) => {
     const text = textOf(objects.get(id))
@@ -38,7 +38,7 @@ export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] 
  *
  * @throws GitFilesError NotFound, TooLarge; RangeError for malformed objects
  */
-export function* listing(objects: Objects, commit: string, folder: string): Sliced<Listed[]> {
+export function* listFilesOfCommit(objects: Objects, commit: string, folder: string): SlicedWork<ListedGitFile[]> {
   const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
   if (tree === undefined) throw new RangeError('A commit names no tree.')
   let root = tree
@@ -52,7 +52,7 @@ export function* listing(objects: Objects, commit: string, folder: string): Slic
   return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-function* finding(tree: Buffer, folder: string): Sliced<Entry | undefined> {
+function* finding(tree: Buffer, folder: string): SlicedWork<Entry | undefined> {
   for (const entry of entriesOf(tree)) {
     if (entry.name === folder && entry.mode === FOLDER) return entry
     yield
@@ -60,10 +60,10 @@ function* finding(tree: Buffer, folder: string): Sliced<Entry | undefined> {
   return undefined
 }
 
-type Found = { readonly files: Listed[]; entries: number }
+type Found = { readonly files: ListedGitFile[]; entries: number }
 
 /** Walks a tree within limits: trees may share subtrees, so a pack of a kilobyte can expand without end. */
-function* gathering(objects: Objects, tree: string, found: Found, prefix = '', depth = 0): Sliced<void> {
+function* gathering(objects: Objects, tree: string, found: Found, prefix = '', depth = 0): SlicedWork<void> {
   for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
     yield
     found.entries += 1

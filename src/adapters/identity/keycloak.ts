@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type KeycloakOptions, keycloakAdmin, read } from './keycloakAdmin.ts'
+import { type KeycloakOptions, keycloakAdmin, parseAdminAnswer } from './keycloakAdmin.ts'
 import { keycloakFederation } from './keycloakFederation.ts'
 import { keycloakOrganizations } from './keycloakOrganizations.ts'
 import { keycloakUsers } from './keycloakUsers.ts'
@@ -14,7 +14,9 @@ export function createKeycloakProvider(options: KeycloakOptions): IdentityAdmini
     federation: keycloakFederation(admin, organizations),
     async passwordRules(signal) {
       const { body } = await admin.call('GET', '', { signal })
-      return rulesOf(read(z.looseObject({ passwordPolicy: z.string().default('') }), body).passwordPolicy)
+      return parsePasswordPolicy(
+        parseAdminAnswer(z.looseObject({ passwordPolicy: z.string().default('') }), body).passwordPolicy,
+      )
     },
   }
 }
@@ -31,7 +33,7 @@ const RULES = {
 const NO_LIMIT = 1024
 
 /** Parses Keycloak's form, `length(12) and digits(1) and notEmail`. Keycloak enforces the other rules on its own. */
-export function rulesOf(policy: string): PasswordRules {
+export function parsePasswordPolicy(policy: string): PasswordRules {
   const rules: PasswordRules = {
     minLength: 0,
     maxLength: NO_LIMIT,

@@ -1,8 +1,8 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import type { z } from 'zod'
-import { believing } from '../../core/authorities.ts'
+import { withDefaultAuthorities } from '../../core/authorities.ts'
 import { connectionFailure } from '../../core/connectionFailure.ts'
-import { parsedJson } from '../../core/parsedJson.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 import { IdentityProviderError } from './port.ts'
 
 export type KeycloakOptions = {
@@ -30,7 +30,7 @@ export interface KeycloakAdmin {
 }
 
 /** @throws IdentityProviderError Unavailable if the body does not match the schema */
-export function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
+export function parseAdminAnswer<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const parsed = schema.safeParse(body)
   if (!parsed.success) throw unreadable()
   return parsed.data
@@ -54,7 +54,8 @@ const MARGIN_SECONDS = 10
 
 export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
   const { url, realm, adminRealm = realm, certificateAuthority: authority } = options
-  const dispatcher = authority === undefined ? undefined : new Agent({ connect: { ca: believing(authority) } })
+  const dispatcher =
+    authority === undefined ? undefined : new Agent({ connect: { ca: withDefaultAuthorities(authority) } })
   let token: { text: Promise<string>; until: number } | undefined
 
   async function newToken(): Promise<string> {
@@ -134,7 +135,7 @@ async function send(method: Method, url: string, { headers, body, signal, dispat
     return {
       status: answer.statusCode,
       location: typeof location === 'string' ? location : undefined,
-      body: parsedJson(text),
+      body: tryParseJson(text),
     }
   } catch (error) {
     signal?.throwIfAborted()

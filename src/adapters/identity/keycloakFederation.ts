@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { brokerAlias } from '../../contracts/sso.ts'
 import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
-import { type KeycloakAdmin, read } from './keycloakAdmin.ts'
+import { type KeycloakAdmin, parseAdminAnswer } from './keycloakAdmin.ts'
 import type { KeycloakOrganizations, OrganizationRepresentation } from './keycloakOrganizations.ts'
 import { IdentityProviderError } from './port.ts'
 
@@ -85,7 +85,7 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
 
 async function providersOf(admin: KeycloakAdmin, { id }: OrganizationRepresentation, signal?: AbortSignal) {
   const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`, { signal })
-  return read(z.array(ProviderRepresentation), body)
+  return parseAdminAnswer(z.array(ProviderRepresentation), body)
 }
 
 async function applyProvider(
@@ -97,7 +97,7 @@ async function applyProvider(
 ): Promise<void> {
   const alias = brokerAlias(tenant.tenantId, provider.alias)
   const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
-  const before = status === 404 ? undefined : read(ProviderRepresentation, body)
+  const before = status === 404 ? undefined : parseAdminAnswer(ProviderRepresentation, body)
   const known =
     provider.metadata === undefined ? {} : await readMetadata(admin, provider.alias, provider.metadata, signal)
   const wanted = representationOf(tenant, provider, alias, known)
@@ -133,7 +133,7 @@ async function readMetadata(
   const { status, body } = await admin.call('POST', '/identity-provider/import-config', { raw, accepted, signal })
   if (accepted.includes(status))
     throw new IdentityProviderError('Unavailable', `Keycloak cannot read the SAML metadata of "${alias}".`)
-  return read(z.record(z.string(), z.string()), body)
+  return parseAdminAnswer(z.record(z.string(), z.string()), body)
 }
 
 const Mapper = z.looseObject({
@@ -152,7 +152,7 @@ async function mapEmail(
 ) {
   const path = `${pathOf(alias)}/mappers`
   const { body } = await admin.call('GET', path, { signal })
-  const before = read(z.array(Mapper), body).find(({ name }) => name === EMAIL_MAPPER)
+  const before = parseAdminAnswer(z.array(Mapper), body).find(({ name }) => name === EMAIL_MAPPER)
   const at = `${path}/${before?.id}`
   if (emailClaim === 'email' && protocol === 'Oidc') {
     if (before !== undefined) await admin.call('DELETE', at, { accepted: [404], signal })

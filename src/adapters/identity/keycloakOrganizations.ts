@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sideBySide } from '../../core/sideBySide.ts'
-import { type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
+import { type KeycloakAdmin, parseAdminAnswer, unreadable } from './keycloakAdmin.ts'
 
 const DomainRepresentation = z.looseObject({ name: z.string(), verified: z.boolean().default(false) })
 const OrganizationRepresentation = z.looseObject({
@@ -35,7 +35,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     const path = `/organizations?${new URLSearchParams({ briefRepresentation: 'false', ...query })}`
     // Keycloak answers 404 if organizations are disabled in the realm.
     const { status, body } = await admin.call('GET', path, { accepted: [404], signal })
-    return status === 404 ? [] : read(z.array(OrganizationRepresentation), body)
+    return status === 404 ? [] : parseAdminAnswer(z.array(OrganizationRepresentation), body)
   }
   async function find(tenantId: string, signal?: AbortSignal) {
     return (await all({ search: tenantId, exact: 'true' }, signal)).find(({ name }) => name === tenantId)
@@ -55,14 +55,14 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     async tenantsOf(userId, signal) {
       const path = `/organizations/members/${encodeURIComponent(userId)}/organizations`
       const { status, body } = await admin.call('GET', path, { accepted: [400, 404], signal })
-      return status === 200 ? read(z.array(OrganizationRepresentation), body).map(({ name }) => name) : []
+      return status === 200 ? parseAdminAnswer(z.array(OrganizationRepresentation), body).map(({ name }) => name) : []
     },
     async tenantsByMember(signal) {
       const tenants = new Map<string, string[]>()
       const organizations = await all({ max: String(MOST) }, signal)
       const members = await sideBySide(CALLS_AT_ONCE, organizations, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MOST}`, { signal })
-        return read(Members, body).map((member) => ({ id: member.id, name }))
+        return parseAdminAnswer(Members, body).map((member) => ({ id: member.id, name }))
       })
       for (const { id, name } of members.flat()) tenants.set(id, [...(tenants.get(id) ?? []), name])
       return tenants
@@ -75,7 +75,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
       const known = (await all(query, signal)).filter(({ name }) => counts.has(name))
       await sideBySide(CALLS_AT_ONCE, known, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
-        counts.set(name, read(z.int(), body))
+        counts.set(name, parseAdminAnswer(z.int(), body))
       })
       return counts
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sideBySide } from '../../core/sideBySide.ts'
-import { type AdminAnswer, type KeycloakAdmin, read, unreadable } from './keycloakAdmin.ts'
+import { type AdminAnswer, type KeycloakAdmin, parseAdminAnswer, unreadable } from './keycloakAdmin.ts'
 import { CALLS_AT_ONCE, type KeycloakOrganizations } from './keycloakOrganizations.ts'
 import { IdentityProviderError, type NewUser, type UserDirectory, type UserRecord } from './port.ts'
 
@@ -67,7 +67,7 @@ type UserReads = ReturnType<typeof userReads>
 function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
   async function find(userId: string, signal?: AbortSignal): Promise<User | undefined> {
     const { status, body } = await admin.call('GET', pathOf(userId), { accepted: [404], signal })
-    return status === 404 ? undefined : read(UserRepresentation, body)
+    return status === 404 ? undefined : parseAdminAnswer(UserRepresentation, body)
   }
   return {
     find,
@@ -78,16 +78,16 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
     },
     async search(query: Record<string, string>, signal?: AbortSignal): Promise<User[]> {
       const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
-      return read(z.array(UserRepresentation), body)
+      return parseAdminAnswer(z.array(UserRepresentation), body)
     },
     /** Returns the users who sign in at another provider, which a user list does not tell. */
     async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
       const max = String(LONGEST_LIST)
       const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
-      const external = await sideBySide(CALLS_AT_ONCE, read(Providers, body), async ({ alias }) => {
+      const external = await sideBySide(CALLS_AT_ONCE, parseAdminAnswer(Providers, body), async ({ alias }) => {
         const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
         const { body: linked } = await admin.call('GET', `/users?${query}`, { signal })
-        return read(Identified, linked).map(({ id }) => id)
+        return parseAdminAnswer(Identified, linked).map(({ id }) => id)
       })
       return new Set(external.flat())
     },
@@ -136,13 +136,13 @@ type UserPasswords = Pick<UserDirectory, 'setPassword' | 'hasLocalPassword' | 's
 function userPasswords(admin: KeycloakAdmin): UserPasswords {
   async function sessionsAt(path: string, signal?: AbortSignal): Promise<string[]> {
     const { body } = await admin.call('GET', path, { signal })
-    return read(Identified, body).map(({ id }) => id)
+    return parseAdminAnswer(Identified, body).map(({ id }) => id)
   }
   /** Offline sessions are listed separately, per client with an offline grant. */
   async function lastingSessions(userId: string, signal?: AbortSignal): Promise<string[]> {
     const { body } = await admin.call('GET', `${pathOf(userId)}/consents`, { signal })
     const found = new Set<string>()
-    for (const { client } of read(Consents, body).flatMap(({ additionalGrants }) => additionalGrants)) {
+    for (const { client } of parseAdminAnswer(Consents, body).flatMap(({ additionalGrants }) => additionalGrants)) {
       const path = `${pathOf(userId)}/offline-sessions/${encodeURIComponent(client)}`
       for (const id of await sessionsAt(path, signal)) found.add(id)
     }
@@ -178,7 +178,9 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
     async hasLocalPassword(userId, signal) {
       const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })
       if (status === 404) return false
-      return read(z.array(z.looseObject({ type: z.string() })), body).some(({ type }) => type === 'password')
+      return parseAdminAnswer(z.array(z.looseObject({ type: z.string() })), body).some(
+        ({ type }) => type === 'password',
+      )
     },
   }
 }
@@ -197,7 +199,7 @@ async function createUser(
   const accepted = [400, 409]
   if (wanted !== undefined) {
     // An import assigns no roles. Without the default role, clients get no refresh tokens for the user.
-    const { defaultRole } = read(Realm, (await admin.call('GET', '', { signal })).body)
+    const { defaultRole } = parseAdminAnswer(Realm, (await admin.call('GET', '', { signal })).body)
     const realmRoles = defaultRole === undefined ? [] : [defaultRole.name]
     const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user, realmRoles }] }
     assertAccepted(await admin.call('POST', '/partialImport', { body, accepted, signal }), false)

@@ -14,15 +14,15 @@ export type LocalObjects = {
 export const namespace = SYSTEM_NAMESPACE
 export const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
 
-export async function read<T extends KubeObject>(
+export async function readByUuid<T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   resource: Resource,
   name: string,
 ): Promise<T | undefined> {
-  return isUuid(name) ? readAny<T>(client, resource, name) : undefined
+  return isUuid(name) ? readByName<T>(client, resource, name) : undefined
 }
 
-export async function readAny<T extends KubeObject>(
+export async function readByName<T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   resource: Resource,
   name: string,
@@ -38,7 +38,7 @@ export async function putSecret(
   data: Record<string, string>,
 ): Promise<void> {
   try {
-    const secret = { ...typeOf(resources.secret), metadata, type: 'Opaque', data }
+    const secret = { ...typeMetaOf(resources.secret), metadata, type: 'Opaque', data }
     await client.create<KubeObject>(resources.secret, secret as KubeObject)
   } catch (error) {
     if (kubeFailureOf(error)?.reason !== 'AlreadyExists') throw error
@@ -46,11 +46,11 @@ export async function putSecret(
   }
 }
 
-export function typeOf(resource: Resource): { apiVersion: string; kind: string } {
+export function typeMetaOf(resource: Resource): { apiVersion: string; kind: string } {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind }
 }
 
-export function existing<T>(found: T | undefined): T {
+export function requireUserFound<T>(found: T | undefined): T {
   if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
   return found
 }

@@ -6,9 +6,9 @@ import { hashPassword, kubeUserStore, secretPasswords, secretStateStore } from '
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { rulesOf } from './keycloak.ts'
+import { parsePasswordPolicy } from './keycloak.ts'
 import { createLocalProvider } from './localProvider.ts'
-import { keepsRules } from './passwordRules.ts'
+import { satisfiesPasswordRules } from './passwordRules.ts'
 
 const RULES = {
   minLength: 12,
@@ -93,13 +93,13 @@ describe('rules for passwords', () => {
     ['Größe-straße-4', true, 'has letters of other languages'],
   ] as const) {
     it(`${isKept ? 'take' : 'refuse'} a password that ${why}`, () => {
-      expect(keepsRules(password, RULES, ada)).to.equal(isKept)
+      expect(satisfiesPasswordRules(password, RULES, ada)).to.equal(isKept)
     })
   }
 
   it("are read from Keycloak's own form", () => {
     expect(
-      rulesOf('length(12) and maxLength(64) and digits(2) and specialChars(1) and notEmail(undefined)'),
+      parsePasswordPolicy('length(12) and maxLength(64) and digits(2) and specialChars(1) and notEmail(undefined)'),
     ).to.include({
       minLength: 12,
       maxLength: 64,
@@ -108,6 +108,6 @@ describe('rules for passwords', () => {
       minUpperCase: 0,
       allowEmail: false,
     })
-    expect(rulesOf('')).to.include({ minLength: 0, allowEmail: true })
+    expect(parsePasswordPolicy('')).to.include({ minLength: 0, allowEmail: true })
   })
 })

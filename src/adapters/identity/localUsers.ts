@@ -4,8 +4,17 @@ import { isUuid } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
 import type { PlatformUser } from '../../crds/identity.ts'
-import { existing, type LocalObjects, metadataOf, namespace, putSecret, read, readAny, typeOf } from './localObjects.ts'
-import { keepsRules } from './passwordRules.ts'
+import {
+  type LocalObjects,
+  metadataOf,
+  namespace,
+  putSecret,
+  readByName,
+  readByUuid,
+  requireUserFound,
+  typeMetaOf,
+} from './localObjects.ts'
+import { satisfiesPasswordRules } from './passwordRules.ts'
 import { IdentityProviderError, type UserDirectory, type UserRecord } from './port.ts'
 import type { PasswordRules } from './provider.ts'
 
@@ -46,7 +55,7 @@ type UserReads = ReturnType<typeof userReads>
 
 function userReads({ client, resources, users }: LocalUsersOptions) {
   /** Reads from the API server: another replica may just have created the user. */
-  const newest = (userId: string) => read<UserObject>(client, resources.user, userId)
+  const newest = (userId: string) => readByUuid<UserObject>(client, resources.user, userId)
   const isLive = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
   return {
     newest,
@@ -112,7 +121,7 @@ function userWrites(
       if (password !== undefined) assertAccepted(password, { userName, email })
       const spec = { userName, email, emailVerified, firstName, lastName, isEnabled: true, isExternal: false }
       const made = await createNew({
-        ...typeOf(resources.user),
+        ...typeMetaOf(resources.user),
         metadata: metadataOf(id),
         spec: { ...withoutUndefined(spec), tenantIds: [] },
       } as unknown as UserObject)
@@ -120,7 +129,7 @@ function userWrites(
       return userOf(made)
     },
     async update(userId, change) {
-      const found = existing(await newest(userId))
+      const found = requireUserFound(await newest(userId))
       if (change.email !== undefined) await assertFree(undefined, change.email, userId)
       const { uid } = found.metadata
       const patch = { spec: withoutUndefined(change) }
@@ -141,7 +150,7 @@ type UserPasswords = ReturnType<typeof userPasswords>
 function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) {
   const { client, resources, rules, hash, endSessions } = options
   function assertAccepted(password: string, user: { userName: string; email?: string | undefined }): void {
-    if (!keepsRules(password, rules, user)) {
+    if (!satisfiesPasswordRules(password, rules, user)) {
       throw new IdentityProviderError('PasswordRefused', 'The password does not follow the rules for passwords.')
     }
   }
@@ -156,14 +165,14 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
     assertAccepted,
     storePassword,
     async setPassword(userId: string, password: string, { keepSession }: { keepSession?: string } = {}): Promise<void> {
-      const found = existing(await newest(userId))
+      const found = requireUserFound(await newest(userId))
       assertAccepted(password, found.spec)
       await storePassword(found, password, keepSession)
       await endSessions(userId, keepSession)
     },
     async hasLocalPassword(userId: string): Promise<boolean> {
       if ((await find(userId)) === undefined) return false
-      return (await readAny(client, resources.secret, passwordSecret(userId))) !== undefined
+      return (await readByName(client, resources.secret, passwordSecret(userId))) !== undefined
     },
   }
 }
@@ -203,7 +212,7 @@ function userTenants(
       return counts
     },
     async joinTenant(userId, tenantId) {
-      existing(await newest(userId))
+      requireUserFound(await newest(userId))
       await changeTenants(userId, (ids) => (ids.includes(tenantId) ? undefined : [...ids, tenantId]))
     },
     async leaveTenant(userId, tenantId) {

@@ -1,7 +1,7 @@
 import type { PasswordRules } from './provider.ts'
 
 /** @param user whose name and address the password must not equal */
-export function keepsRules(
+export function satisfiesPasswordRules(
   password: string,
   rules: PasswordRules,
   user: { userName: string; email?: string | undefined },

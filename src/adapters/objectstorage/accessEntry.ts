@@ -1,4 +1,4 @@
-import { parsedJson } from '../../core/parsedJson.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 
 /** One line of versitygw's access log, with its field names (s3log/audit-logger.go). A line may have further fields. */
 export type AccessEntry = Record<(typeof TEXTS)[number], string> & Record<(typeof NUMBERS)[number], number>
@@ -10,8 +10,8 @@ const NUMBERS = ['HttpStatus', 'BytesSent', 'ObjectSize'] as const
 const LONGEST_ERROR = 500
 
 /** Parses a line; undefined if it is not such an entry. */
-export function accessEntry(text: string): AccessEntry | undefined {
-  const sent = parsedJson(text)
+export function parseAccessEntry(text: string): AccessEntry | undefined {
+  const sent = tryParseJson(text)
   if (typeof sent !== 'object' || sent === null) return undefined
   const said = sent as Record<string, unknown>
   if (!TEXTS.every((name) => typeof said[name] === 'string')) return undefined
@@ -22,5 +22,5 @@ export function accessEntry(text: string): AccessEntry | undefined {
 }
 
 /** A 403 in the platform's name is not the platform: a request without its secret is refused. */
-export const isOfPlatform = ({ Requester, HttpStatus }: AccessEntry, accessKeyId: string) =>
+export const isPlatformRequest = ({ Requester, HttpStatus }: AccessEntry, accessKeyId: string) =>
   Requester === accessKeyId && HttpStatus !== 403

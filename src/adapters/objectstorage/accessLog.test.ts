@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { logged, toldEntry } from '../../../test/make/accessLog.ts'
-import { fileAudit, logOf, olderLog } from './accessLog.ts'
+import { accessLogReader, bucketLogPath, rotatedLogPath } from './accessLog.ts'
 
 describe('the audit that an access log tells', () => {
   let folder: string
@@ -15,7 +15,7 @@ describe('the audit that an access log tells', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }))
   const ask = async (text: string, limit = 100_000) => {
     await writeFile(path, text)
-    return fileAudit(path, 'platform')(new Set(['one']), limit)
+    return accessLogReader(path, 'platform')(new Set(['one']), limit)
   }
   const idsIn = async (text: string, limit?: number) => (await ask(text, limit)).map(({ requestId }) => requestId)
   const one = (RequestID: string) => logged({ RequestID })
@@ -103,14 +103,14 @@ describe('the audit that an access log tells', () => {
 
   it('goes on in the older file, and tells of nothing twice', async () => {
     await writeFile(path, one('R1') + one('R2'))
-    await rename(path, olderLog(path))
+    await rename(path, rotatedLogPath(path))
     expect(await idsIn(one('R2') + one('R3')))
       .to.have.members(['R3', 'R2', 'R1'])
       .and.to.have.length(3)
   })
 
   it('reads no more than it should, of both files', async () => {
-    await writeFile(olderLog(path), one('R0'))
+    await writeFile(rotatedLogPath(path), one('R0'))
     const others = logged({ Bucket: 'other' })
     const flood = others.repeat(Math.ceil((9 * 1024 * 1024) / others.length))
     expect(await idsIn(one('R1') + flood + one('R2'))).to.deep.equal(['R2'])
@@ -118,10 +118,10 @@ describe('the audit that an access log tells', () => {
 
   it('is read from the logs of each bucket, where they are in a folder', async () => {
     const flood = Array.from({ length: 1_100 }, () => logged({ Key: 'x'.repeat(8_000), HttpStatus: 403 })).join('')
-    await writeFile(logOf(folder, 'one', 'done'), logged({ RequestID: 'R1', Time: '2026-11-28T18:44:34Z' }))
-    await writeFile(logOf(folder, 'one', 'refused'), flood + logged({ RequestID: 'R2', HttpStatus: 403 }))
-    await writeFile(logOf(folder, 'two', 'done'), flood + logged({ RequestID: 'R3', Bucket: 'two' }))
-    const audit = fileAudit(folder, 'platform')
+    await writeFile(bucketLogPath(folder, 'one', 'done'), logged({ RequestID: 'R1', Time: '2026-11-28T18:44:34Z' }))
+    await writeFile(bucketLogPath(folder, 'one', 'refused'), flood + logged({ RequestID: 'R2', HttpStatus: 403 }))
+    await writeFile(bucketLogPath(folder, 'two', 'done'), flood + logged({ RequestID: 'R3', Bucket: 'two' }))
+    const audit = accessLogReader(folder, 'platform')
     const found = await audit(new Set(['one', '../one', 'none']), 100_000)
     expect(found[0]?.requestId).to.equal('R2')
     expect(found.at(-1)?.requestId).to.equal('R1')
@@ -130,7 +130,7 @@ describe('the audit that an access log tells', () => {
   })
 
   it('is empty if there is none', async () => {
-    expect(await fileAudit(path, 'platform')(new Set(['one']), 5)).to.deep.equal([])
-    expect(await fileAudit(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
+    expect(await accessLogReader(path, 'platform')(new Set(['one']), 5)).to.deep.equal([])
+    expect(await accessLogReader(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
   })
 })

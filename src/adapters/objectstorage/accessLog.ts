@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../core/names.ts'
 import { linesBackwards } from '../audit/lines.ts'
-import { newestOf } from '../audit/port.ts'
-import { type AccessEntry, accessEntry, isOfPlatform } from './accessEntry.ts'
+import { takeNewestEntries } from '../audit/port.ts'
+import { type AccessEntry, isPlatformRequest, parseAccessEntry } from './accessEntry.ts'
 import { isFolderName } from './folders.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
@@ -12,13 +12,13 @@ const READ_BYTES = 8 * 1024 * 1024
 const READ_BYTES_MIN = 64 * 1024
 
 /** The previous log file, after rotation. */
-export const olderLog = (path: string) => `${path}.1`
+export const rotatedLogPath = (path: string) => `${path}.1`
 
 /**
  * The log of a bucket: successful and refused requests are separate, because anyone can cause any number of refused
  * ones. Names of buckets contain no underscore.
  */
-export const logOf = (folder: string, bucket: string, what: 'done' | 'refused') =>
+export const bucketLogPath = (folder: string, bucket: string, what: 'done' | 'refused') =>
   join(folder, `${bucket}_${what}.jsonl`)
 
 /**
@@ -27,13 +27,14 @@ export const logOf = (folder: string, bucket: string, what: 'done' | 'refused') 
  * @param path one log for all buckets, or a folder with a log per bucket
  * @param platform access key of the platform itself, whose requests are left out
  */
-export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
+export function accessLogReader(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
-    const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isOfPlatform(entry, platform)
+    const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isPlatformRequest(entry, platform)
     const logs = path === undefined ? [] : await logsAt(path, buckets)
     const most = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
     const found: AuditRecord[] = []
-    for (const log of logs) found.push(...(await newestOf(recordsBackwards(log, most, isWanted), limit, () => true)))
+    for (const log of logs)
+      found.push(...(await takeNewestEntries(recordsBackwards(log, most, isWanted), limit, () => true)))
     // Requests of almost the same time may be logged out of order.
     return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp)).slice(0, limit)
   }
@@ -45,7 +46,9 @@ async function logsAt(path: string, buckets: ReadonlySet<string>): Promise<strin
     () => false,
   )
   if (!isFolder) return [path]
-  return [...buckets].filter(isFolderName).flatMap((each) => [logOf(path, each, 'done'), logOf(path, each, 'refused')])
+  return [...buckets]
+    .filter(isFolderName)
+    .flatMap((each) => [bucketLogPath(path, each, 'done'), bucketLogPath(path, each, 'refused')])
 }
 
 async function* recordsBackwards(
@@ -54,10 +57,10 @@ async function* recordsBackwards(
   isWanted: (entry: AccessEntry) => boolean,
 ): AsyncGenerator<AuditRecord> {
   let left = most
-  for (const file of [path, olderLog(path)])
+  for (const file of [path, rotatedLogPath(path)])
     for await (const line of linesBackwards(file, left)) {
       left -= Buffer.byteLength(line) + 1
-      const entry = accessEntry(line)
+      const entry = parseAccessEntry(line)
       if (entry !== undefined && isWanted(entry)) yield recordOf(entry)
     }
 }

@@ -5,13 +5,13 @@ import {
   PutBucketPolicyCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import { Turns } from '../../core/turns.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { attempt } from './failures.ts'
 import type { PolicyDocument } from './policies.ts'
 import { isStoreError, type StoreCall } from './port.ts'
 
 /** Per process, because only the process with the lease writes. */
-const TURNS = new Turns()
+const TURNS = new KeyedMutex()
 
 /**
  * Changes the policy of a bucket, one change at a time. Writes nothing if the policy stays the same or the bucket is

@@ -19,9 +19,9 @@ import { DAY_MS } from '../../core/clock.ts'
 import { changePolicy } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
-import { emptyBucket } from './emptying.ts'
+import { emptyBucket } from './emptyBucket.ts'
 import { attempt } from './failures.ts'
-import { isSpeakable } from './keys.ts'
+import { isXmlSafeKey } from './keys.ts'
 import { withPublic } from './policies.ts'
 import {
   type BucketUse,
@@ -187,7 +187,7 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
     // Some stores derive the lock from the bucket's setting on demand, and write nothing to the object.
     if (LastModified !== undefined && LastModified.getTime() + days * DAY_MS > Date.now()) return true
     // The key cannot be sent in a request; the store itself refuses to delete a locked object.
-    if (!isSpeakable(Key)) continue
+    if (!isXmlSafeKey(Key)) continue
     const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }
     const head = await attempt(what, () => s3.send(new HeadObjectCommand(version), options), ['NotFound'])
     const until = head?.ObjectLockRetainUntilDate
@@ -211,7 +211,7 @@ const PAGE_SIZES = Array.from({ length: 20 }, (_, index) => 999 - index * 47)
 async function pageThatEndsPlainly(s3: S3Client, input: ListObjectVersionsCommandInput, options: Options) {
   const ask = (MaxKeys: number) => s3.send(new ListObjectVersionsCommand({ ...input, MaxKeys }), options)
   const endsPlainly = ({ IsTruncated, NextKeyMarker }: ListObjectVersionsCommandOutput) =>
-    IsTruncated !== true || isSpeakable(NextKeyMarker)
+    IsTruncated !== true || isXmlSafeKey(NextKeyMarker)
   const whole = await ask(1_000)
   if (endsPlainly(whole)) return whole
   for (const size of PAGE_SIZES) {

@@ -1,7 +1,7 @@
 import { IAMClient } from '@aws-sdk/client-iam'
 import { S3Client } from '@aws-sdk/client-s3'
 import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../contracts/objectstorage.ts'
-import { fileAudit } from './accessLog.ts'
+import { accessLogReader } from './accessLog.ts'
 import { bucketCalls } from './buckets.ts'
 import type { Driver } from './calls.ts'
 import { storeFolders } from './folders.ts'
@@ -66,7 +66,7 @@ export function openStore(options: StoreOptions): ObjectStore {
     info: infoOf(options),
     ...bucketCalls(clients),
     ...userCalls(clients),
-    audit: fileAudit(options.accessLog, credentials.accessKeyId),
+    audit: accessLogReader(options.accessLog, credentials.accessKeyId),
     async close() {
       s3.destroy()
       iam.destroy()

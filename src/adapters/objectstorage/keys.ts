@@ -1,11 +1,11 @@
 /** Characters that XML cannot carry: a list may report such a key as another one, and no request body can name it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
 const UNSPEAKABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffd-\uffff]/
-export const isSpeakable = (key: string | undefined): key is string =>
+export const isXmlSafeKey = (key: string | undefined): key is string =>
   key !== undefined && key.trim() !== '' && key.isWellFormed() && !UNSPEAKABLE.test(key)
 
 /** Decodes a key from a list requested with `EncodingType: url`, which not every store honours. */
-export function toldKey(key: string | undefined, encoding: string | undefined): string | undefined {
+export function decodeListedKey(key: string | undefined, encoding: string | undefined): string | undefined {
   if (encoding !== 'url' || key === undefined) return key
   const bytes = key
     .replaceAll('+', ' ')

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { judgedAddresses } from './addresses.ts'
+import { createAddressResolver } from './addresses.ts'
 import { OutgoingError } from './port.ts'
 
 const NAMES: Record<string, string[]> = {
@@ -12,7 +12,7 @@ const lookup = async (host: string) => {
   if (found === undefined) throw new Error('ENOTFOUND')
   return found.map((address) => ({ address }))
 }
-const addressesOf = judgedAddresses(['inner.example.com'], lookup)
+const addressesOf = createAddressResolver(['inner.example.com'], lookup)
 
 describe('addresses that a build may reach for its repository', () => {
   const cases: [string, string, string[] | 'NotAllowed' | 'Unreachable'][] = [

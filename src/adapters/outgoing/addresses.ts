@@ -1,17 +1,17 @@
 import { lookup as resolve } from 'node:dns/promises'
-import { isPublicAddress, judgedAs, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { isPublicAddress, sshAsHttps, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { OutgoingError } from './port.ts'
 
 /** Resolves the host of a user-supplied URL. Returns its addresses if all may be called. @throws OutgoingError */
-export type AddressesOf = (url: string) => Promise<readonly string[]>
+export type ResolveAddresses = (url: string) => Promise<readonly string[]>
 
 /** @param allowedHosts the setting `outgoingHosts`: hosts that may have any address */
-export function judgedAddresses(
+export function createAddressResolver(
   allowedHosts: readonly string[],
   lookup: (host: string) => Promise<{ address: string }[]> = (host) => resolve(host, { all: true }),
-): AddressesOf {
+): ResolveAddresses {
   return async (address) => {
-    const { hostname, host } = new URL(judgedAs(address))
+    const { hostname, host } = new URL(sshAsHttps(address))
     const isListed = allowedHosts.includes(host)
     const verdict = vetOutgoingUrl(`https://${host}`, allowedHosts)
     if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not allowed: ${verdict.why}.`)

@@ -1,6 +1,6 @@
 import { lookup as resolve } from 'node:dns'
 import { Agent, fetch as send } from 'undici'
-import { believing } from '../../core/authorities.ts'
+import { withDefaultAuthorities } from '../../core/authorities.ts'
 import { type ConnectionFailure, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { readBeginning, readWithin } from '../../core/readWithin.ts'
@@ -25,7 +25,10 @@ const REDIRECTING = new Set([301, 302, 303, 307, 308])
 /** Makes calls over TLS only. Addresses are vetted again when the connection is made. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
   const { allowedHosts = [], certificateAuthority, timeout = 10_000, maxBytes = 256 * 1024 } = options
-  const tls = { timeout, ...(certificateAuthority !== undefined && { ca: believing(certificateAuthority) }) }
+  const tls = {
+    timeout,
+    ...(certificateAuthority !== undefined && { ca: withDefaultAuthorities(certificateAuthority) }),
+  }
   const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
   const lookup = vettedLookup(options.lookup ?? resolve, isPublicAddress)
   const vetted = new Agent({ ...common, connect: { ...tls, lookup } })

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { KEY_BYTES } from '../../contracts/vaults/envelope.ts'
-import { HeldKeys } from './held.ts'
+import { MemoryKeyRing } from './memoryKeyRing.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** Platform keys in memory, which tests add and retire. */
-export class FakePlatformKeys extends HeldKeys implements PlatformKeys {
+export class FakePlatformKeys extends MemoryKeyRing implements PlatformKeys {
   constructor(...ids: string[]) {
     super()
     for (const id of ids) this.add(id)

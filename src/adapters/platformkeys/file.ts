@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { KEY_BYTES, type PlatformKey } from '../../contracts/vaults/envelope.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
-import { parsedJson } from '../../core/parsedJson.ts'
-import { HeldKeys } from './held.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
+import { MemoryKeyRing } from './memoryKeyRing.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** A JWK set (RFC 7517) of symmetric keys, oldest first. */
@@ -33,7 +33,7 @@ export class PlatformKeysError extends Error {}
  * @throws PlatformKeysError
  */
 export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
-  const parsed = KeySet.safeParse(parsedJson(text))
+  const parsed = KeySet.safeParse(tryParseJson(text))
   if (!parsed.success) {
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ')
     throw new PlatformKeysError(
@@ -64,7 +64,7 @@ export async function openKeyFile(path: string, { clock, log }: { clock: Clock; 
   return keys
 }
 
-class FileKeys extends HeldKeys implements PlatformKeys {
+class FileKeys extends MemoryKeyRing implements PlatformKeys {
   readonly #path: string
   readonly #clock: Clock
   readonly #log: Log

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { answerOf, askPrometheus } from './ask.ts'
-import { type Counter, incrementsOf, timesOf, WHATS } from './increments.ts'
+import { queryPrometheus, seriesAnswerSchema } from './httpApi.ts'
+import { COUNTER_KINDS, type Counter, computeIncrements, stepBoundaries } from './increments.ts'
 import type { CountedRequests, RequestFigures, Steps } from './port.ts'
 import { trafficQuery } from './traefik.ts'
 
@@ -15,18 +15,18 @@ export type PrometheusOptions = {
 }
 
 const Labels = z.object({
-  what: z.enum(WHATS),
+  what: z.enum(COUNTER_KINDS),
   instance: z.string().default(''),
   code: z.string().optional(),
   le: z.string().optional(),
 })
-const Answer = answerOf(Labels)
+const Answer = seriesAnswerSchema(Labels)
 type Found = z.output<typeof Answer>['data']['result']
 
 /** Reads the request counters of the Gateway's Traefik from Prometheus (HTTP API of Prometheus, version 1). */
 export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOptions): RequestFigures {
   const ask = async (path: 'query' | 'query_range', question: Record<string, string>, signal: AbortSignal) =>
-    (await askPrometheus(url, path, question, { answer: Answer, signal })).data.result
+    (await queryPrometheus(url, path, question, { answer: Answer, signal })).data.result
 
   return {
     async of(routed, steps): Promise<CountedRequests | undefined> {
@@ -40,7 +40,7 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
           ask('query_range', { query, start, end: String(end), step }, signal),
           ...(end === steps.to ? [] : [ask('query', { query, time: String(steps.to) }, signal)]),
         ])
-        return incrementsOf(countersOf(found.flat()), timesOf(steps))
+        return computeIncrements(countersOf(found.flat()), stepBoundaries(steps))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'Prometheus did not report the counts of the Gateway.')
         return undefined

@@ -1,9 +1,9 @@
-import { timesOf } from './increments.ts'
-import type { CountedRequests, RequestFigures, Routed, Steps } from './port.ts'
+import { stepBoundaries } from './increments.ts'
+import type { CountedRequests, RequestFigures, RoutedService, Steps } from './port.ts'
 
 export type PlayedRequest = { at: number; code: number; seconds: number; bytesIn?: number; bytesOut?: number }
 
-const keyOf = ({ namespace, route, service }: Routed) => `${namespace}/${route}/${service}`
+const keyOf = ({ namespace, route, service }: RoutedService) => `${namespace}/${route}/${service}`
 
 /** The requests of a Gateway in memory, measured during a given time. */
 export class FakeRequestFigures implements RequestFigures {
@@ -18,14 +18,14 @@ export class FakeRequestFigures implements RequestFigures {
     this.#measured = measured
   }
 
-  answered(routed: Routed, ...requests: readonly PlayedRequest[]): void {
+  answered(routed: RoutedService, ...requests: readonly PlayedRequest[]): void {
     this.#requests.set(keyOf(routed), [...(this.#requests.get(keyOf(routed)) ?? []), ...requests])
   }
 
-  async of(routed: Routed, steps: Steps): Promise<CountedRequests | undefined> {
+  async of(routed: RoutedService, steps: Steps): Promise<CountedRequests | undefined> {
     if (this.isGone) return undefined
     const isMeasured = (time: number) => time >= this.#measured.from && time <= this.#measured.to
-    const times = timesOf(steps)
+    const times = stepBoundaries(steps)
     const all = this.#requests.get(keyOf(routed)) ?? []
     return {
       isComplete: isMeasured(steps.from) && isMeasured(steps.to),

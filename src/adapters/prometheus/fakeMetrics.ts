@@ -1,5 +1,11 @@
 import type { Aggregation } from '../../contracts/metrics.ts'
-import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
+import {
+  type MeasuredSeries,
+  type MetricSeriesQuery,
+  type MetricSource,
+  MetricSourceError,
+  type Steps,
+} from './port.ts'
 import { entryOf } from './queries.ts'
 import { matchesTarget } from './selectors.ts'
 
@@ -26,14 +32,14 @@ const AGGREGATED: Readonly<Record<Aggregation, (values: readonly number[]) => nu
 /** Samples in memory, each with the value of the metric itself. */
 export class FakeMetricSource implements MetricSource {
   readonly #samples: PlayedSample[] = []
-  readonly asked: MetricQuestion[] = []
+  readonly asked: MetricSeriesQuery[] = []
   isGone = false
 
   measured(...samples: readonly PlayedSample[]): void {
     this.#samples.push(...samples)
   }
 
-  async of(question: MetricQuestion, { from, to, stepSeconds }: Steps): Promise<readonly MeasuredSeries[]> {
+  async of(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps): Promise<readonly MeasuredSeries[]> {
     this.asked.push(question)
     if (this.isGone) throw new MetricSourceError('Prometheus did not report the measurements.')
     const { labels: wanted } = entryOf(question)

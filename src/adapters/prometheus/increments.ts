@@ -1,11 +1,11 @@
 import type { CountedRequests, CountedStep, Steps } from './port.ts'
 
 /** Kinds of counters; `since` is not one, but the start of the counting process, in seconds since the epoch. */
-export const WHATS = ['codes', 'durations', 'seconds', 'bytesIn', 'bytesOut', 'since'] as const
+export const COUNTER_KINDS = ['codes', 'durations', 'seconds', 'bytesIn', 'bytesOut', 'since'] as const
 
 /** One counter of one Gateway process; `values` by the time of the sample. */
 export type Counter = {
-  what: (typeof WHATS)[number]
+  what: (typeof COUNTER_KINDS)[number]
   instance: string
   /** The status code, or the upper bound of the bucket in seconds. */
   of: string
@@ -13,7 +13,7 @@ export type Counter = {
 }
 
 /** Returns the boundaries of all steps, in seconds since the epoch. */
-export function timesOf({ from, to, stepSeconds }: Steps): number[] {
+export function stepBoundaries({ from, to, stepSeconds }: Steps): number[] {
   const whole = Math.floor((to - from) / stepSeconds)
   const times = Array.from({ length: whole + 1 }, (_, index) => from + index * stepSeconds)
   return times.at(-1) === to ? times : [...times, to]
@@ -23,7 +23,7 @@ export function timesOf({ from, to, stepSeconds }: Steps): number[] {
  * Computes the increase of each counter per step. Unlike PromQL's `increase` it does not extrapolate, and it counts the
  * first requests of a Service, for which Traefik creates the counter.
  */
-export function incrementsOf(counters: readonly Counter[], times: readonly number[]): CountedRequests {
+export function computeIncrements(counters: readonly Counter[], times: readonly number[]): CountedRequests {
   const began = new Map(counters.filter(({ what }) => what === 'since').map((one) => [one.instance, one.values]))
   const isMeasured = (time: number | undefined) =>
     time !== undefined && [...began.values()].some((values) => values.has(time))

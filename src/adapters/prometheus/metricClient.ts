@@ -1,12 +1,18 @@
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { answerOf, askPrometheus } from './ask.ts'
 import type { PrometheusOptions } from './client.ts'
-import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
+import { queryPrometheus, seriesAnswerSchema } from './httpApi.ts'
+import {
+  type MeasuredSeries,
+  type MetricSeriesQuery,
+  type MetricSource,
+  MetricSourceError,
+  type Steps,
+} from './port.ts'
 import { queryOf } from './queries.ts'
 
-const Answer = answerOf(z.record(z.string(), z.string()))
+const Answer = seriesAnswerSchema(z.record(z.string(), z.string()))
 
 /** Milliseconds: a month of many pods takes a while. */
 const WITHIN = 15_000
@@ -25,7 +31,7 @@ export function createMetricSource({
       try {
         const parts = await Promise.all(
           partsOf(question, steps).map(({ path, asked }) =>
-            askPrometheus(url, path, asked, { answer: Answer, signal }),
+            queryPrometheus(url, path, asked, { answer: Answer, signal }),
           ),
         )
         return together(
@@ -43,7 +49,7 @@ export function createMetricSource({
 type Part = { path: 'query' | 'query_range'; asked: Record<string, string> }
 
 /** The steps of a range query are equally long; a shorter last step gets its own query. */
-function partsOf(question: MetricQuestion, { from, to, stepSeconds }: Steps): Part[] {
+function partsOf(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps): Part[] {
   const whole = Math.floor((to - from) / stepSeconds)
   const rest = to - from - whole * stepSeconds
   const parts: Part[] = []

@@ -7,7 +7,13 @@ import { silentLog as log } from '../../core/log.ts'
 import { CAPACITIES, CATALOGUE, PLATFORM_CATALOGUE } from './catalogue.ts'
 import { FakeMetricSource } from './fakeMetrics.ts'
 import { createMetricSource } from './metricClient.ts'
-import { CAPACITY_METRICS, CLAIM_METRICS, type MetricQuestion, MetricSourceError, type Target } from './port.ts'
+import {
+  CAPACITY_METRICS,
+  CLAIM_METRICS,
+  type MetricSeriesQuery,
+  MetricSourceError,
+  type MetricTarget,
+} from './port.ts'
 import { queryOf } from './queries.ts'
 
 describe('metrics in memory', () => {
@@ -19,7 +25,7 @@ describe('metrics in memory', () => {
   metricSourceContract(() => source)
 })
 
-const target: Target = {
+const target: MetricTarget = {
   namespace: 'shop-0123456789',
   pods: [{ workload: 'vc-main', tail: 'Ordinal' }],
   claims: [{ claim: 'storage-vc-main', tail: 'Ordinal' }],
@@ -27,8 +33,8 @@ const target: Target = {
   buckets: ['media.one'],
   jobs: [{ job: 'pjob-a', tail: 'None' }],
 }
-const question = (collection: MetricQuestion['collection'], metric: string, more: Partial<MetricQuestion> = {}) =>
-  ({ collection, metric, aggregation: 'Average', target, ...more }) as MetricQuestion
+const question = (collection: MetricSeriesQuery['collection'], metric: string, more: Partial<MetricSeriesQuery> = {}) =>
+  ({ collection, metric, aggregation: 'Average', target, ...more }) as MetricSeriesQuery
 
 describe('the catalogue of queries', () => {
   it('has every metric that is not counted elsewhere, and no other', () => {
@@ -58,7 +64,7 @@ describe('the catalogue of queries', () => {
     }
   })
 
-  const cases: [sentence: string, MetricQuestion, stepSeconds: number, query: string][] = [
+  const cases: [sentence: string, MetricSeriesQuery, stepSeconds: number, query: string][] = [
     [
       'an average of what stands somewhere',
       question('vectorclusters', 'Collections'),

@@ -1,7 +1,7 @@
 import type { Aggregation, MetricCollection } from '../../contracts/metrics.ts'
 
 /** Identifies requests that a Gateway routed through this HTTPRoute to this Service. */
-export type Routed = { namespace: string; route: string; service: string }
+export type RoutedService = { namespace: string; route: string; service: string }
 
 /** Seconds since the epoch. The last step ends at `to`, and may be shorter. */
 export type Steps = { from: number; to: number; stepSeconds: number }
@@ -33,7 +33,7 @@ export interface RequestFigures {
    * Returns undefined if the counters are not available now. Never rejects: figures are shown if they are there, and
    * nothing depends on them.
    */
-  of(routed: Routed, steps: Steps): Promise<CountedRequests | undefined>
+  of(routed: RoutedService, steps: Steps): Promise<CountedRequests | undefined>
 }
 
 /**
@@ -45,13 +45,13 @@ export type PodName = { readonly workload: string; readonly tail: 'Ordinal' | 'D
 export type ClaimName = { readonly claim: string; readonly tail: 'None' | 'Ordinal' | 'Any' }
 
 /** What to measure. Only these names, and the namespace matcher derived from them, get into a query. */
-export type Target = {
+export type MetricTarget = {
   /** One group's namespace, those of all groups, or any namespace, which is only for administrators. */
   readonly namespace: string | 'every group' | 'anywhere'
   readonly pods: readonly PodName[]
   readonly claims: readonly ClaimName[]
   /** Routes that lead to it, or a name prefix of the workloads behind them. */
-  readonly routes: readonly Omit<Routed, 'namespace'>[] | { readonly stem: string }
+  readonly routes: readonly Omit<RoutedService, 'namespace'>[] | { readonly stem: string }
   /** Names at the object store; undefined means all. */
   readonly buckets: readonly string[] | undefined
   readonly jobs: readonly { readonly job: string; readonly tail: 'None' | 'Any' }[]
@@ -70,13 +70,13 @@ export const CAPACITY_METRICS = [
 export const CLAIM_METRICS = ['ClaimUsed', 'ClaimInodesUsed', 'ClaimGrowth'] as const
 export type CapacityMetric = (typeof CAPACITY_METRICS)[number] | (typeof CLAIM_METRICS)[number]
 
-export type MetricQuestion = {
+export type MetricSeriesQuery = {
   readonly collection: MetricCollection | 'platform'
   /** A metric of that collection, or a capacity. */
   readonly metric: string
   readonly aggregation: Aggregation
   /** Undefined for metrics of the platform. */
-  readonly target: Target | undefined
+  readonly target: MetricTarget | undefined
   /** Restricts metrics with a container label to this container. */
   readonly container?: string | undefined
   /** Sums all series into one. */
@@ -95,14 +95,14 @@ export class MetricSourceError extends Error {}
 /** Measurements of workloads and of the platform. */
 export interface MetricSource {
   /** @throws MetricSourceError */
-  of(question: MetricQuestion, steps: Steps): Promise<readonly MeasuredSeries[]>
+  of(question: MetricSeriesQuery, steps: Steps): Promise<readonly MeasuredSeries[]>
 }
 
 /** WAL files that wait for archiving, and how full the WAL volume is, 0 to 100. */
-export type MeasuredLog = { readyCount: number | undefined; volumePercent: number | undefined }
+export type WalMeasurement = { readyCount: number | undefined; volumePercent: number | undefined }
 
 /** Measurements of the write-ahead logs of databases. */
-export interface DatabaseLogs {
+export interface WalMetrics {
   /** Keyed by `<namespace>/<CloudNativePG Cluster>`; empty if not available now. Never rejects. */
-  all(): Promise<ReadonlyMap<string, MeasuredLog>>
+  all(): Promise<ReadonlyMap<string, WalMeasurement>>
 }

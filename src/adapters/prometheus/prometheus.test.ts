@@ -5,7 +5,7 @@ import { askedOf, says, whole } from '../../../test/worlds/playedPrometheus.ts'
 import { silentLog as log } from '../../core/log.ts'
 import { createRequestFigures } from './client.ts'
 import { FakeRequestFigures } from './fake.ts'
-import { incrementsOf, timesOf } from './increments.ts'
+import { computeIncrements, stepBoundaries } from './increments.ts'
 
 describe('figures of a Gateway in memory', () => {
   const figures = new FakeRequestFigures(PLAYED.bounds, PLAYED.measured)
@@ -90,7 +90,7 @@ describe('increments of counters', () => {
   for (const [sentence, counters, expected] of cases) {
     it(sentence, () => {
       const counted = new Map(
-        incrementsOf(counters, timesOf(steps)).steps.map((step) => [step.at, step.codes[200] ?? 0]),
+        computeIncrements(counters, stepBoundaries(steps)).steps.map((step) => [step.at, step.codes[200] ?? 0]),
       )
       expect([0, 30, 60].map((at) => counted.get(at))).to.deep.equal(expected)
     })

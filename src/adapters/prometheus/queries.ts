@@ -1,6 +1,6 @@
 import type { Aggregation } from '../../contracts/metrics.ts'
 import { CAPACITIES, CATALOGUE, type Entry, PLATFORM_CATALOGUE } from './catalogue.ts'
-import type { MetricQuestion } from './port.ts'
+import type { MetricSeriesQuery } from './port.ts'
 import { Selection } from './selectors.ts'
 
 /** Minimum seconds between samples within a step, and for the window of a rate. */
@@ -12,7 +12,7 @@ const LOOKS = 20
 const QUANTILES: Partial<Record<Aggregation, number>> = { P50: 0.5, P95: 0.95, P99: 0.99 }
 
 /** Returns the catalogue entry of a metric. @throws RangeError for a metric that is not from Prometheus */
-export function entryOf({ collection, metric }: Pick<MetricQuestion, 'collection' | 'metric'>): Entry {
+export function entryOf({ collection, metric }: Pick<MetricSeriesQuery, 'collection' | 'metric'>): Entry {
   const ofCollection: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ...CATALOGUE,
     platform: PLATFORM_CATALOGUE,
@@ -25,7 +25,7 @@ export function entryOf({ collection, metric }: Pick<MetricQuestion, 'collection
 }
 
 /** Returns the PromQL whose value at the end of a step is the metric over that step. */
-export function queryOf(question: MetricQuestion, stepSeconds: number): string {
+export function queryOf(question: MetricSeriesQuery, stepSeconds: number): string {
   const entry = entryOf(question)
   const selection = new Selection(question)
   if ('histogram' in entry) return latencyQuery(entry, question.aggregation, selection, stepSeconds)

@@ -1,5 +1,5 @@
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { MetricQuestion, Target } from './port.ts'
+import type { MetricSeriesQuery, MetricTarget } from './port.ts'
 import { servicePattern } from './traefik.ts'
 
 /** Letters in the random suffix of pod names (Kubernetes, `rand.SafeEncodeString`). */
@@ -23,22 +23,24 @@ export function escapePattern(text: string): string {
 }
 
 /** Quotes a label value for PromQL. */
-export function quoted(text: string): string {
+export function quoteLabelValue(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
 }
 
-const equals = (label: string, value: string) => `${label}=${quoted(value)}`
+const equals = (label: string, value: string) => `${label}=${quoteLabelValue(value)}`
 const matches = (label: string, patterns: readonly string[]) =>
-  `${label}=~${quoted(patterns.length === 0 ? NOTHING : patterns.join('|'))}`
+  `${label}=~${quoteLabelValue(patterns.length === 0 ? NOTHING : patterns.join('|'))}`
 
 /** Restricts even `anywhere` to group namespaces: a query by workload name must never reach other namespaces. */
-const namespaceOf = ({ namespace }: Target) =>
+const namespaceOf = ({ namespace }: MetricTarget) =>
   namespace === 'every group' || namespace === 'anywhere'
     ? matches('namespace', [EVERY_GROUP])
     : equals('namespace', namespace)
 
-const podPatterns = ({ pods }: Target) => pods.map(({ workload, tail }) => `${escapePattern(workload)}${PODS[tail]}`)
-const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `${escapePattern(claim)}${CLAIMS[tail]}`)
+const podPatterns = ({ pods }: MetricTarget) =>
+  pods.map(({ workload, tail }) => `${escapePattern(workload)}${PODS[tail]}`)
+const claimPatterns = ({ claims }: MetricTarget) =>
+  claims.map(({ claim, tail }) => `${escapePattern(claim)}${CLAIMS[tail]}`)
 
 /**
  * Matches labels against a target, like the queries do.
@@ -46,7 +48,7 @@ const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `$
  * @internal Used by the fake.
  */
 export function matchesTarget(
-  { collection, target, container }: MetricQuestion,
+  { collection, target, container }: MetricSeriesQuery,
   labels: Readonly<Record<string, string>>,
 ): boolean {
   if (target === undefined) return true
@@ -68,9 +70,9 @@ export function matchesTarget(
 
 /** Builds PromQL selectors, each restricted to the target. */
 export class Selection {
-  readonly #question: MetricQuestion
+  readonly #question: MetricSeriesQuery
 
-  constructor(question: MetricQuestion) {
+  constructor(question: MetricSeriesQuery) {
     this.#question = question
   }
 
@@ -155,7 +157,7 @@ export class Selection {
     return `${operator}${by === '' ? '' : ` by (${by})`} (${expression})`
   }
 
-  #target(): Target {
+  #target(): MetricTarget {
     const { target } = this.#question
     if (target === undefined) throw new RangeError('This metric is of a resource.')
     return target

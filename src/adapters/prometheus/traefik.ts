@@ -1,5 +1,5 @@
 import type { Counter } from './increments.ts'
-import type { Routed } from './port.ts'
+import type { RoutedService } from './port.ts'
 
 /** Traefik's counters per Service, each with the label that splits it. */
 const COUNTERS: Readonly<Record<Exclude<Counter['what'], 'since'>, readonly [name: string, label?: string]>> = {
@@ -16,7 +16,7 @@ const ALWAYS_THERE = 'traefik_config_reloads_total'
  * Builds one query for all counters of a route and Service; the label `what` tells them apart. Traefik names a Service
  * of the Gateway API by route, Gateway, entry point, rule and a hash of the match.
  */
-export function trafficQuery(routed: Routed): string {
+export function trafficQuery(routed: RoutedService): string {
   const named = servicePattern(routed)
   const parts = Object.entries(COUNTERS).map(([what, [name, label]]) => {
     const labels = ['instance', ...(label === undefined ? [] : [label])].join(', ')
@@ -29,7 +29,7 @@ export function trafficQuery(routed: Routed): string {
 const called = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`
 
 /** Returns a pattern for Traefik's name of the Service. */
-export function servicePattern({ namespace, route, service }: Routed): string {
+export function servicePattern({ namespace, route, service }: RoutedService): string {
   const [space, from, to] = [namespace, route, service].map((name) => name.replaceAll('.', '[.]'))
   return `httproute-${space}-${from}-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-${space}-${to}-[0-9]+@kubernetesgateway`
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { VECTOR_KEY_HEADER, VECTOR_PORTS } from '../../contracts/vector.ts'
-import { modestJson } from '../../core/parsedJson.ts'
+import { parseForeignJson } from '../../core/tryParseJson.ts'
 import {
   type ClusterView,
   type CollectionShards,
   type EngineAnswer,
   type EngineCall,
   EngineError,
-  type EngineReach,
   type EngineRequest,
+  type EngineTransport,
   type PeerAddress,
   type QdrantPort,
 } from './port.ts'
@@ -49,7 +49,7 @@ const ORDER_TIMEOUT = 20_000
 type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
 /** Calls Qdrant's HTTP API through any reach. */
-export function createQdrantClient(reach: EngineReach, options: QdrantClientOptions = {}): QdrantPort {
+export function createQdrantClient(reach: EngineTransport, options: QdrantClientOptions = {}): QdrantPort {
   const calls = engineCalls(reach, options)
   const { send, answer, result } = calls
   return {
@@ -128,7 +128,7 @@ function snapshotCalls({
 }
 
 /** Returns three layers of calls: a single request, one that tries the keys in turn, and one that parses the result. */
-function engineCalls(reach: EngineReach, { timeout = 5_000 }: QdrantClientOptions) {
+function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOptions) {
   async function send(
     peer: PeerAddress,
     ask: Ask,
@@ -182,7 +182,7 @@ function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer
     throw new EngineError('Refused', `The engine refused ${what} (HTTP ${status}).`, status)
   // Qdrant answers 500 if something is impossible now, such as a change without a majority.
   if (status >= 500) throw new EngineError('Refused', `The engine failed at ${what} (HTTP ${status}).`, status)
-  const parsed = z.object({ result: schema }).safeParse(modestJson(text))
+  const parsed = z.object({ result: schema }).safeParse(parseForeignJson(text))
   if (!parsed.success)
     throw new EngineError('Unexpected', `The answer of the engine to ${what} has an unexpected form.`, status)
   return parsed.data.result

@@ -64,7 +64,7 @@ export type ShardMove = { shard: number; from: number; to: number }
 export type ShardCopy = { shard: number; peerId: number }
 
 /** Transport to the engine: directly within the cluster, or through the API server from outside. */
-export interface EngineReach {
+export interface EngineTransport {
   /** @throws EngineError Unreachable */
   send(target: PeerAddress & { port: number }, request: EngineRequest): Promise<EngineAnswer>
 }

@@ -5,8 +5,8 @@ import { type StandIn, startQdrantStandIn } from '../../../test/worlds/qdrantSta
 import { createQdrantClient } from './client.ts'
 import { FakeQdrant } from './fake.ts'
 import { playedEngine } from './played.ts'
-import { type EngineAnswer, type EngineReach, isEngineError, type PeerAddress, type QdrantPort } from './port.ts'
-import { directReach, proxyReach } from './reach.ts'
+import { type EngineAnswer, type EngineTransport, isEngineError, type PeerAddress, type QdrantPort } from './port.ts'
+import { directTransport, podProxyTransport } from './transport.ts'
 
 const at = (ordinal: number, keys: readonly string[] = ['new']): PeerAddress => ({
   namespace: 'ns',
@@ -138,23 +138,23 @@ contract('a fake in memory', async (engine) => ({ port: engine, close: async () 
 contract('the HTTP API behind the API server’s proxy', async (engine) => {
   const standIn = await startQdrantStandIn(engine)
   const client = {
-    request: async ({ path, ...options }: Parameters<Parameters<typeof proxyReach>[0]['request']>[0]) => {
+    request: async ({ path, ...options }: Parameters<Parameters<typeof podProxyTransport>[0]['request']>[0]) => {
       const answer = await request(standIn.origin + path, options)
       return { status: answer.statusCode, body: answer.body }
     },
   }
-  return { port: createQdrantClient(proxyReach(client)), close: standIn.close }
+  return { port: createQdrantClient(podProxyTransport(client)), close: standIn.close }
 })
 
 contract('the HTTP API at the address of the pod', async (engine) => {
   const standIn = await startQdrantStandIn(engine)
   const origin = (target: { namespace: string; pod: string }) =>
     `${standIn.origin}/api/v1/namespaces/${target.namespace}/pods/http:${target.pod}:6333/proxy`
-  return { port: createQdrantClient(directReach(origin)), close: standIn.close }
+  return { port: createQdrantClient(directTransport(origin)), close: standIn.close }
 })
 
 describe('the client of the vector engine', () => {
-  const answering = (answer: EngineAnswer): EngineReach => ({ send: async () => answer })
+  const answering = (answer: EngineAnswer): EngineTransport => ({ send: async () => answer })
 
   const cases: [sentence: string, answer: EngineAnswer, reason: string][] = [
     ['takes text that is not JSON for an unknown shape', { status: 200, text: '<html>' }, 'Unexpected'],
@@ -182,7 +182,7 @@ describe('the client of the vector engine', () => {
 
   it('gives an order once, even where a second key could be tried', async () => {
     const sent: string[] = []
-    const reach: EngineReach = {
+    const reach: EngineTransport = {
       send: async (_, { headers }) => {
         sent.push(headers['api-key'] ?? '')
         return { status: 500, text: '{}' }
@@ -200,7 +200,7 @@ describe('the client of the vector engine', () => {
     after(() => standIn.close())
 
     it('gives up at its deadline', async () => {
-      const reach: EngineReach = {
+      const reach: EngineTransport = {
         send: (_, { signal }) =>
           new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
       }
@@ -219,7 +219,7 @@ describe('the client of the vector engine', () => {
     })
 
     it('names the cause of a refused connection by its code only', async () => {
-      const port = createQdrantClient(directReach(() => 'http://127.0.0.1:1'))
+      const port = createQdrantClient(directTransport(() => 'http://127.0.0.1:1'))
       expect((await failure(port.collections(at(0, ['secret-key'])))).message).to.equal(
         'Peer "ns/vc-p-0" does not answer (ECONNREFUSED).',
       )
@@ -232,7 +232,7 @@ describe('the reach through the API server', () => {
     const answering = (text: string) => ({
       request: async () => ({ status: 403, body: Readable.from([Buffer.from(text)]) }),
     })
-    const ask = (text: string) => failure(createQdrantClient(proxyReach(answering(text))).collections(at(0)))
+    const ask = (text: string) => failure(createQdrantClient(podProxyTransport(answering(text))).collections(at(0)))
     const refused = await ask('{"kind":"Status","apiVersion":"v1","reason":"Forbidden","code":403}')
     expect(refused.message).to.equal('Peer "ns/vc-p-0" does not answer (no right on pods/proxy).')
     expect((await ask('Invalid API key or JWT')).reason).to.equal('Unauthorized')

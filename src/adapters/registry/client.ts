@@ -1,8 +1,8 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
-import { modestJson, parsedJson } from '../../core/parsedJson.ts'
 import { readWithin } from '../../core/readWithin.ts'
+import { parseForeignJson, tryParseJson } from '../../core/tryParseJson.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
 export type RegistryClientOptions = {
@@ -140,10 +140,10 @@ function manifestOf({ headers, text }: Said, repository: string): RegistryManife
 
 /** Parses the registry's own data, of any size. */
 const readOwn = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
-  read(schema, parsedJson(text), what)
+  read(schema, tryParseJson(text), what)
 /** Parses data that clients pushed, within bounds. */
 const readPushed = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
-  read(schema, modestJson(text), what)
+  read(schema, parseForeignJson(text), what)
 
 function read<Schema extends z.ZodType>(schema: Schema, said: unknown, what: string): z.output<Schema> {
   const parsed = schema.safeParse(said)

@@ -5,13 +5,13 @@ import { isSameText } from '../../core/sameText.ts'
 import { Credential, type RegistryKeys } from './port.ts'
 
 /** PEM. */
-export type Pair = { readonly certPem: string; readonly keyPem: string }
+export type PemKeyPair = { readonly certPem: string; readonly keyPem: string }
 
 export type KeyOptions = {
   /** The authority in the registry's bundle of root certificates. */
-  authority: Pair
+  authority: PemKeyPair
   /** Makes a certificate that the authority signs. */
-  certify: (authority: Pair, now: Date) => Promise<Pair>
+  certify: (authority: PemKeyPair, now: Date) => Promise<PemKeyPair>
   issuer: string
   service: string
 }

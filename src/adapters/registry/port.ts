@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
-import type { Uses } from '../../contracts/registry/retention.ts'
+import type { ImageUses } from '../../contracts/registry/retention.ts'
 import type { SweepBounds } from '../../contracts/registry/sweep.ts'
 import { CodedError } from '../../core/failure.ts'
 import type { AuditLog } from '../audit/port.ts'
@@ -107,7 +107,7 @@ export type RegistryPort = {
   /** Whether the audit has all push tokens, of all processes. If not, nothing may be deleted. */
   readonly seesPushes: boolean
   /** Reads from the API server what is in use now, by repository: a cache may be stale. */
-  readonly uses: () => Promise<(repository: string) => Uses>
+  readonly uses: () => Promise<(repository: string) => ImageUses>
   /** Milliseconds after a push token was issued for a repository, during which nothing is deleted there. */
   readonly grace: number
 }

@@ -12,7 +12,7 @@ import { createAuthority, issueCertificate } from '../../composition/certificate
 import { createRegistryClient } from './client.ts'
 import { registryDisk } from './disk.ts'
 import { FakeImageRegistry } from './fake.ts'
-import { createRegistryKeys, type Pair } from './keys.ts'
+import { createRegistryKeys, type PemKeyPair } from './keys.ts'
 import { type Credential, RegistryError } from './port.ts'
 
 describe('a registry in memory', () => {
@@ -83,12 +83,12 @@ describe('what somebody pushed', () => {
 
 describe('keys of the registry', () => {
   const NOW = Date.parse('2026-05-01T12:00:00Z')
-  let authority: Pair
+  let authority: PemKeyPair
   let made = 0
   before(async () => {
     authority = await createAuthority('registry', new Date(NOW))
   })
-  const keysOf = (pair: Pair) =>
+  const keysOf = (pair: PemKeyPair) =>
     createRegistryKeys({
       authority: pair,
       certify: async (by, now) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { TokenAnswer, tokenPlace, wantsToken } from '../../contracts/registry/tokens.ts'
+import { isBearerChallenge, parseTokenUrl, TokenAnswer } from '../../contracts/registry/tokens.ts'
 import { sha256 } from '../../core/names.ts'
-import { modestJson } from '../../core/parsedJson.ts'
+import { parseForeignJson } from '../../core/tryParseJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
 import { versionsAmong } from './versions.ts'
@@ -101,7 +101,7 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
 /** Gets an anonymous token (token authentication of the distribution project). */
 async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
   const challenge = headers.get('www-authenticate') ?? ''
-  const realm = wantsToken(challenge) ? tokenPlace(challenge, place.repository) : undefined
+  const realm = isBearerChallenge(challenge) ? parseTokenUrl(challenge, place.repository) : undefined
   const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)
   if (realm === undefined) throw refused
   const answer = await call(place, realm, { accept: 'application/json' }, signal)
@@ -112,7 +112,7 @@ async function sendWithToken(place: Place, path: string, { headers }: Said, sign
 
 function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, repository }: Place): z.output<Schema> {
   try {
-    return schema.parse(modestJson(text))
+    return schema.parse(parseForeignJson(text))
   } catch (cause) {
     throw new FeedError('Unreadable', `The answer of ${host} about ${repository} cannot be read.`, cause)
   }

@@ -1,11 +1,11 @@
-import { compareVersions, VERSION_PATTERN } from '../../contracts/lifecycle.ts'
+import { CHART_VERSION_PATTERN, compareSemver } from '../../contracts/lifecycle.ts'
 
 const MOST = 200
-const VERSION = new RegExp(VERSION_PATTERN)
+const VERSION = new RegExp(CHART_VERSION_PATTERN)
 const LENGTH_MAX = 64
 
 /** Returns the tags that are versions, newest first. */
 export function versionsAmong(tags: Iterable<string>): string[] {
   const versions = [...tags].filter((tag) => tag.length <= LENGTH_MAX && VERSION.test(tag))
-  return versions.sort((one, other) => compareVersions(other, one)).slice(0, MOST)
+  return versions.sort((one, other) => compareSemver(other, one)).slice(0, MOST)
 }

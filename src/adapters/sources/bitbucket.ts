@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { readAt } from '../../core/readAt.ts'
+import { withFieldPaths } from '../../core/fieldPaths.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { basic, safeId } from './calls.ts'
+import { basicAuthHeader, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
-import { isNamed, repositoryOf, ToldRepository } from './repositories.ts'
-import { Account, accountOf, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
+import { nameFilter, ProviderRepository, repositoryOf } from './repositories.ts'
+import { Account, accountOf, createRestCalls, hostUrlOf, ProviderWebhook, tokenOf, type WebhookFormat } from './rest.ts'
 
 const Links = z.array(z.object({ name: z.string(), href: z.string() }))
-const Repo = readAt(
+const Repo = withFieldPaths(
   {
     id: 'uuid',
     fullName: 'full_name',
@@ -20,16 +20,16 @@ const Repo = readAt(
     pushedAt: 'updated_on',
   },
   // Bitbucket puts the caller's user name into the clone URL.
-  ToldRepository.extend({
+  ProviderRepository.extend({
     cloneUrl: Links.transform((links) =>
       links.find(({ name }) => name === 'https')?.href.replace(/^https:\/\/[^@/]*@/, 'https://'),
     ),
   }),
 ).transform(repositoryOf)
-const Workspace = readAt({ name: 'slug', createdAt: 'created_on' }, Account)
+const Workspace = withFieldPaths({ name: 'slug', createdAt: 'created_on' }, Account)
 
-const HOOKS: HookForm = {
-  schema: readAt({ id: 'uuid', url: 'url', isActive: 'active', events: 'events' }, ToldHook),
+const HOOKS: WebhookFormat = {
+  schema: withFieldPaths({ id: 'uuid', url: 'url', isActive: 'active', events: 'events' }, ProviderWebhook),
   body: ({ url, secret }) => {
     const events = ['repo:push', 'pullrequest:created', 'pullrequest:updated']
     return { description: 'Freehold', url, active: true, secret, events }
@@ -42,12 +42,12 @@ const CLOUD = 'https://bitbucket.org'
 
 /** Bitbucket Cloud, through version 2 of its REST API (developer.atlassian.com/cloud/bitbucket/rest). */
 export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
-  const rest = restOf(fetch, {
-    base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostOf(connection)}/2.0`,
+  const rest = createRestCalls(fetch, {
+    base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostUrlOf(connection)}/2.0`,
     // Workspace tokens are bearer tokens; a user's tokens need the user name.
     headers: (connection) => {
       const [token, { username }] = [tokenOf(connection), connection]
-      return { authorization: username === undefined ? `Bearer ${token}` : basic(username, token) }
+      return { authorization: username === undefined ? `Bearer ${token}` : basicAuthHeader(username, token) }
     },
     pageSize: 'pagelen',
     pageIn: 'values',
@@ -67,7 +67,7 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
     },
     async repositories(connection, search, signal) {
       const path = `/repositories/${place(connection)}?sort=full_name`
-      return rest(connection, signal).all(path, Repo, isNamed(search))
+      return rest(connection, signal).all(path, Repo, nameFilter(search))
     },
     async token(connection, id, signal) {
       const { cloneUrl } = await rest(connection, signal).call(one(connection, id), Repo)

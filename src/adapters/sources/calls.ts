@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { modestJson } from '../../core/parsedJson.ts'
+import { parseForeignJson } from '../../core/tryParseJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { SourceError, type SourceReason } from './port.ts'
 
@@ -15,7 +15,7 @@ export type Call = {
 }
 
 /** Sends a request. @throws SourceError if the address is not allowed or nobody answers */
-export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): Promise<Response> {
+export async function sendToProvider(fetch: OutgoingFetch, url: string, call: Call = {}): Promise<Response> {
   const { method = 'GET', headers = {}, body, beginning, signal } = call
   try {
     return await fetch(url, {
@@ -31,32 +31,32 @@ export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): 
       signal,
     })
   } catch (error) {
-    return asSourceError(error)
+    return throwSourceError(error)
   }
 }
 
 /** Translates an OutgoingError. @throws SourceError; any other error unchanged */
-export function asSourceError(error: unknown): never {
+export function throwSourceError(error: unknown): never {
   if (!(error instanceof OutgoingError)) throw error
   throw new SourceError(error.reason, error.message, { cause: error })
 }
 
 /** Sends a request and parses the answer with the schema. @throws SourceError by status */
-export async function ask<Schema extends z.ZodType>(
+export async function fetchFromProvider<Schema extends z.ZodType>(
   fetch: OutgoingFetch,
   url: string,
   schema: Schema,
   call: Call = {},
 ): Promise<z.output<Schema>> {
-  const answer = await send(fetch, url, call)
-  refuse(answer, new URL(url).host, call.conflict)
-  const read = schema.safeParse(modestJson(await answer.text()))
+  const answer = await sendToProvider(fetch, url, call)
+  assertSuccess(answer, new URL(url).host, call.conflict)
+  const read = schema.safeParse(parseForeignJson(await answer.text()))
   if (read.success) return read.data
   throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }
 
 /** @throws SourceError unless the status is a success */
-export function refuse(
+export function assertSuccess(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
   host: string,
   conflict: SourceReason = 'Unreachable',
@@ -81,8 +81,8 @@ export function safeId(id: string, pattern: RegExp): string {
 }
 
 /** Returns a header value for basic authentication (RFC 7617). */
-export function basic(username: string, password: string | undefined): string {
+export function basicAuthHeader(username: string, password: string | undefined): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
-export const NUMBER = /^[0-9]{1,20}$/
+export const NUMERIC_ID = /^[0-9]{1,20}$/

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, basic, refuse, send } from './calls.ts'
+import { assertSuccess, basicAuthHeader, fetchFromProvider, sendToProvider } from './calls.ts'
 import { type CircuitPort, SourceError } from './port.ts'
 
 const TOKEN_NAME = 'freehold'
@@ -22,7 +22,7 @@ export function giteaCircuit(
     const token = base === undefined ? undefined : await adminToken()
     if (token === undefined) throw new SourceError('Unreachable', 'The Git host of the platform is not set up.')
     const headers = { authorization: `token ${token}` }
-    return send(fetch, `${base}/api/v1${path}`, { method, body, headers })
+    return sendToProvider(fetch, `${base}/api/v1${path}`, { method, body, headers })
   }
   const host = () => new URL(base ?? '').host
 
@@ -36,19 +36,23 @@ export function giteaCircuit(
       const made = await call('POST', '/admin/users', account)
       if (made.status === 422) {
         const change = { source_id: 0, login_name: name, password, must_change_password: false }
-        refuse(await call('PATCH', `/admin/users/${name}`, change), host())
-      } else refuse(made, host())
-      const authorization = basic(name, password)
+        assertSuccess(await call('PATCH', `/admin/users/${name}`, change), host())
+      } else assertSuccess(made, host())
+      const authorization = basicAuthHeader(name, password)
       const tokens = `${base}/api/v1/users/${name}/tokens`
-      await send(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
+      await sendToProvider(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
       const body = { name: TOKEN_NAME, scopes: SCOPES }
       const answer = z.object({ sha1: z.string().min(1) })
-      const { sha1 } = await ask(fetch, tokens, answer, { method: 'POST', body, headers: { authorization } })
+      const { sha1 } = await fetchFromProvider(fetch, tokens, answer, {
+        method: 'POST',
+        body,
+        headers: { authorization },
+      })
       return { token: sha1 }
     },
     async removeAccount(name) {
       const answer = await call('DELETE', `/admin/users/${name}?purge=true`)
-      if (answer.status !== 404) refuse(answer, host())
+      if (answer.status !== 404) assertSuccess(answer, host())
     },
   }
 }

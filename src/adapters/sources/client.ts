@@ -1,5 +1,5 @@
 import type { Provider } from '../../contracts/sources/providers.ts'
-import { type AddressesOf, judgedAddresses } from '../outgoing/addresses.ts'
+import { createAddressResolver, type ResolveAddresses } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { bitbucketProvider } from './bitbucket.ts'
 import { gitProvider } from './git.ts'
@@ -17,7 +17,7 @@ import { verifyRegistry } from './registry.ts'
 export function createSources(
   fetch: OutgoingFetch,
   now: () => number,
-  addressesOf: AddressesOf = judgedAddresses([]),
+  addressesOf: ResolveAddresses = createAddressResolver([]),
 ): SourcePort {
   const gitea = giteaProvider(fetch)
   const gitHub = githubProvider(fetch, now)

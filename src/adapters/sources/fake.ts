@@ -1,9 +1,9 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import {
-  type Checked,
+  type CheckedAccount,
   type CircuitPort,
   type Connection,
-  type MadeApp,
+  type CreatedApp,
   type Repository,
   SourceError,
   type SourcePort,
@@ -24,7 +24,7 @@ export class FakeSources implements SourcePort {
     this.good = good
   }
 
-  async check(connection: Connection): Promise<Checked> {
+  async check(connection: Connection): Promise<CheckedAccount> {
     this.#signIn(connection)
     if (connection.provider === 'GitHub' && connection.installationId !== '1')
       throw new SourceError('NotFound', 'The App has no such installation.')
@@ -69,7 +69,7 @@ export class FakeSources implements SourcePort {
     return { repositoryCount: this.repositoriesMade.length, kilobytes: this.repositoriesMade.length * 10 }
   }
 
-  async makeApp(_baseUrl: string, code: string, hook: { secret: string }): Promise<MadeApp> {
+  async makeApp(_baseUrl: string, code: string, hook: { secret: string }): Promise<CreatedApp> {
     if (code !== 'good-code') throw new SourceError('NotFound', 'The code is of no App.')
     const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
     const credentials = { [appId]: '7', [appSlug]: 'app', [privateKey]: this.good, [webhookSecret]: hook.secret }

@@ -1,11 +1,11 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
-import type { AddressesOf } from '../outgoing/addresses.ts'
+import type { ResolveAddresses } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { basic, refuse, send } from './calls.ts'
+import { assertSuccess, basicAuthHeader, sendToProvider } from './calls.ts'
 import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
-import { isNamed, repositoryOf } from './repositories.ts'
-import { hostOf } from './rest.ts'
-import { advertisedOverSsh } from './ssh.ts'
+import { nameFilter, repositoryOf } from './repositories.ts'
+import { hostUrlOf } from './rest.ts'
+import { readAdvertisementOverSsh } from './ssh.ts'
 
 /** The id of the only repository of such a connection. */
 const ID = 'repository'
@@ -14,21 +14,24 @@ const BEGINNING = 128 * 1024
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
 /** Plain Git: one repository over https (gitprotocol-http) or ssh, of which only the first line of refs is read. */
-export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): SourceProvider {
+export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses): SourceProvider {
   type Found = { repository: Repository; hostKey?: string }
 
   async function look(connection: Connection, signal?: AbortSignal): Promise<Found> {
-    const url = hostOf(connection)
+    const url = hostUrlOf(connection)
     if (!url.startsWith('https://')) {
-      const { firstLine, hostKey } = await advertisedOverSsh(addressesOf, connection, signal)
+      const { firstLine, hostKey } = await readAdvertisementOverSsh(addressesOf, connection, signal)
       return { repository: repositoryAt(url, headOf(firstLine)), hostKey }
     }
     const { username = 'git', credentials } = connection
     const token = credentials[CREDENTIAL_KEYS.token]
-    const headers = { accept: ADVERTISEMENT, ...(token !== undefined && { authorization: basic(username, token) }) }
+    const headers = {
+      accept: ADVERTISEMENT,
+      ...(token !== undefined && { authorization: basicAuthHeader(username, token) }),
+    }
     const asked = { headers, beginning: BEGINNING, signal }
-    const answer = await send(fetch, `${url}/info/refs?service=git-upload-pack`, asked)
-    refuse(answer, new URL(url).host)
+    const answer = await sendToProvider(fetch, `${url}/info/refs?service=git-upload-pack`, asked)
+    assertSuccess(answer, new URL(url).host)
     if (answer.headers.get('content-type') === ADVERTISEMENT)
       return { repository: repositoryAt(url, headOf(await answer.text())) }
     throw new SourceError('Unreachable', `${new URL(url).host} does not serve Git at this address.`)
@@ -40,7 +43,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
     },
     async repositories(connection, search, signal) {
       const { repository } = await look(connection, signal)
-      return [repository].filter(isNamed(search))
+      return [repository].filter(nameFilter(search))
     },
     async token(connection, id, signal) {
       if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { readAt } from '../../core/readAt.ts'
+import { withFieldPaths } from '../../core/fieldPaths.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { NUMBER, safeId } from './calls.ts'
+import { NUMERIC_ID, safeId } from './calls.ts'
 import type { Connection, NewRepository, SourceProvider } from './port.ts'
-import { GITHUB_REPOSITORY, isNamed, repositoryOf, ToldRepository } from './repositories.ts'
-import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
+import { GITHUB_REPOSITORY_FIELDS, nameFilter, ProviderRepository, repositoryOf } from './repositories.ts'
+import { Account, createRestCalls, hostUrlOf, ProviderWebhook, tokenOf, type WebhookFormat } from './rest.ts'
 
-const User = readAt({ name: 'login', avatarUrl: 'avatar_url', createdAt: 'created' }, Account)
-const Repo = readAt(
-  { ...GITHUB_REPOSITORY, pushedAt: 'updated_at', kilobytes: 'size', mayPush: 'permissions.push' },
-  ToldRepository.extend({ kilobytes: z.number().nullish(), mayPush: z.boolean().nullish() }),
+const User = withFieldPaths({ name: 'login', avatarUrl: 'avatar_url', createdAt: 'created' }, Account)
+const Repo = withFieldPaths(
+  { ...GITHUB_REPOSITORY_FIELDS, pushedAt: 'updated_at', kilobytes: 'size', mayPush: 'permissions.push' },
+  ProviderRepository.extend({ kilobytes: z.number().nullish(), mayPush: z.boolean().nullish() }),
 )
 
-const HOOKS: HookForm = {
-  schema: readAt({ id: 'id', url: 'config.url', isActive: 'active', events: 'events' }, ToldHook),
+const HOOKS: WebhookFormat = {
+  schema: withFieldPaths({ id: 'id', url: 'config.url', isActive: 'active', events: 'events' }, ProviderWebhook),
   body: ({ url, secret }) => ({
     active: true,
     events: ['push', 'delete', 'pull_request', 'pull_request_sync'],
@@ -25,18 +25,18 @@ const HOOKS: HookForm = {
 
 /** Gitea, through version 1 of its REST API (`/api/v1`, documented by each host at `/swagger.v1.json`). */
 export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
-  const rest = restOf(fetch, {
-    base: (connection) => `${hostOf(connection)}/api/v1`,
+  const rest = createRestCalls(fetch, {
+    base: (connection) => `${hostUrlOf(connection)}/api/v1`,
     headers: (connection) => ({ authorization: `token ${tokenOf(connection)}` }),
     pageSize: 'limit',
     hasShortPages: true,
   })
   const find = (connection: Connection, id: string, signal?: AbortSignal) =>
-    rest(connection, signal).call(`/repositories/${safeId(id, NUMBER)}`, Repo)
+    rest(connection, signal).call(`/repositories/${safeId(id, NUMERIC_ID)}`, Repo)
   const place = ({ organization }: Connection) =>
     organization === undefined ? undefined : `/orgs/${encodeURIComponent(organization)}`
   const all = (connection: Connection, search?: string, signal?: AbortSignal) =>
-    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo, isNamed(search))
+    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo, nameFilter(search))
 
   return {
     check: (connection, signal) => rest(connection, signal).check(User, place(connection)),

@@ -3,29 +3,29 @@ import { SignJWT } from 'jose'
 import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { NUMBER, safeId } from './calls.ts'
+import { NUMERIC_ID, safeId } from './calls.ts'
 import {
-  type Checked,
+  type CheckedAccount,
   type Connection,
-  type HookPlace,
   SourceError,
   type SourcePort,
   type SourceProvider,
+  type WebhookTarget,
 } from './port.ts'
-import { GITHUB_REPOSITORY, isNamed, repositoryAt, Text } from './repositories.ts'
-import { hostOf, restOf } from './rest.ts'
+import { GITHUB_REPOSITORY_FIELDS, NullishText, nameFilter, repositorySchema } from './repositories.ts'
+import { createRestCalls, hostUrlOf } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
 const Installation = z
   .object({
-    account: z.object({ login: z.string(), type: z.string(), avatar_url: Text }),
+    account: z.object({ login: z.string(), type: z.string(), avatar_url: NullishText }),
     repository_selection: z.enum(['all', 'selected']),
     permissions: Permissions,
-    suspended_at: Text,
-    created_at: Text,
+    suspended_at: NullishText,
+    created_at: NullishText,
   })
   .transform(
-    ({ account, ...found }): Checked => ({
+    ({ account, ...found }): CheckedAccount => ({
       accountName: account.login,
       accountType: account.type === 'Organization' ? 'Organization' : 'User',
       installation: {
@@ -38,9 +38,9 @@ const Installation = z
     }),
   )
 const Token = z.object({ token: z.string().min(1), expires_at: z.string(), permissions: Permissions.optional() })
-const Repo = repositoryAt({ ...GITHUB_REPOSITORY, pushedAt: 'pushed_at' })
+const Repo = repositorySchema({ ...GITHUB_REPOSITORY_FIELDS, pushedAt: 'pushed_at' })
 const App = z.object({ id: z.int(), slug: z.string(), html_url: z.string(), pem: z.string() })
-const Hook = z.object({ url: Text })
+const Hook = z.object({ url: NullishText })
 const Delivery = z.object({ delivered_at: z.string(), status_code: z.int() })
 const Events = z.object({ events: z.array(z.string()) })
 
@@ -60,7 +60,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     return rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, asked)
   }
   /** An App has one webhook for all its repositories. */
-  const writeHook = (connection: Connection, { url, secret }: HookPlace, signal?: AbortSignal) => {
+  const writeHook = (connection: Connection, { url, secret }: WebhookTarget, signal?: AbortSignal) => {
     const body = { url, content_type: 'json', secret, insecure_ssl: '0' }
     return rest(connection, signal).call(HOOK, Hook, { method: 'PATCH', body })
   }
@@ -70,11 +70,11 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
       const { all } = restWith(token)(connection, signal)
-      return all('/installation/repositories', Repo, isNamed(search))
+      return all('/installation/repositories', Repo, nameFilter(search))
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
-      const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
+      const body = { repository_ids: [Number(safeId(id, NUMERIC_ID))], permissions }
       const { token, expires_at: expiresAt, permissions: given } = await issue(connection, body, signal)
       const { cloneUrl } = await restWith(token)(connection, signal).call(`/repositories/${id}`, Repo)
       const all = { ...(given ?? permissions), repositories: 'one' }
@@ -82,7 +82,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     },
     async ensureWebhook(connection, id, hook, signal) {
       // Fails with NotFound for a repository outside the installation.
-      await issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
+      await issue(connection, { repository_ids: [Number(safeId(id, NUMERIC_ID))] }, signal)
       const { call } = rest(connection, signal)
       const before = await call(HOOK, Hook)
       await writeHook(connection, hook, signal)
@@ -113,8 +113,9 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
 type Authorization = string | undefined | Promise<string>
 
 const restAs = (fetch: OutgoingFetch, authorizationOf: (connection: Connection) => Authorization) =>
-  restOf(fetch, {
-    base: (connection) => (connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostOf(connection)}/api/v3`),
+  createRestCalls(fetch, {
+    base: (connection) =>
+      connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostUrlOf(connection)}/api/v3`,
     headers: async (connection) => {
       const authorization = await authorizationOf(connection)
       const accept = 'application/vnd.github+json'
@@ -126,7 +127,7 @@ const restAs = (fetch: OutgoingFetch, authorizationOf: (connection: Connection) 
 
 /** @throws SourceError NotFound */
 function placeOf({ installationId }: Connection): string {
-  if (installationId !== undefined) return `/app/installations/${safeId(installationId, NUMBER)}`
+  if (installationId !== undefined) return `/app/installations/${safeId(installationId, NUMERIC_ID)}`
   throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
 }
 

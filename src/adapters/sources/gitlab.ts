@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { DAY_MS } from '../../core/clock.ts'
-import { readAt } from '../../core/readAt.ts'
+import { withFieldPaths } from '../../core/fieldPaths.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { NUMBER, safeId } from './calls.ts'
+import { NUMERIC_ID, safeId } from './calls.ts'
 import type { Connection, SourceProvider } from './port.ts'
-import { repositoryAt, Text } from './repositories.ts'
-import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
+import { NullishText, repositorySchema } from './repositories.ts'
+import { Account, createRestCalls, hostUrlOf, ProviderWebhook, tokenOf, type WebhookFormat } from './rest.ts'
 
-const User = readAt({ name: 'username', avatarUrl: 'avatar_url', createdAt: 'created_at' }, Account)
-const Project = repositoryAt({
+const User = withFieldPaths({ name: 'username', avatarUrl: 'avatar_url', createdAt: 'created_at' }, Account)
+const Project = repositorySchema({
   id: 'id',
   fullName: 'path_with_namespace',
   url: 'web_url',
@@ -19,15 +19,15 @@ const Project = repositoryAt({
   description: 'description',
   pushedAt: 'last_activity_at',
 })
-const DeployToken = z.object({ username: z.string(), token: z.string(), expires_at: Text })
-const KeptToken = z.object({ id: z.int(), name: Text, expires_at: Text })
+const DeployToken = z.object({ username: z.string(), token: z.string(), expires_at: NullishText })
+const KeptToken = z.object({ id: z.int(), name: NullishText, expires_at: NullishText })
 
 const EVENTS = { push_events: true, tag_push_events: true, merge_requests_events: true }
-const HOOKS: HookForm = {
-  schema: readAt(
+const HOOKS: WebhookFormat = {
+  schema: withFieldPaths(
     { id: 'id', url: 'url', isActive: 'alert_status' },
-    ToldHook.omit({ events: true }).extend({
-      isActive: Text.transform((state) => (state ?? 'executable') === 'executable'),
+    ProviderWebhook.omit({ events: true }).extend({
+      isActive: NullishText.transform((state) => (state ?? 'executable') === 'executable'),
     }),
   ).transform((hook) => ({ ...hook, events: Object.keys(EVENTS) })),
   body: ({ url, secret }) => ({ url, token: secret, enable_ssl_verification: true, ...EVENTS }),
@@ -43,12 +43,12 @@ const REMOVED_MAX = 20
 
 /** GitLab, through version 4 of its REST API (docs.gitlab.com/api). Its token needs the scope `api`. */
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
-  const rest = restOf(fetch, {
-    base: (connection) => `${hostOf(connection)}/api/v4`,
+  const rest = createRestCalls(fetch, {
+    base: (connection) => `${hostUrlOf(connection)}/api/v4`,
     headers: (connection) => ({ authorization: `Bearer ${tokenOf(connection)}` }),
     pageSize: 'per_page',
   })
-  const project = (id: string) => `/projects/${safeId(id, NUMBER)}`
+  const project = (id: string) => `/projects/${safeId(id, NUMERIC_ID)}`
   const group = ({ organization }: Connection, below: string) =>
     organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 

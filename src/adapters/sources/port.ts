@@ -20,7 +20,7 @@ export function connectionTo(
 }
 
 /** Account data from the provider; over ssh, the host key that was shown. */
-export type Checked = Pick<Status, 'accountName' | 'accountType' | 'hostKey' | 'installation'>
+export type CheckedAccount = Pick<Status, 'accountName' | 'accountType' | 'hostKey' | 'installation'>
 
 export const Repository = z.object({
   id: z.string(),
@@ -53,7 +53,7 @@ export const RepositoryToken = z.object({
 export type RepositoryToken = z.output<typeof RepositoryToken>
 
 /** Target and signing secret of a webhook. */
-export type HookPlace = { readonly url: string; readonly secret: string }
+export type WebhookTarget = { readonly url: string; readonly secret: string }
 
 export const Webhook = z.object({
   url: z.string(),
@@ -77,7 +77,7 @@ export type NewRepository = {
 }
 
 /** An App that GitHub created from a manifest. */
-export type MadeApp = { credentials: Credentials; slug: string; htmlUrl: string }
+export type CreatedApp = { credentials: Credentials; slug: string; htmlUrl: string }
 
 export const RegistryVerdict = z.object({
   isReachable: z.boolean(),
@@ -91,19 +91,24 @@ export type RegistryVerdict = z.output<typeof RegistryVerdict>
 /** Calls to all providers. Every address must pass the rules for outgoing calls. */
 export interface SourcePort {
   /** Signs in. @throws SourceError */
-  check(connection: Connection, signal?: AbortSignal): Promise<Checked>
+  check(connection: Connection, signal?: AbortSignal): Promise<CheckedAccount>
   /** Returns at most 1000. @throws SourceError */
   repositories(connection: Connection, search?: string, signal?: AbortSignal): Promise<Repository[]>
   /** Returns a token to read one repository. @throws SourceError Unsupported if the credentials are no token */
   token(connection: Connection, repositoryId: string, signal?: AbortSignal): Promise<RepositoryToken>
   /** Creates or updates the webhook of a repository. @throws SourceError Unsupported */
-  ensureWebhook(connection: Connection, repositoryId: string, hook: HookPlace, signal?: AbortSignal): Promise<Webhook>
+  ensureWebhook(
+    connection: Connection,
+    repositoryId: string,
+    hook: WebhookTarget,
+    signal?: AbortSignal,
+  ): Promise<Webhook>
   /** For Git hosts that the platform runs. @throws SourceError NameTaken */
   createRepository(connection: Connection, repository: NewRepository, signal?: AbortSignal): Promise<Repository>
   /** Returns number and total size of all repositories. @throws SourceError */
   usage(connection: Connection, signal?: AbortSignal): Promise<{ repositoryCount: number; kilobytes: number }>
   /** Exchanges the code from GitHub for the App's credentials, and sets the secret that signs its deliveries. */
-  makeApp(baseUrl: string, code: string, hook: HookPlace, signal?: AbortSignal): Promise<MadeApp>
+  makeApp(baseUrl: string, code: string, hook: WebhookTarget, signal?: AbortSignal): Promise<CreatedApp>
   /** Checks whether images can be pulled. @throws SourceError NotAllowed; all other failures are in the verdict */
   verifyRegistry(
     connection: Connection,

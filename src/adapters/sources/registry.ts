@@ -1,8 +1,8 @@
 import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
-import { TokenAnswer, tokenPlace, wantsToken } from '../../contracts/registry/tokens.ts'
+import { isBearerChallenge, parseTokenUrl, TokenAnswer } from '../../contracts/registry/tokens.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, basic, send } from './calls.ts'
+import { basicAuthHeader, fetchFromProvider, sendToProvider } from './calls.ts'
 import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
 
 /**
@@ -20,18 +20,18 @@ export async function verifyRegistry(
   const base = connection.baseUrl.replace(/\/+$/, '')
   const verdict = { isReachable: false, isAuthenticated: false, canPull: false, digest: null, message: null }
   try {
-    const first = await send(fetch, `${base}/v2/`, { signal })
+    const first = await sendToProvider(fetch, `${base}/v2/`, { signal })
     if (first.status !== 200 && first.status !== 401)
       return { ...verdict, message: `The address answers with status ${first.status}, so it is not a registry.` }
     const authorization = await authorizationFor(fetch, connection, first, repository, signal)
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
-    const second = await send(fetch, `${base}/v2/`, { headers, signal })
+    const second = await sendToProvider(fetch, `${base}/v2/`, { headers, signal })
     const isAuthenticated = second.status === 200
     if (!isAuthenticated && !isRefusal(second)) return { ...verdict, message: says(second) }
     if (!isAuthenticated) return { ...verdict, isReachable: true, message: 'The registry refuses the credentials.' }
     if (repository === undefined) return { ...verdict, isReachable: true, isAuthenticated, canPull: true }
     const url = `${base}/v2/${repository}/manifests/${tag}`
-    const answer = await send(fetch, url, { headers: { ...headers, accept: MANIFEST_TYPES }, signal })
+    const answer = await sendToProvider(fetch, url, { headers: { ...headers, accept: MANIFEST_TYPES }, signal })
     const canPull = answer.status === 200
     const isNone = answer.status === 404 || isRefusal(answer)
     const none = isNone ? `The registry has no ${repository}:${tag} for these credentials.` : says(answer)
@@ -59,10 +59,10 @@ async function authorizationFor(
   if (first.status === 200) return undefined
   const challenge = first.headers.get('www-authenticate') ?? ''
   const password = credentials[CREDENTIAL_KEYS.password] ?? ''
-  const account = basic(username, password)
-  if (!wantsToken(challenge)) return account
-  const place = tokenPlace(challenge, repository)
+  const account = basicAuthHeader(username, password)
+  if (!isBearerChallenge(challenge)) return account
+  const place = parseTokenUrl(challenge, repository)
   if (place === undefined) throw new SourceError('Unreachable', 'The registry names no address to get a token from.')
   const headers: Record<string, string> = password === '' ? {} : { authorization: account }
-  return ask(fetch, place, TokenAnswer, { headers, signal })
+  return fetchFromProvider(fetch, place, TokenAnswer, { headers, signal })
 }

@@ -1,28 +1,28 @@
 import { z } from 'zod'
-import { type Places, readAt } from '../../core/readAt.ts'
+import { type FieldPaths, withFieldPaths } from '../../core/fieldPaths.ts'
 import { Repository } from './port.ts'
 
-export const Text = z.string().nullish()
+export const NullishText = z.string().nullish()
 
 /** Providers use numbers or strings. */
-export const Id = z.union([z.int(), z.string()]).transform(String)
+export const ProviderId = z.union([z.int(), z.string()]).transform(String)
 
 /** The repository fields that providers return. */
-export const ToldRepository = z.object({
-  id: Id,
+export const ProviderRepository = z.object({
+  id: ProviderId,
   fullName: z.string(),
   url: z.string(),
   cloneUrl: z.string(),
-  defaultBranch: Text,
+  defaultBranch: NullishText,
   /** GitLab returns the visibility as a word. */
   isPrivate: z.union([z.boolean(), z.string().transform((visibility) => visibility !== 'public')]),
   isArchived: z.boolean().nullish(),
-  description: Text,
-  language: Text,
-  pushedAt: Text,
+  description: NullishText,
+  language: NullishText,
+  pushedAt: NullishText,
 })
 type Told = Pick<Repository, 'id' | 'fullName' | 'url'> & {
-  [Name in keyof z.output<typeof ToldRepository>]?: Repository[Name] | null | undefined
+  [Name in keyof z.output<typeof ProviderRepository>]?: Repository[Name] | null | undefined
 }
 
 /** Completes a repository with defaults. Owner and name come from the full name. */
@@ -43,16 +43,17 @@ export function repositoryOf(told: Told): Repository {
 }
 
 /** Returns a schema that reads a repository from these places of an answer. */
-export const repositoryAt = (places: Places) => readAt(places, ToldRepository).transform(repositoryOf)
+export const repositorySchema = (places: FieldPaths) =>
+  withFieldPaths(places, ProviderRepository).transform(repositoryOf)
 
 /** Returns a filter for repositories whose full name contains the text. */
-export const isNamed =
+export const nameFilter =
   (words = '') =>
   ({ fullName }: Pick<Repository, 'fullName'>): boolean =>
     fullName.toLowerCase().includes(words.toLowerCase())
 
 /** Where GitHub, and likewise Gitea, puts the fields of a repository. The time of the last push differs. */
-export const GITHUB_REPOSITORY = {
+export const GITHUB_REPOSITORY_FIELDS = {
   id: 'id',
   fullName: 'full_name',
   url: 'html_url',

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { SourceError } from './port.ts'
-import { restOf } from './rest.ts'
+import { createRestCalls } from './rest.ts'
 
 const CONNECTION = { provider: 'GitLab' as const, baseUrl: 'https://git.example', credentials: {} }
 
@@ -13,7 +13,7 @@ describe('a page of the host of a tenant', () => {
       return false
     })
     const fetch = async () => Response.json(Array(5_000).fill({}))
-    const rest = restOf(fetch, { base: ({ baseUrl }) => baseUrl, headers: () => ({}), pageSize: 'per_page' })
+    const rest = createRestCalls(fetch, { base: ({ baseUrl }) => baseUrl, headers: () => ({}), pageSize: 'per_page' })
     const error = await rest(CONNECTION as never)
       .all('/projects', item)
       .catch((thrown: unknown) => thrown)

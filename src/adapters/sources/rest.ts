@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, type Call } from './calls.ts'
-import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
-import { Id, Text } from './repositories.ts'
+import { type Call, fetchFromProvider } from './calls.ts'
+import { type CheckedAccount, type Connection, REPOSITORIES_MAX, type Webhook, type WebhookTarget } from './port.ts'
+import { NullishText, ProviderId } from './repositories.ts'
 
 /** How the REST API of a provider differs from others. */
 type RestForm = {
@@ -20,16 +20,21 @@ type RestForm = {
 }
 
 /** The account of a token. */
-export const Account = z.object({ name: z.string(), avatarUrl: Text, createdAt: Text })
+export const Account = z.object({ name: z.string(), avatarUrl: NullishText, createdAt: NullishText })
 type Account = z.output<typeof Account>
 
 /** The webhook fields that providers return. */
-export const ToldHook = z.object({ id: Id, url: Text, isActive: z.boolean(), events: z.array(z.string()) })
+export const ProviderWebhook = z.object({
+  id: ProviderId,
+  url: NullishText,
+  isActive: z.boolean(),
+  events: z.array(z.string()),
+})
 
 /** How to read and write webhooks of a provider. */
-export type HookForm = {
-  readonly schema: z.ZodType<z.output<typeof ToldHook>>
-  readonly body: (hook: HookPlace) => object
+export type WebhookFormat = {
+  readonly schema: z.ZodType<z.output<typeof ProviderWebhook>>
+  readonly body: (hook: WebhookTarget) => object
   /** Further fields that only a creation needs. */
   readonly born?: object
   readonly change: 'PATCH' | 'PUT'
@@ -40,14 +45,18 @@ const PAGE_SIZE = 50
 const PAGES_MAX = 100
 
 /** Returns the calls of one provider. @throws SourceError by status, or for an answer of another form */
-export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShortPages, pageIn }: RestForm) {
+export function createRestCalls(fetch: OutgoingFetch, { base, headers, pageSize, hasShortPages, pageIn }: RestForm) {
   return (connection: Connection, signal?: AbortSignal) => {
     async function call<Schema extends z.ZodType>(
       path: string,
       schema: Schema,
       what: Pick<Call, 'method' | 'body' | 'conflict'> = {},
     ) {
-      return ask(fetch, `${base(connection)}${path}`, schema, { ...what, headers: await headers(connection), signal })
+      return fetchFromProvider(fetch, `${base(connection)}${path}`, schema, {
+        ...what,
+        headers: await headers(connection),
+        signal,
+      })
     }
 
     /** Reads pages and returns the matching items, until a page is the last or REPOSITORIES_MAX is reached. */
@@ -68,7 +77,7 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
     }
 
     /** Returns the token's account. @param organizationPath path of an organization that must be accessible */
-    async function check(user: z.ZodType<Account>, organizationPath: string | undefined): Promise<Checked> {
+    async function check(user: z.ZodType<Account>, organizationPath: string | undefined): Promise<CheckedAccount> {
       const account = await call('/user', user)
       if (organizationPath !== undefined) await call(organizationPath, z.object({}))
       return accountOf(account, connection.organization)
@@ -77,8 +86,8 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
     /** Creates or updates the webhook. An update is always written, because the stored secret cannot be read. */
     async function ensureHook(
       path: string,
-      { schema, body, born, change }: HookForm,
-      hook: HookPlace,
+      { schema, body, born, change }: WebhookFormat,
+      hook: WebhookTarget,
     ): Promise<Webhook> {
       const present = (await all(path, schema)).find(({ url }) => url === hook.url)
       const { isActive, events } =
@@ -110,7 +119,7 @@ function listOf<Item extends z.ZodType>(item: Item) {
 }
 
 /** Describes the account, or the organization if one is set. */
-export function accountOf({ name, avatarUrl, createdAt }: Account, organization: string | undefined): Checked {
+export function accountOf({ name, avatarUrl, createdAt }: Account, organization: string | undefined): CheckedAccount {
   return {
     accountName: organization ?? name,
     accountType: organization === undefined ? 'User' : 'Organization',
@@ -127,4 +136,4 @@ export function accountOf({ name, avatarUrl, createdAt }: Account, organization:
 export const tokenOf = ({ credentials }: Connection): string => credentials[CREDENTIAL_KEYS.token] ?? ''
 
 /** Returns the base URL of a host without trailing slashes. */
-export const hostOf = ({ baseUrl }: Connection): string => baseUrl.replace(/\/+$/, '')
+export const hostUrlOf = ({ baseUrl }: Connection): string => baseUrl.replace(/\/+$/, '')

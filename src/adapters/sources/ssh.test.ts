@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeKey, SshServer } from '../../../test/cluster/sshServer.ts'
 import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts'
-import { judgedAddresses } from '../outgoing/addresses.ts'
+import { createAddressResolver } from '../outgoing/addresses.ts'
 import { createSources } from './client.ts'
 import type { Connection, SourcePort } from './port.ts'
-import { advertisedOverSsh } from './ssh.ts'
+import { readAdvertisementOverSsh } from './ssh.ts'
 
 const WITHOUT_HTTPS = () => Promise.reject(new Error('Nothing is asked over https.'))
 
@@ -17,7 +17,7 @@ describe('plain Git over ssh, of a real sshd', () => {
   let port: SourcePort
   let file: string
   const portFor = (allowedHosts: string[]) =>
-    createSources(WITHOUT_HTTPS, () => Date.now(), judgedAddresses(allowedHosts))
+    createSources(WITHOUT_HTTPS, () => Date.now(), createAddressResolver(allowedHosts))
   const connectionWith = (privateKey: string, given: Partial<Connection> = {}): Connection => {
     return { provider: 'Git', baseUrl: server.url(), credentials: { 'private-key': privateKey }, ...given }
   }
@@ -132,7 +132,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     const rebound = createSources(
       WITHOUT_HTTPS,
       () => Date.now(),
-      judgedAddresses([], async () => [{ address: '127.0.0.1' }]),
+      createAddressResolver([], async () => [{ address: '127.0.0.1' }]),
     )
     const baseUrl = `ssh://git@git.example.com:${server.port}/shop.git`
     expect(await reasonOf(rebound.check(connectionWith(privateKey, { baseUrl })))).to.equal('NotAllowed')
@@ -169,7 +169,7 @@ describe('a Git host', () => {
       return ['127.0.0.1']
     }
     const connection: Connection = { provider: 'Git', baseUrl: `ssh://git@127.0.0.1:${port}/shop.git`, credentials }
-    expect(await reasonOf(advertisedOverSsh(resolve, connection, gone.signal))).to.equal('Unreachable')
+    expect(await reasonOf(readAdvertisementOverSsh(resolve, connection, gone.signal))).to.equal('Unreachable')
     expect(connected).to.have.length(0)
     host.close()
   })

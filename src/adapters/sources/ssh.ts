@@ -2,13 +2,13 @@ import { connect, isIP, type Socket } from 'node:net'
 import type { Client, ClientChannel, ConnectConfig, ServerHostKeyAlgorithm } from 'ssh2'
 import { hostKeysIn, knownHostsOf } from '../../contracts/sources/hostKeys.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
-import type { AddressesOf } from '../outgoing/addresses.ts'
-import { asSourceError } from './calls.ts'
+import type { ResolveAddresses } from '../outgoing/addresses.ts'
+import { throwSourceError } from './calls.ts'
 import { type Connection, SourceError } from './port.ts'
 import { readPrivateKey } from './privateKey.ts'
 
 /** The first line of the ref advertisement, and the host key in the form `ssh-ed25519 AAAA...`. */
-export type Advertised = { readonly firstLine: string; readonly hostKey: string }
+export type RefAdvertisement = { readonly firstLine: string; readonly hostKey: string }
 
 /** Milliseconds for the whole exchange. */
 const TIMEOUT = 10_000
@@ -19,13 +19,13 @@ const TIMEOUT = 10_000
  *
  * @throws SourceError HostKeyRefused if the host shows an unknown key
  */
-export async function advertisedOverSsh(
-  addressesOf: AddressesOf,
+export async function readAdvertisementOverSsh(
+  addressesOf: ResolveAddresses,
   connection: Connection,
   signal?: AbortSignal,
-): Promise<Advertised> {
+): Promise<RefAdvertisement> {
   const privateKey = await readPrivateKey(connection.credentials[CREDENTIAL_KEYS.privateKey] ?? '')
-  const addresses = await addressesOf(connection.baseUrl).catch(asSourceError)
+  const addresses = await addressesOf(connection.baseUrl).catch(throwSourceError)
   const url = new URL(connection.baseUrl)
   const { default: ssh2 } = await import('ssh2')
   const client = new ssh2.Client()
@@ -82,7 +82,7 @@ function algorithmsOf(key: string): ServerHostKeyAlgorithm[] {
 
 type Session = Believing & Pick<ConnectConfig, 'sock' | 'privateKey'>
 
-function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<Advertised> {
+function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<RefAdvertisement> {
   const { host } = url
   const username = decodeURIComponent(url.username) || 'git'
   return new Promise((resolve, reject) => {

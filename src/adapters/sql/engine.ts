@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto'
 import { type Catalogue, keyColumns, type Table } from '../../editor/catalogue.ts'
 import { versionOf } from '../../editor/rows.ts'
 import {
-  type Command,
   countRows,
   deleteRow,
   insertRow,
+  type SqlCommand,
   selectByKey,
   selectPage,
   updateRow,
 } from '../../editor/statements.ts'
 import type { SqlValue } from '../../editor/values.ts'
+import { type CallSupervisor, cancelled, superviseCall } from './callSupervisor.ts'
 import type { SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import {
   type BatchFailure,
@@ -27,7 +28,6 @@ import {
   SqlFault,
   type SqlTarget,
 } from './port.ts'
-import { cancelled, type Watch, watchOver } from './watch.ts'
 
 const IDLE_SESSIONS_MAX = 4
 const IDLE_MILLISECONDS = 30_000
@@ -97,7 +97,7 @@ export class DriverEngine implements SqlEngine {
     }
   }
 
-  async #runBatch(session: SqlSession, request: BatchRequest, watch: Watch): Promise<BatchOutcome> {
+  async #runBatch(session: SqlSession, request: BatchRequest, watch: CallSupervisor): Promise<BatchOutcome> {
     const outcome: BatchOutcome = { results: [], messages: [], failure: undefined }
     await session.begin()
     let kept = request.maxRows
@@ -205,7 +205,7 @@ export class DriverEngine implements SqlEngine {
       throw new SqlFault('RowChanged', `The row of "${table.name}" has changed since it was read.`, { current: stored })
   }
 
-  async #one(session: SqlSession, table: Table, { text, values }: Command): Promise<SqlValue[] | undefined> {
+  async #one(session: SqlSession, table: Table, { text, values }: SqlCommand): Promise<SqlValue[] | undefined> {
     return (await session.query(text, values, { columns: table.columns })).rows[0]
   }
 
@@ -244,14 +244,14 @@ export class DriverEngine implements SqlEngine {
     target: SqlTarget,
     mode: SessionMode,
     { signal, heard }: SqlCall,
-    work: (session: SqlSession, watch: Watch) => Promise<T>,
+    work: (session: SqlSession, watch: CallSupervisor) => Promise<T>,
     { isPooled = true, patience = this.#patience }: Use = {},
   ): Promise<T> {
     const isGone = () => signal?.aborted === true
     if (isGone()) throw cancelled()
     const key = keyOf(target, mode)
     const session = (isPooled ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
-    const watch = watchOver(session, { signal, patience })
+    const watch = superviseCall(session, { signal, patience })
     const before = session.bytesRead
     try {
       if (isGone()) throw cancelled()

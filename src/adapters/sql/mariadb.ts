@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
 import type * as Mariadb from 'mariadb'
 import { inverted } from '../../core/inverted.ts'
-import { quoted } from '../../editor/names.ts'
+import { quoteIdentifier } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
+import { AnswerLimiter } from './answerLimiter.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
-import { Leash } from './leash.ts'
 import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
@@ -281,8 +281,8 @@ export const mariadbDriver: SqlDriver = {
   async open(target, mode) {
     // Loaded on first use: most platforms start without such an instance.
     const { createConnection } = await import('mariadb')
-    const leash = new Leash()
-    const dial = (held: Leash) => held.hold(connect(target.port, target.host).setNoDelay(true))
+    const leash = new AnswerLimiter()
+    const dial = (held: AnswerLimiter) => held.hold(connect(target.port, target.host).setNoDelay(true))
     let own: Socket | undefined
     const signIn = {
       host: target.host,
@@ -296,7 +296,7 @@ export const mariadbDriver: SqlDriver = {
       permitRedirect: false,
     }
     const openAnother = () =>
-      createConnection({ ...signIn, stream: () => dial(new Leash()) } as unknown as Mariadb.ConnectionConfig)
+      createConnection({ ...signIn, stream: () => dial(new AnswerLimiter()) } as unknown as Mariadb.ConnectionConfig)
     const connection = await createConnection({
       ...signIn,
       stream: () => (own = dial(leash)),
@@ -348,7 +348,7 @@ export const mariadbDriver: SqlDriver = {
   catalogue: mariadbCatalogue,
 
   async prepare(session, { database, collation, logins }) {
-    const name = quoted('mariadb', database)
+    const name = quoteIdentifier('mariadb', database)
     await session.query(`CREATE DATABASE IF NOT EXISTS ${name} CHARACTER SET utf8mb4${collationClause(collation)}`)
     const rights = { reader: 'SELECT, SHOW VIEW', writer: 'SELECT, SHOW VIEW, INSERT, UPDATE, DELETE', owner: 'ALL' }
     for (const [level, login] of Object.entries(logins) as [keyof typeof rights, Login][]) {
@@ -356,7 +356,7 @@ export const mariadbDriver: SqlDriver = {
       await session.query(`CREATE USER IF NOT EXISTS ${account} IDENTIFIED BY ${text(login.password)}`)
       await session.query(`ALTER USER ${account} IDENTIFIED BY ${text(login.password)}`)
       // In the database name of a GRANT, `_` and `%` are wildcards.
-      const pattern = quoted('mariadb', database.replace(/[_%\\]/g, '\\$&'))
+      const pattern = quoteIdentifier('mariadb', database.replace(/[_%\\]/g, '\\$&'))
       await session.query(`GRANT ${rights[level]} ON ${pattern}.* TO ${account}`)
     }
   },

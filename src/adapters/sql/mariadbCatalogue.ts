@@ -1,6 +1,6 @@
 import { inverted } from '../../core/inverted.ts'
 import type { Encoding } from '../../editor/values.ts'
-import { catalogueBy } from './gather.ts'
+import { createCatalogueReader } from './catalogueReader.ts'
 
 const TABLES = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_ROWS FROM information_schema.TABLES
   WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME`
@@ -33,7 +33,7 @@ const ENCODINGS = inverted<Encoding>({
 const BYTES = /^(tiny|medium|long)?blob$|binary$/
 const SHAPES = /^(geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|geometrycollection)$/
 
-export const mariadbCatalogue = catalogueBy({
+export const mariadbCatalogue = createCatalogueReader({
   // In MariaDB a schema is a database, and a session sees only its own.
   schemas: (database) => [database],
   tables: TABLES,

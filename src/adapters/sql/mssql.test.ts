@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect } from 'chai'
-import { Leash } from './leash.ts'
-import { configuration } from './mssql.ts'
+import { AnswerLimiter } from './answerLimiter.ts'
+import { mssqlConfiguration } from './mssql.ts'
 
 describe('a session of SQL Server', () => {
   it('goes nowhere else, whatever the engine says', async () => {
@@ -10,7 +10,11 @@ describe('a session of SQL Server', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const target = { dialect: 'mssql', host: '127.0.0.1', port, database: '', user: 'app', password: 'secret' } as const
-    const { options } = configuration(target, { isReadOnly: true, timeoutMilliseconds: 1_000 }, new Leash())
+    const { options } = mssqlConfiguration(
+      target,
+      { isReadOnly: true, timeoutMilliseconds: 1_000 },
+      new AnswerLimiter(),
+    )
     const socket = await options?.connector?.()
     expect(socket?.remotePort).to.equal(port)
     const again = await options?.connector?.().catch((error: unknown) => error)

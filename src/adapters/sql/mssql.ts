@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
 import { inverted } from '../../core/inverted.ts'
-import { quoted } from '../../editor/names.ts'
+import { quoteIdentifier } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { AnswerLimiter } from './answerLimiter.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
-import { Leash } from './leash.ts'
 import { mssqlCatalogue } from './mssqlCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 
@@ -170,8 +170,8 @@ export const mssqlDriver: SqlDriver = {
 
   async open(target, mode) {
     const tedious = await load()
-    const leash = new Leash()
-    const connection = new tedious.Connection(configuration(target, mode, leash))
+    const leash = new AnswerLimiter()
+    const connection = new tedious.Connection(mssqlConfiguration(target, mode, leash))
     const said: number[] = []
     connection.on('errorMessage', ({ number }) => said.push(number))
     await new Promise<void>((resolve, reject) =>
@@ -211,11 +211,11 @@ export const mssqlDriver: SqlDriver = {
   catalogue: mssqlCatalogue,
 
   async prepare(session, { database, collation, logins }, openDatabase) {
-    const name = quoted('mssql', database)
+    const name = quoteIdentifier('mssql', database)
     const collate = collation !== undefined && /^[A-Za-z0-9_]+$/.test(collation) ? ` COLLATE ${collation}` : ''
     await session.query(`IF DB_ID(${text(database)}) IS NULL CREATE DATABASE ${name}${collate}`)
     for (const { user, password } of Object.values(logins)) {
-      const login = quoted('mssql', user)
+      const login = quoteIdentifier('mssql', user)
       await session.query(
         `IF SUSER_ID(${text(user)}) IS NULL CREATE LOGIN ${login} WITH PASSWORD = ${text(password)} ELSE ALTER LOGIN ${login} WITH PASSWORD = ${text(password)}`,
       )
@@ -223,7 +223,7 @@ export const mssqlDriver: SqlDriver = {
     const roles = { reader: ['db_datareader'], writer: ['db_datareader', 'db_datawriter'], owner: ['db_owner'] }
     const inside = await openDatabase()
     for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
-      const login = quoted('mssql', user)
+      const login = quoteIdentifier('mssql', user)
       const created = `IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`
       const member = roles[level].map(
         (role) => `IF IS_ROLEMEMBER(${text(role)}, ${text(user)}) = 0 ALTER ROLE ${role} ADD MEMBER ${login}`,
@@ -256,10 +256,10 @@ async function connected(socket: Socket): Promise<Socket> {
 }
 
 /** @internal Tested for the address that it connects to. */
-export function configuration(
+export function mssqlConfiguration(
   target: SqlTarget,
   { isReadOnly, timeoutMilliseconds }: SessionMode,
-  leash: Leash,
+  leash: AnswerLimiter,
 ): ConnectionConfiguration {
   let isFirst = true
   const { host, port, database, user, password, certificateAuthority } = target

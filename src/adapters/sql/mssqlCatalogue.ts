@@ -1,6 +1,6 @@
 import { inverted } from '../../core/inverted.ts'
 import type { Encoding } from '../../editor/values.ts'
-import { catalogueBy } from './gather.ts'
+import { createCatalogueReader } from './catalogueReader.ts'
 
 const TABLES = `SELECT s.name, o.name, o.type, CONVERT(varchar(20), (SELECT SUM(p.rows) FROM sys.partitions p WHERE p.object_id = o.object_id AND p.index_id < 2))
   FROM sys.objects o JOIN sys.schemas s ON s.schema_id = o.schema_id WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY 1, 2`
@@ -41,7 +41,7 @@ const ENCODINGS = inverted<Encoding>({
   wkt: 'geometry geography',
 })
 
-export const mssqlCatalogue = catalogueBy({
+export const mssqlCatalogue = createCatalogueReader({
   schemas: (_, tables) => [...new Set(tables.map(([schema]) => schema))].sort(),
   tables: TABLES,
   isView: (type) => String(type).trim() === 'V',

@@ -3,14 +3,14 @@ import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { inverted } from '../../core/inverted.ts'
-import { quoted } from '../../editor/names.ts'
+import { quoteIdentifier } from '../../editor/names.ts'
 import { type SqlValue, shownValue } from '../../editor/values.ts'
+import { AnswerLimiter } from './answerLimiter.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
-import { Leash } from './leash.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
-import { grantsOf } from './postgresqlGrants.ts'
+import { buildGrantStatement } from './postgresqlGrants.ts'
 import { TYPES } from './postgresqlTypes.ts'
 
 /** Cached by type, because a parser is requested for every value. */
@@ -220,7 +220,7 @@ export const postgresqlDriver: SqlDriver = {
   async open(target, mode) {
     if (target.certificateAuthority === '')
       throw new SqlFault('Unreachable', 'The CA for the certificate of the engine does not exist yet.')
-    const leash = new Leash()
+    const leash = new AnswerLimiter()
     const client = new pg.Client({
       stream: () => leash.hold(new Socket()),
       host: target.host,
@@ -270,7 +270,7 @@ export const postgresqlDriver: SqlDriver = {
   catalogue: postgresqlCatalogue,
 
   async admit(session, logins) {
-    await session.query(grantsOf(logins))
+    await session.query(buildGrantStatement(logins))
   },
 
   async prepare(session, { database, logins }, openDatabase) {
@@ -280,23 +280,23 @@ export const postgresqlDriver: SqlDriver = {
       const verb = known.rows.length === 0 ? 'CREATE' : 'ALTER'
       // The command takes no parameters. The password is our own, but quoted all the same.
       await session.query(
-        `${verb} ROLE ${quoted('postgresql', user)} LOGIN PASSWORD '${password.replaceAll("'", "''")}'`,
+        `${verb} ROLE ${quoteIdentifier('postgresql', user)} LOGIN PASSWORD '${password.replaceAll("'", "''")}'`,
       )
     }
-    const name = quoted('postgresql', database)
+    const name = quoteIdentifier('postgresql', database)
     const known = await session.query('SELECT 1 FROM pg_database WHERE datname = $1', [database])
     if (known.rows.length === 0)
-      await session.query(`CREATE DATABASE ${name} OWNER ${quoted('postgresql', owner.user)}`)
+      await session.query(`CREATE DATABASE ${name} OWNER ${quoteIdentifier('postgresql', owner.user)}`)
     await session.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`)
     await session.query(
-      `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
+      `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoteIdentifier('postgresql', user)).join(', ')}`,
     )
     const inside = await openDatabase()
     // The owner of the database controls its search path, and so which functions an administrator would call.
     await inside.query('SET search_path TO pg_catalog, pg_temp')
-    await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
-    await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
-    await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
+    await inside.query(`ALTER SCHEMA public OWNER TO ${quoteIdentifier('postgresql', owner.user)}`)
+    await inside.query(`SET ROLE ${quoteIdentifier('postgresql', owner.user)}`)
+    await inside.query(buildGrantStatement({ reader: reader.user, writer: writer.user }))
   },
 }
 

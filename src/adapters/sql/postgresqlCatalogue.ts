@@ -1,5 +1,5 @@
 import type { Encoding } from '../../editor/values.ts'
-import { catalogueBy } from './gather.ts'
+import { createCatalogueReader } from './catalogueReader.ts'
 import { TYPES } from './postgresqlTypes.ts'
 
 const VISIBLE = `n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'`
@@ -41,7 +41,7 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
   geography: 'wkt',
 }
 
-export const postgresqlCatalogue = catalogueBy({
+export const postgresqlCatalogue = createCatalogueReader({
   schemas: SCHEMAS,
   tables: TABLES,
   isView: (what) => what === true,

@@ -1,4 +1,4 @@
-import { quoted } from '../../editor/names.ts'
+import { quoteIdentifier } from '../../editor/names.ts'
 import type { LoginNames } from './port.ts'
 
 /** The tables, views and sequences that the current user owns. */
@@ -15,8 +15,8 @@ const SCHEMAS = `SELECT pg_catalog.quote_ident(n.nspname) AS name FROM pg_catalo
  * Returns a statement that grants the editor's logins access to everything that the current user owns or will create.
  * Idempotent. Objects of others (extensions, catalogues with password hashes) are left alone.
  */
-export function grantsOf({ reader, writer }: LoginNames): string {
-  const [read, write] = [quoted('postgresql', reader), quoted('postgresql', writer)]
+export function buildGrantStatement({ reader, writer }: LoginNames): string {
+  const [read, write] = [quoteIdentifier('postgresql', reader), quoteIdentifier('postgresql', writer)]
   const both = `${read}, ${write}`
   // Quoted again for the string literals inside EXECUTE.
   const [bothInText, writeInText] = [both.replaceAll("'", "''"), write.replaceAll("'", "''")]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { FILE_REFUSALS, type FileAnswer, MOST_ENTRIES } from '../../contracts/files.ts'
+import { FILE_REFUSALS, type FileAnswer, LISTED_ENTRIES_MAX } from '../../contracts/files.ts'
 import { hasMoreValues } from '../../core/jsonValues.ts'
-import { parsedJson } from '../../core/parsedJson.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 
 /** Validates answers from the pod, because an attacker may control the cluster that it runs in. */
 
@@ -23,7 +23,7 @@ const Entry = z.object({
 })
 const Answer: z.ZodType<FileAnswer> = z.union([
   z.object({ refused: z.enum(FILE_REFUSALS), sizeBytes: Count.exactOptional() }),
-  z.object({ entries: z.array(Entry).max(MOST_ENTRIES), truncated: z.boolean() }),
+  z.object({ entries: z.array(Entry).max(LISTED_ENTRIES_MAX), truncated: z.boolean() }),
   z
     .object({ file: Entry, first: Count, last: z.int().min(-1) })
     .refine(({ file, first, last }) => last >= first - 1 && last < file.sizeBytes),
@@ -34,8 +34,8 @@ const Answer: z.ZodType<FileAnswer> = z.union([
 
 /** @throws Error if the text is not a valid answer */
 export function readAnswer(text: string): FileAnswer {
-  const isDense = hasMoreValues(text, MOST_ENTRIES * VALUES_OF_AN_ENTRY + VALUES_BESIDE)
-  const read = Answer.safeParse(isDense ? undefined : parsedJson(text))
+  const isDense = hasMoreValues(text, LISTED_ENTRIES_MAX * VALUES_OF_AN_ENTRY + VALUES_BESIDE)
+  const read = Answer.safeParse(isDense ? undefined : tryParseJson(text))
   if (!read.success) throw new Error('The pod beside the volume said what is no answer.')
   return read.data
 }

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import type { FileRequest } from '../../contracts/files.ts'
 import { serve } from './agent/serve.ts'
-import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
-import { received, sent } from './session.ts'
+import type { FileOptions, FilesLocation, VolumeFiles } from './port.ts'
+import { decodeFileAnswer, encodeFileRequest } from './session.ts'
 
 /** Uses local folders as volumes, with the same program that runs beside real ones. */
 export class LocalVolumeFiles implements VolumeFiles {
@@ -13,14 +13,14 @@ export class LocalVolumeFiles implements VolumeFiles {
     this.#folders.set(`${namespace}/${claim}`, folder)
   }
 
-  async ask({ namespace, volumes }: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
+  async ask({ namespace, volumes }: FilesLocation, request: FileRequest, { body, signal }: FileOptions) {
     const folders = volumes.map(({ path, claim, subPath = '' }) => ({
       path,
       folder: `${this.#folders.get(`${namespace}/${claim}`)}/${subPath}`,
     }))
     const output = new PassThrough()
     signal.addEventListener('abort', () => output.destroy(new Error('The session has ended.')), { once: true })
-    serve(sent(folders, request, body), output).catch((error: Error) => output.destroy(error))
-    return received(output)
+    serve(encodeFileRequest(folders, request, body), output).catch((error: Error) => output.destroy(error))
+    return decodeFileAnswer(output)
   }
 }

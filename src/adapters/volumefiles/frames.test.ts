@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { END, Frames, frame } from './frames.ts'
+import { END_FRAME, encodeFrame, FrameReader } from './frames.ts'
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -24,23 +24,25 @@ async function copiedBy(work: () => Promise<unknown>): Promise<number> {
 
 describe('pieces of an answer', () => {
   const content = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251))
-  const sent = Buffer.concat([...frame(content), ...frame(Buffer.from('next')), END])
+  const sent = Buffer.concat([...encodeFrame(content), ...encodeFrame(Buffer.from('next')), END_FRAME])
 
   for (const size of [1, 3, 1_000, 65_536, sent.length])
     it(`are read whole from chunks of ${size} bytes`, async () => {
-      const frames = new Frames(inChunks(sent, size))
+      const frames = new FrameReader(inChunks(sent, size))
       expect((await frames.whole())?.equals(content)).to.equal(true)
       expect((await frames.whole())?.toString()).to.equal('next')
       expect(await frames.whole()).to.equal(undefined)
     })
 
   it('are copied once or twice, in however many chunks they come', async () => {
-    const copied = await copiedBy(() => new Frames(inChunks(sent, 1_000)).whole())
+    const copied = await copiedBy(() => new FrameReader(inChunks(sent, 1_000)).whole())
     expect(copied / content.length).to.be.below(3)
   })
 
   it('that end early are an error', async () => {
-    const error = await new Frames(inChunks(sent.subarray(0, 5_000), 1_000)).whole().catch((thrown: Error) => thrown)
+    const error = await new FrameReader(inChunks(sent.subarray(0, 5_000), 1_000))
+      .whole()
+      .catch((thrown: Error) => thrown)
     expect(error).to.be.instanceOf(Error)
   })
 })

@@ -2,19 +2,19 @@
  * Frames a stream, so that its end differs from a lost connection: each piece is preceded by its length in four bytes,
  * big-endian; length 0 marks the end. The first piece is the request or the answer, as JSON.
  */
-export function frame(bytes: Uint8Array): Buffer[] {
+export function encodeFrame(bytes: Uint8Array): Buffer[] {
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32BE(bytes.length)
   return [length, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]
 }
 
-export const END = Buffer.alloc(4)
+export const END_FRAME = Buffer.alloc(4)
 
 /** Longer pieces are rejected. */
 const LONGEST = 64 * 1024 * 1024
 
 /** Reads pieces from chunks of any size. Large pieces are passed on in parts. */
-export class Frames {
+export class FrameReader {
   readonly #chunks: AsyncIterator<Uint8Array>
   #rest: Buffer = Buffer.alloc(0)
 

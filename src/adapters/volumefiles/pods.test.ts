@@ -11,14 +11,14 @@ import type { KubeObject } from '../../core/object.ts'
 import type { Exec } from '../../kube/exec.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { serve } from './agent/serve.ts'
-import { END, frame } from './frames.ts'
-import { foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS } from './podBeside.ts'
+import { buildFilesJob, filesPodName, JOBS, mountedFolders, PODS } from './filesPod.ts'
+import { END_FRAME, encodeFrame } from './frames.ts'
 import { type FilesCluster, podVolumeFiles } from './pods.ts'
-import type { FilePlace } from './port.ts'
-import { received, sent } from './session.ts'
+import type { FilesLocation } from './port.ts'
+import { decodeFileAnswer, encodeFileRequest } from './session.ts'
 
 const IMAGE = 'freehold:1'
-const PLACE: FilePlace = {
+const PLACE: FilesLocation = {
   namespace: 'n',
   owner: { apiVersion: 'v1', kind: 'Shop', name: 'shop', uid: '1' },
   volumes: [
@@ -30,7 +30,7 @@ const PLACE: FilePlace = {
 }
 
 describe('the pod beside volumes', () => {
-  const { spec } = jobBeside(PLACE, IMAGE) as unknown as {
+  const { spec } = buildFilesJob(PLACE, IMAGE) as unknown as {
     spec: { template: { metadata: { labels: object }; spec: Record<string, unknown> } }
   }
   const { spec: made, metadata } = spec.template
@@ -42,7 +42,7 @@ describe('the pod beside volumes', () => {
       { name: 'claim-0', mountPath: '/volumes/0' },
       { name: 'claim-0', mountPath: '/volumes/1', subPath: 'sub', readOnly: true },
     ])
-    expect(foldersOf(PLACE)).to.deep.equal([
+    expect(mountedFolders(PLACE)).to.deep.equal([
       { path: '/data', folder: '/volumes/0' },
       { path: '/more', folder: '/volumes/1' },
     ])
@@ -63,16 +63,16 @@ describe('the pod beside volumes', () => {
     expect(Object.keys(metadata.labels).sort()).to.deep.equal(['app.kubernetes.io/managed-by', 'freehold.dev/files']))
 
   it('is another one for another image, user, volume, node or owner', () => {
-    const others: FilePlace[] = [
+    const others: FilesLocation[] = [
       { ...PLACE, node: 'node-2' },
       { ...PLACE, identity: { user: 1 } },
       { ...PLACE, volumes: PLACE.volumes.slice(1) },
       { ...PLACE, owner: { ...PLACE.owner, uid: '2' } },
     ]
     const names = [
-      nameOfPodBeside(PLACE, IMAGE),
-      nameOfPodBeside(PLACE, 'x'),
-      ...others.map((one) => nameOfPodBeside(one, IMAGE)),
+      filesPodName(PLACE, IMAGE),
+      filesPodName(PLACE, 'x'),
+      ...others.map((one) => filesPodName(one, IMAGE)),
     ]
     expect(new Set(names).size).to.equal(names.length)
   })
@@ -182,7 +182,7 @@ describe('files through pods beside volumes', () => {
       metadata: {
         name: 'a-former-one',
         namespace: 'n',
-        labels: { 'batch.kubernetes.io/job-name': nameOfPodBeside(PLACE, IMAGE) },
+        labels: { 'batch.kubernetes.io/job-name': filesPodName(PLACE, IMAGE) },
         deletionTimestamp: '2026-01-01T00:00:00Z',
       },
       status: { containerStatuses: [{ ready: true }] },
@@ -222,7 +222,7 @@ describe('files through pods beside volumes', () => {
         stdout.once('close', () => {
           ended += 1
         })
-        for (const text of answers) for (const piece of frame(Buffer.from(text))) stdout.write(piece)
+        for (const text of answers) for (const piece of encodeFrame(Buffer.from(text))) stdout.write(piece)
         return { stdout, write: async () => {}, end: () => {} }
       }
       const from = podVolumeFiles({
@@ -265,19 +265,19 @@ describe('files through pods beside volumes', () => {
 describe('what is sent and received', () => {
   it('ends with an error if the answer breaks off', async () => {
     async function* nothing(): AsyncGenerator<Uint8Array> {
-      yield frame(Buffer.from('{"removed":true}'))[0] ?? Buffer.alloc(0)
+      yield encodeFrame(Buffer.from('{"removed":true}'))[0] ?? Buffer.alloc(0)
       yield Buffer.from('{"removed":')
     }
-    const error = await received(nothing()).catch((caught: Error) => caught)
+    const error = await decodeFileAnswer(nothing()).catch((caught: Error) => caught)
     expect((error as Error).message).to.equal('The bytes ended early.')
   })
 
   it('ends with an error if the bytes break off, also between two pieces', async () => {
     async function* half(): AsyncGenerator<Uint8Array> {
-      yield* frame(Buffer.from('{"archive":"data"}'))
-      yield* frame(Buffer.from('some'))
+      yield* encodeFrame(Buffer.from('{"archive":"data"}'))
+      yield* encodeFrame(Buffer.from('some'))
     }
-    const { bytes } = await received(half())
+    const { bytes } = await decodeFileAnswer(half())
     const error = await buffer(bytes).catch((caught: Error) => caught)
     expect((error as Error).message).to.equal('The bytes ended early.')
   })
@@ -285,16 +285,16 @@ describe('what is sent and received', () => {
   const PART = { name: 'a', path: '/a', type: 'File', sizeBytes: 9, modifiedAt: '2026-01-01T00:00:00.000Z' }
   const FILE = { ...PART, mode: '0644', linkTarget: null }
   const answering = async function* (answer: unknown, ...pieces: string[]): AsyncGenerator<Uint8Array> {
-    yield* frame(Buffer.from(JSON.stringify(answer)))
-    for (const piece of pieces) yield* frame(Buffer.from(piece))
-    yield END
+    yield* encodeFrame(Buffer.from(JSON.stringify(answer)))
+    for (const piece of pieces) yield* encodeFrame(Buffer.from(piece))
+    yield END_FRAME
   }
   for (const [what, pieces] of [
     ['more', ['some', 'thing']],
     ['fewer', ['so']],
   ] as const)
     it(`ends with an error where ${what} bytes come than were announced: the rest would be another answer`, async () => {
-      const { bytes } = await received(answering({ file: FILE, first: 0, last: 4 }, ...pieces))
+      const { bytes } = await decodeFileAnswer(answering({ file: FILE, first: 0, last: 4 }, ...pieces))
       const error = await buffer(bytes).catch((caught: Error) => caught)
       expect((error as Error).message).to.contain('another number of bytes')
     })
@@ -315,13 +315,13 @@ describe('what is sent and received', () => {
   ]
   for (const [what, answer] of ODD)
     it(`takes ${what} for no answer: the cluster may be in the hands of somebody else`, async () => {
-      const error = await received(answering(answer)).catch((caught: unknown) => caught)
+      const error = await decodeFileAnswer(answering(answer)).catch((caught: unknown) => caught)
       expect(error).to.be.instanceOf(Error)
     })
 
   it('tells the end of an upload from a lost connection', async () => {
     const chunks: Buffer[] = []
-    for await (const chunk of sent([], { op: 'list', path: '/' }, undefined)) chunks.push(chunk)
+    for await (const chunk of encodeFileRequest([], { op: 'list', path: '/' }, undefined)) chunks.push(chunk)
     expect(Buffer.concat(chunks).subarray(-4).readUInt32BE()).to.equal(0)
   })
 })

@@ -3,14 +3,14 @@ import type { FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
 import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Exec, ExecSession } from '../../kube/exec.ts'
-import { CONTAINER, foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS, SERVE } from './podBeside.ts'
-import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
-import { received, sent } from './session.ts'
+import { buildFilesJob, FILES_CONTAINER, filesPodName, JOBS, mountedFolders, PODS, SERVE_COMMAND } from './filesPod.ts'
+import type { FileOptions, FilesLocation, VolumeFiles } from './port.ts'
+import { decodeFileAnswer, encodeFileRequest } from './session.ts'
 
 /** Access to one cluster. */
 export type FilesCluster = {
@@ -58,11 +58,12 @@ export function podVolumeFiles({
 }: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
   /** The last pod that answered, by name of its Job. */
-  const known = recentlyUsed<string, string>(MOST_KNOWN)
+  const known = createLruCache<string, string>(MOST_KNOWN)
 
-  async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
+  async function open(place: FilesLocation, key: string, signal: AbortSignal): Promise<ExecSession> {
     const { client, exec } = place.clusterId === undefined ? own : other(place.clusterId)
-    const run = (pod: string) => exec({ namespace: place.namespace, pod, container: CONTAINER, command: SERVE, signal })
+    const run = (pod: string) =>
+      exec({ namespace: place.namespace, pod, container: FILES_CONTAINER, command: SERVE_COMMAND, signal })
     const last = known.get(key)
     if (last !== undefined) {
       try {
@@ -79,18 +80,18 @@ export function podVolumeFiles({
   }
 
   return {
-    async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
+    async ask(place: FilesLocation, request: FileRequest, { body, signal }: FileOptions) {
       if (isPlayed && place.clusterId === undefined) {
         if (place.isStopped === true) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" is stopped.`)
         const message = 'Pods are simulated here, so they have no files.'
         throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })
       }
-      const key = `${place.clusterId ?? ''}/${place.namespace}/${nameOfPodBeside(place, await image())}`
+      const key = `${place.clusterId ?? ''}/${place.namespace}/${filesPodName(place, await image())}`
       const release = await places.take(key, signal)
       try {
         const session = await open(place, key, signal)
         session.stdout.once('close', release)
-        return await answerOf(session, sent(foldersOf(place), request, body), answerWithin)
+        return await answerOf(session, encodeFileRequest(mountedFolders(place), request, body), answerWithin)
       } catch (error) {
         release()
         if (error instanceof PlatformError || signal.aborted) throw error
@@ -112,7 +113,7 @@ async function answerOf(session: ExecSession, pieces: AsyncIterable<Buffer>, ans
     )
   send(session, pieces).then(limit, (error: Error) => stdout.destroy(error))
   try {
-    return await received(stdout)
+    return await decodeFileAnswer(stdout)
   } catch (error) {
     stdout.destroy()
     throw error
@@ -135,11 +136,11 @@ async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promis
 /** @returns the name of a running pod beside the volumes. @throws PlatformError if none starts in time */
 async function running(
   client: PodVolumeFilesOptions['client'],
-  place: FilePlace,
+  place: FilesLocation,
   image: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const wanted = jobBeside(place, image)
+  const wanted = buildFilesJob(place, image)
   const ref = { namespace: place.namespace, name: wanted.metadata.name }
   const deadline = performance.now() + START_WITHIN
   for (let why = ''; ; await sleep(LOOK_EVERY, undefined, { signal })) {

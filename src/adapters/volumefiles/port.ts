@@ -11,7 +11,7 @@ export type FileVolume = {
 }
 
 /** The location and the owner of files. */
-export type FilePlace = {
+export type FilesLocation = {
   namespace: string
   /** The cluster of the volumes; by default the platform's own. */
   clusterId?: string | undefined
@@ -42,5 +42,9 @@ export interface VolumeFiles {
    *   room for the pod that reaches them; FEATURE_UNSUPPORTED if pods are simulated or no image is configured;
    *   INSTANCE_STOPPED for a stopped resource with simulated pods
    */
-  ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
+  ask(
+    place: FilesLocation,
+    request: FileRequest,
+    options: FileOptions,
+  ): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

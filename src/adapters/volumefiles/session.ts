@@ -1,24 +1,26 @@
 import { Readable } from 'node:stream'
-import { type FileAnswer, type FileRequest, MOST_OF_AN_ANSWER, type VolumeFolder } from '../../contracts/files.ts'
+import { type FileAnswer, type FileRequest, MAX_FILE_ANSWER_BYTES, type VolumeFolder } from '../../contracts/files.ts'
 import { readAnswer } from './answer.ts'
-import { END, Frames, frame } from './frames.ts'
+import { END_FRAME, encodeFrame, FrameReader } from './frames.ts'
 
 /** Yields the request, then the content to write, then the end. */
-export async function* sent(
+export async function* encodeFileRequest(
   volumes: readonly VolumeFolder[],
   request: FileRequest,
   body: AsyncIterable<Uint8Array> | undefined,
 ): AsyncGenerator<Buffer> {
-  yield Buffer.concat(frame(Buffer.from(JSON.stringify({ volumes, request }))))
-  for await (const bytes of body ?? []) if (bytes.length > 0) yield* frame(bytes)
-  yield END
+  yield Buffer.concat(encodeFrame(Buffer.from(JSON.stringify({ volumes, request }))))
+  for await (const bytes of body ?? []) if (bytes.length > 0) yield* encodeFrame(bytes)
+  yield END_FRAME
 }
 
 /** Reads the answer and returns the bytes that follow. Both fail if the stream ends without the end marker. */
-export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ answer: FileAnswer; bytes: Readable }> {
+export async function decodeFileAnswer(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ answer: FileAnswer; bytes: Readable }> {
   const reader = chunks[Symbol.asyncIterator]()
-  const frames = new Frames({ [Symbol.asyncIterator]: () => reader })
-  const head = await frames.whole(MOST_OF_AN_ANSWER)
+  const frames = new FrameReader({ [Symbol.asyncIterator]: () => reader })
+  const head = await frames.whole(MAX_FILE_ANSWER_BYTES)
   if (head === undefined) throw new Error('The pod beside the volume gave no answer.')
   const answer = readAnswer(head.toString())
   if (!('file' in answer || 'archive' in answer)) {

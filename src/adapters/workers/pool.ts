@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { type Workers, type WorkRefusal, WorkRefused } from './port.ts'
 import type { TaskName } from './tasks.ts'
 import type { Outcome, Task } from './thread.ts'
@@ -145,7 +145,7 @@ class Pool implements Workers {
 /** Tracks each principal's tasks, and CPU time in the current minute. */
 function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
   const underWay = new Map<string, number>()
-  const spent = recentlyUsed<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE)
+  const spent = createLruCache<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE)
   return {
     /** @throws WorkRefused TooMany */
     refuse(who: string): void {

@@ -1,5 +1,5 @@
 import { shortAuditLog } from '../../contracts/auditLog.ts'
-import { type ReadJson, readJson } from '../../core/json.ts'
+import { parseStrictJson, type StrictJsonResult } from '../../core/json.ts'
 import { redacted } from '../../core/redaction.ts'
 import { type ReadBatch, readBatch } from '../../editor/batch.ts'
 import { loadParsers } from '../../editor/classify.ts'
@@ -10,7 +10,7 @@ export const TASKS = {
   readBatch: ({ dialect, sql, parameters }: { dialect: Dialect; sql: string; parameters: readonly string[] }) =>
     readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
   /** For large bodies. */
-  readJson: (bytes: Uint8Array): ReadJson => readJson(bytes),
+  readJson: (bytes: Uint8Array): StrictJsonResult => parseStrictJson(bytes),
   /** For large parts of the audit log. */
   shortAuditLog: (bytes: Uint8Array): unknown => shortAuditLog(bytes),
   /** For large texts. */

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
-import { giveWay } from './giveWay.ts'
 import { TASKS } from './tasks.ts'
+import { lowerThreadPriority } from './threadPriority.ts'
 
 export type Task = { id: number; name: keyof typeof TASKS; input: unknown }
 export type Outcome = {
@@ -15,7 +15,7 @@ const processorTime = () => {
   return (user + system) / 1000
 }
 
-giveWay()
+lowerThreadPriority()
 parentPort?.on('message', async ({ id, name, input }: Task) => {
   const began = processorTime()
   const work = TASKS[name] as (given: unknown) => unknown

@@ -13,7 +13,7 @@ import {
   sighting,
 } from '../../../test/worlds/activityWorld.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
-import type { ResourcePath, Sighting } from '../../adapters/activity/port.ts'
+import type { ObservedAction, ResourcePath } from '../../adapters/activity/port.ts'
 import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { silentLog } from '../../core/log.ts'
@@ -23,7 +23,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { ActivityRecorder } from '../records/activity/recorder.ts'
-import { toldByRequest } from './requests.ts'
+import { activityOfRequest } from './requests.ts'
 
 const REPORT = {
   action: 'deploy.started',
@@ -44,7 +44,7 @@ describe('requests as activity', () => {
     const sent = request(here.facade.app)[method](path).set('authorization', bearer(PERSON))
     await (body === undefined ? sent : sent.send(body))
     const [one] = here.told
-    return one && toldByRequest(one, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
+    return one && activityOfRequest(one, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
   }
 
   it('are told of with who, what, how it ended and how the resource is then', async () => {
@@ -150,7 +150,7 @@ describe('the recorder of activity', () => {
     const away = () => client.fail('create', secret, 'Unavailable')
     return { store, away, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
   }
-  const now = (more: Partial<Sighting> = {}) =>
+  const now = (more: Partial<ObservedAction> = {}) =>
     sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
 
   it('writes what was noted when it stops', async () => {

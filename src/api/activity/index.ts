@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/activity/port.ts'
-import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
+import type { ActivityStore, Entry, ResourceEntry, ResourcePath } from '../../adapters/activity/port.ts'
+import { CHANNELS, MAX_CLOCK_SKEW_MS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
@@ -12,15 +12,15 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { formerScope } from '../../iam/formerScope.ts'
-import { boundaryScope, findVisibleBoundary, requireBelow, seeing } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, requireActionBelow, visibleBoundaryAuth } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { isThere, kindOfSegment, presentOf, scopeOf } from '../records/activity/subjects.ts'
+import { currentObjectOf, kindOfSegment, resourceExists, scopeOf } from '../records/activity/subjects.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { readDeniedAt } from '../resources/holders.ts'
+import { deniedReadActionAt } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
 import { actionOf } from '../resources/types.ts'
@@ -59,8 +59,8 @@ function refuseDenied(context: Context, resource: ResourcePath): void {
   const kind = kindOfSegment(resource.resourceType)
   if (kind === undefined) return
   const scope = scopeOf(resource)
-  const former = isThere(context.services.records, resource) ? undefined : formerScope(scope)
-  const read = readDeniedAt(context, kind, scope) ?? (former && readDeniedAt(context, kind, former))
+  const former = resourceExists(context.services.records, resource) ? undefined : formerScope(scope)
+  const read = deniedReadActionAt(context, kind, scope) ?? (former && deniedReadActionAt(context, kind, former))
   if (read !== undefined) throw permissionMissing(read, scope)
 }
 
@@ -71,7 +71,7 @@ function presentLife(context: Context, resource: ResourcePath): ((entry: Entry) 
   const isDenied = (one: ActionName) =>
     former !== undefined && services.access.explain(caller.principalId, one, former).reason === 'DeniedByAssignment'
   if (!neededAt(resource).some(isDenied)) return undefined
-  const present = presentOf(services.records, resource)
+  const present = currentObjectOf(services.records, resource)
   return present === undefined ? () => false : inLifeOf(present, true)
 }
 
@@ -84,7 +84,7 @@ async function entriesOf(context: Context) {
   const entries = ((await services.activity.read(resource)) ?? [])
     .filter(inLifeOf(group, resource.resourceType === ResourceGroup.segment))
     .filter(presentLife(context, resource) ?? (() => true))
-  if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)
+  if (entries.length === 0 && !resourceExists(services.records, resource)) throw missing(resource)
   return shown(
     context,
     resource.boundaryId,
@@ -139,7 +139,11 @@ function neededAt({ resourceType }: ResourcePath): readonly ActionName[] {
   return [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])]
 }
 
-async function shown({ services }: Context, boundaryId: string, told: readonly ToldOf[]): Promise<ActivityEntry[]> {
+async function shown(
+  { services }: Context,
+  boundaryId: string,
+  told: readonly ResourceEntry[],
+): Promise<ActivityEntry[]> {
   const ids = told.flatMap(({ entry: { actor } }) => ('principalId' in actor ? [actor.principalId] : []))
   const known = await services.principals.find(new Set(ids), boundaryId)
   return told.map(({ entry, resource }) => entryDto(entry, resource, known))
@@ -153,12 +157,12 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const { services, parameters, body, caller, correlationId, address } = context
   const { resourceGroup, resourceType, resourceName } = body
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
-  await requireBelow(context, WRITE, scopeOf(resource))
+  await requireActionBelow(context, WRITE, scopeOf(resource))
   await findGroup(context, resource.boundaryId, resourceGroup)
-  if (!isThere(services.records, resource)) throw missing(resource)
+  if (!resourceExists(services.records, resource)) throw missing(resource)
   const now = services.clock.now()
   const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
-  if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes in the future.')
+  if (occurredAt > now + MAX_CLOCK_SKEW_MS) throw refused('occurredAt is more than five minutes in the future.')
   if (occurredAt < now - RETENTION_DAYS * DAY_MS)
     throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
   const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
@@ -234,7 +238,9 @@ export const activityRoutes: readonly RouteDraft[] = [
     before: entriesOf,
   }),
   ...listWithConfig('{B}/activity', {
-    auth: seeing('what was done to that at which the caller has `kernel/activity/read` and which they may read'),
+    auth: visibleBoundaryAuth(
+      'what was done to that at which the caller has `kernel/activity/read` and which they may read',
+    ),
     ...list,
     columns: {
       ...columns,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Entry, ResourcePath } from '../../adapters/activity/port.ts'
 import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
 import type { Principal } from '../callers/principals.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { scopeOf } from '../records/activity/subjects.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 

@@ -3,10 +3,10 @@ import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { placesOf } from '../callers/scopes.ts'
+import type { FinishedRequest } from '../http/requestObserver.ts'
 import type { Route } from '../http/route.ts'
-import type { FinishedRequest } from '../http/witness.ts'
-import type { Told } from '../records/activity/recorder.ts'
-import { afterOf, kindOfSegment, outcomeOf, recordOf } from '../records/activity/subjects.ts'
+import type { ActivityReport } from '../records/activity/recorder.ts'
+import { kindOfSegment, outcomeOf, resourcePathOf, writtenStateOf } from '../records/activity/subjects.ts'
 
 const MESSAGE_MAX = 512
 
@@ -14,10 +14,10 @@ const MESSAGE_MAX = 512
  * Returns a request as an activity entry of the resource in its path. Left out are reads, no-ops, requests that are not
  * about one resource, and failures at a resource that does not exist, since callers can invent names.
  */
-export function toldByRequest(
+export function activityOfRequest(
   request: FinishedRequest,
   isThere: (resource: ResourcePath) => boolean,
-): Told | undefined {
+): ActivityReport | undefined {
   const { route, segments } = request.match
   const resource = resourceOf(request)
   if (resource === undefined || route.authorization.kind !== 'iam') return undefined
@@ -54,7 +54,7 @@ export function toldByRequest(
       traceId: request.traceId,
       remoteAddress: request.address,
       version: newest?.metadata.resourceVersion,
-      after: afterOf(newest, request.status === 201),
+      after: writtenStateOf(newest, request.status === 201),
     },
   }
 }
@@ -70,11 +70,11 @@ function resourceOf({ match: { route, segments }, written }: FinishedRequest): R
   const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
   const { depth } = placesOf(route)
   if (depth === 3)
-    return kindOfSegment(resourceType) && recordOf(resourceType, { boundaryId, resourceGroup }, resourceName)
-  if (depth === 2 && segments.length === 4) return recordOf(ResourceGroup.segment, { boundaryId }, resourceGroup)
+    return kindOfSegment(resourceType) && resourcePathOf(resourceType, { boundaryId, resourceGroup }, resourceName)
+  if (depth === 2 && segments.length === 4) return resourcePathOf(ResourceGroup.segment, { boundaryId }, resourceGroup)
   if (depth === 1 && (segments.length === 2 || isAboutBoundary(route)))
-    return recordOf(Boundary.segment, undefined, boundaryId)
+    return resourcePathOf(Boundary.segment, undefined, boundaryId)
   // The boundary that the request created.
   const own = written.find(({ resource }) => resource.plural === Boundary.plural)
-  return own && recordOf(Boundary.segment, undefined, own.object.metadata.name)
+  return own && resourcePathOf(Boundary.segment, undefined, own.object.metadata.name)
 }

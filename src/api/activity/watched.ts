@@ -9,7 +9,7 @@ import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Services } from '../http/context.ts'
 import type { ActivityRecorder, RecorderOptions, ResourcePath, Sighting } from '../records/activity/recorder.ts'
-import { afterOf, kindOfSegment, recordOf } from '../records/activity/subjects.ts'
+import { kindOfSegment, resourcePathOf, writtenStateOf } from '../records/activity/subjects.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
 /** Milliseconds to wait for the activity entry of a REST request that made the same change. */
@@ -40,7 +40,7 @@ export function followObjects(options: FollowOptions): () => void {
   const since = new Date(options.clock.now()).toISOString()
   const ends = KINDS.filter((kind) => kindOfSegment(kind.segment) === kind).map((kind) =>
     options.caches.get(kind.resource).subscribe((event) => {
-      const seen = seenBy(event, since)
+      const seen = verbOfCacheEvent(event, since)
       if (seen !== undefined) options.clock.setTimeout(() => void tell(options, kind, event.object, seen), PATIENCE)
     }),
   )
@@ -52,7 +52,7 @@ export function followObjects(options: FollowOptions): () => void {
 type Verb = 'create' | 'update' | 'delete'
 
 /** Returns the verb of a cache event, if it was not caused by REST. */
-export function seenBy(event: CacheEvent<KubeObject>, since: string): Verb | undefined {
+export function verbOfCacheEvent(event: CacheEvent<KubeObject>, since: string): Verb | undefined {
   const { metadata } = event.object
   if (event.type === 'removed') return 'delete'
   const [generation] = (metadata.annotations?.[ACTOR_ANNOTATION] ?? '').split(' ')
@@ -92,7 +92,7 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
     message: INCOMPLETE,
     metadata: { complete: 'false', ...(manager?.operation && { operation: manager.operation }) },
     version: metadata.resourceVersion,
-    after: verb === 'delete' ? undefined : afterOf({ metadata, ...object }, verb === 'create'),
+    after: verb === 'delete' ? undefined : writtenStateOf({ metadata, ...object }, verb === 'create'),
   }
 }
 
@@ -103,7 +103,7 @@ function momentOf(told: string | undefined, now: number): number {
 }
 
 function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
-  return recordOf(segment, ownerOfNamespace({ records }, metadata.namespace ?? ''), metadata.name)
+  return resourcePathOf(segment, ownerOfNamespace({ records }, metadata.namespace ?? ''), metadata.name)
 }
 
 function isToldByRest(entries: readonly Entry[], askedAt: number): boolean {

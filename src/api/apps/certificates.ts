@@ -3,11 +3,11 @@ import { CERTIFICATE_STATES } from '../../contracts/certificates.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, DnsRecordDto } from '../resources/dto.ts'
 import { certificateStatusOf } from '../resources/hosts.ts'
-import { clusterWords, findResource } from '../resources/places.ts'
+import { clusterInfo, findResource } from '../resources/places.ts'
 
 const Status = z.enum(CERTIFICATE_STATES)
 const CertificateStatusDto = namedRecord('CertificateStatusDto', {
@@ -35,7 +35,7 @@ export const certificateRoute: RouteDraft = route('GET', '{RG}/apps/{appName}/ce
   handler: async (context) => {
     const { object } = await findResource(PlatformApp, context, 'appName')
     const { spec, status } = object
-    const own = status?.publicHost ?? clusterWords(context.services, spec.clusterId).domain
+    const own = status?.publicHost ?? clusterInfo(context.services, spec.clusterId).domain
     const known = new Map((status?.certificates ?? []).map((one) => [one.host, one]))
     const hosts = (spec.isPublic ? spec.customDomains : []).map((host) => {
       const { status: state = 'NotRequested', issuer, notBefore, notAfter, renewsAt, lastError } = known.get(host) ?? {}

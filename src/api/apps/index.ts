@@ -1,8 +1,8 @@
 import { containerNames } from '../../contracts/containerinstances.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
-import { BUILDING, REFERENCES } from '../http/further.ts'
-import { namedRecord } from '../http/named.ts'
+import { BUILD_RIGHTS, REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -20,7 +20,7 @@ import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
 import { webMetricsRoute } from '../resources/webMetrics.ts'
 import { certificateRoute } from './certificates.ts'
-import { appRecord, refuseCode } from './record.ts'
+import { appRecord, requireAppCodeRights } from './record.ts'
 import { appRevisionRoutes } from './revisions.ts'
 import { runtimeRoute } from './runtimes.ts'
 
@@ -34,7 +34,7 @@ const findLive = async (context: Context) => livePlaceOf(context.services, (awai
 export const appRoutes: readonly RouteDraft[] = [
   ...resource(PlatformApp, {
     segment: 'apps',
-    further: `${REFERENCES}; ${BUILDING}`,
+    further: `${REFERENCE_RIGHTS}; ${BUILD_RIGHTS}`,
     actionPrefix: 'apps',
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
@@ -76,7 +76,7 @@ export const appRoutes: readonly RouteDraft[] = [
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind === 'Image')
         throw invalidState(object, 'This app runs the image in its field image: change that field to deploy another.')
-      if (body.containerImage) refuseCode(spec, place, context)
+      if (body.containerImage) requireAppCodeRights(spec, place, context)
     },
   }),
   podRoute(BASE, dataAction('apps/readLogs'), async (context) => context.services.live.pods(await findLive(context))),
@@ -94,7 +94,7 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
     parameter: 'appName',
     auth: action('apps/write'),
     instead: 'an app of an image takes another one in its field image, and an app of uploads a source',
-    refuse: ({ spec }, context, place) => refuseCode(spec as PlatformApp['spec'], place, context),
+    refuse: ({ spec }, context, place) => requireAppCodeRights(spec as PlatformApp['spec'], place, context),
   }),
   sourceRoute(PlatformApp, BASE, {
     collection: 'apps',
@@ -106,7 +106,7 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
         const message = `Only an app with sourceKind Upload takes a source; this one has ${spec.sourceKind}.`
         throw invalidState(object, message)
       }
-      refuseCode(spec, place, context)
+      requireAppCodeRights(spec, place, context)
     },
   }),
 ]

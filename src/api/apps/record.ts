@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { APP_CONTENT } from '../../crds/appRules.ts'
+import { APP_SECRET_ACCESS_FIELDS } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
-import { referringOfApp } from '../../crds/referring.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
+import { appValueReferences } from '../../crds/valueReferences.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
+import { refuseMissingReferences, requireReferenceRights, requireVaultRights } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
 import { refuseUnshared } from '../resources/storage.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -87,7 +87,7 @@ const record = recordOf(PlatformApp, {
     const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
     const replicas = isScaledByLoad(given) ? view.previous?.spec.replicas : given.replicas
     const draft = withDefaults(PlatformApp.spec, withoutAbsent({ ...given, healthPath, replicas }))
-    refuseForeign(draft, view)
+    requireAppReferenceRights(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)
     refuseUnshared(mounted(draft), view.services)
@@ -108,7 +108,7 @@ export const appRecord = {
   toDto: (view: AppView) => ({ ...record.toDto(view), healthPath: view.object.spec.healthPath || null }),
 }
 
-const contentOf = (spec: Spec) => APP_CONTENT.map((field) => spec[field])
+const contentOf = (spec: Spec) => APP_SECRET_ACCESS_FIELDS.map((field) => spec[field])
 
 type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>
 
@@ -117,13 +117,13 @@ type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context
  * them.
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
-export function refuseForeign(draft: Spec, view: Asking): void {
+export function requireAppReferenceRights(draft: Spec, view: Asking): void {
   const { env, volumes, registryCredential } = draft
   const before = view.previous?.spec
   if (before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before)))
-    refuseForeignReferences(referringOfApp(draft), view)
+    requireReferenceRights(appValueReferences(draft), view)
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
-    refuseForeignVaults([registryCredential.vaultName], view)
+    requireVaultRights([registryCredential.vaultName], view)
   const known = before === undefined ? [] : [...before.env, ...before.volumes, { secret: before.registryCredential }]
   refuseMissingReferences({ env, volumes, registryCredential: [{ secret: registryCredential }] }, known, view)
 }
@@ -159,6 +159,10 @@ function mounted({ clusterId, volumes, replicas, maxReplicas }: Spec) {
 }
 
 /** Deployed code can read the values that the app refers to. @throws PlatformError FORBIDDEN */
-export function refuseCode(spec: Spec, place: { boundaryId: string; resourceGroup: string }, context: Context): void {
-  refuseForeignReferences(referringOfApp(spec), { ...place, services: context.services, context })
+export function requireAppCodeRights(
+  spec: Spec,
+  place: { boundaryId: string; resourceGroup: string },
+  context: Context,
+): void {
+  requireReferenceRights(appValueReferences(spec), { ...place, services: context.services, context })
 }

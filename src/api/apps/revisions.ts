@@ -4,14 +4,14 @@ import { PlatformError } from '../../core/errors.ts'
 import { type AppContent, REVISED } from '../../crds/appRevisions.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import type { Place } from '../resources/places.ts'
 import { revisionRoutes } from '../resources/revisions.ts'
-import { AppRevisionDto, appRecord, refuseForeign, shownRevision } from './record.ts'
+import { AppRevisionDto, appRecord, requireAppReferenceRights, shownRevision } from './record.ts'
 
 type Stored = RecordOf<typeof PlatformApp>
 
@@ -57,7 +57,7 @@ function rollback(stored: Stored, content: AppContent, context: Context, place: 
   } = stored.spec
   const spec = { ...kept, ...Object.fromEntries(fields), ...imageOf(stored, content, context) }
   const draft = withDefaults(PlatformApp.spec, withoutAbsent(spec))
-  refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
+  requireAppReferenceRights(draft, { ...place, services: context.services, context, previous: stored })
   return spec
 }
 

@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import { turnsDuring } from '../../../test/make/turns.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
-import { blueprintOf, blueprintsOf, readingWhole, readWhole, type TemplateObject } from './catalogue.ts'
+import {
+  blueprintOf,
+  listBlueprints,
+  readCheckedTemplate,
+  readCheckedTemplateSliced,
+  type TemplateObject,
+} from './catalogue.ts'
 
 const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 const { apiVersion, kind } = BlueprintTemplate
@@ -16,7 +22,7 @@ describe('templates in the catalogue', () => {
     const { read } = await blueprintOf(stored('once'))
     expect((await blueprintOf(stored('once'))).read).to.equal(read)
     expect((await blueprintOf(stored('once', '2'))).read).not.to.equal(read)
-    const given = await readWhole('name: given')
+    const given = await readCheckedTemplate('name: given')
     expect((await blueprintOf(stored('given'))).read).to.equal(given)
   })
 
@@ -37,7 +43,7 @@ describe('templates in the catalogue', () => {
   for (const [sentence, content] of longest) {
     it(`are read in many slices, so that none is felt, where they are as long as they may be: ${sentence}`, async () => {
       let slices = 0
-      const work = readingWhole(content)
+      const work = readCheckedTemplateSliced(content)
       while (work.next().done !== true) slices += 1
       expect(slices).to.be.at.least(5)
     })
@@ -49,7 +55,7 @@ describe('templates in the catalogue', () => {
       peekAll: (_: unknown, { namespace }: { namespace: string }) => (namespace.includes(BOUNDARY) ? objects : []),
     }
     const turnsOf = async () => {
-      const { turns, result } = await turnsDuring(() => blueprintsOf({ records } as never, BOUNDARY))
+      const { turns, result } = await turnsDuring(() => listBlueprints({ records } as never, BOUNDARY))
       expect(result).to.have.length(4)
       return turns
     }

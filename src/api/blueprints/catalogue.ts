@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { readText } from '../../contracts/blueprints/expressions.ts'
+import { parseTemplateText } from '../../contracts/blueprints/expressions.ts'
+import { isOutputPlaceholder, mapTexts } from '../../contracts/blueprints/specTexts.ts'
 import type {
   PARAMETER_TYPES,
   Template,
@@ -10,50 +11,49 @@ import type {
 } from '../../contracts/blueprints/template.ts'
 import {
   type Catalogue,
+  type ParsedTemplate,
   PROBLEMS_MAX,
+  parseTemplateSliced,
   problemsOfIssue,
-  type ReadTemplate,
-  readingTemplate,
 } from '../../contracts/blueprints/validate.ts'
-import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
 import type { ActionName } from '../../core/actions.ts'
-import { notFound, PlatformError, sentence } from '../../core/errors.ts'
+import { asSentence, notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
-import { inSlices, type Sliced } from '../../core/slices.ts'
+import { runInSlices, type SlicedWork } from '../../core/slices.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import type { Services } from '../http/context.ts'
-import { parsed } from '../http/model.ts'
-import { namedRecord } from '../http/named.ts'
+import { safeParseModel } from '../http/model.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
-import { bodyOf } from './bodies.ts'
+import { componentBodySchema } from './bodies.ts'
 
 export type TemplateObject = RecordOf<typeof BlueprintTemplate>
-export const ORIGINS = ['BuiltIn', 'Source', 'Boundary'] as const
-export type Origin = (typeof ORIGINS)[number]
+export const BLUEPRINT_ORIGINS = ['BuiltIn', 'Source', 'Boundary'] as const
+export type BlueprintOrigin = (typeof BLUEPRINT_ORIGINS)[number]
 
 export type Blueprint = {
   readonly object: TemplateObject
-  readonly origin: Origin
+  readonly origin: BlueprintOrigin
   readonly id: string
   /** The source of the template, if it comes from one. */
   readonly source: RecordOf<typeof BlueprintSource> | undefined
-  readonly read: ReadTemplate
+  readonly read: ParsedTemplate
 }
 
 const CATALOGUE: Catalogue = BLUEPRINT_COLLECTIONS
 
 /** A bounded cache of parsed templates. For texts that are not templates, it keeps little and not the text. */
-const READ = new LRUCache<string, ReadTemplate>({
+const READ = new LRUCache<string, ParsedTemplate>({
   maxSize: 33_554_432,
   sizeCalculation: ({ weight }) => weight,
 })
 
 /** Reads a template with all its problems, including those of component specs. Yields to other work meanwhile. */
-export function readWhole(content: string): Promise<ReadTemplate> {
+export function readCheckedTemplate(content: string): Promise<ParsedTemplate> {
   return readOnce(sha256(content), content)
 }
 
@@ -63,16 +63,16 @@ function keyOf({ metadata, spec }: TemplateObject): string {
   return uid === undefined || resourceVersion === undefined ? sha256(spec.content) : `${uid} ${resourceVersion}`
 }
 
-async function readOnce(key: string, content: string): Promise<ReadTemplate> {
+async function readOnce(key: string, content: string): Promise<ParsedTemplate> {
   const known = READ.get(key) ?? READ.get(sha256(content))
-  const whole = known ?? (await inSlices(readingWhole(content)))
+  const whole = known ?? (await runInSlices(readCheckedTemplateSliced(content)))
   if (known === undefined || !READ.has(key)) READ.set(key, whole)
   return whole
 }
 
 /** The same as a generator, for callers that schedule the slices themselves. */
-export function* readingWhole(content: string): Sliced<ReadTemplate> {
-  const read = yield* readingTemplate(content, CATALOGUE)
+export function* readCheckedTemplateSliced(content: string): SlicedWork<ParsedTemplate> {
+  const read = yield* parseTemplateSliced(content, CATALOGUE)
   const problems = [...read.problems]
   const { draft, problemAt } = read
   for (const [index, component] of draft?.template.components.entries() ?? []) {
@@ -84,25 +84,25 @@ export function* readingWhole(content: string): Sliced<ReadTemplate> {
   return { ...read, problems: problems.slice(0, PROBLEMS_MAX) }
 }
 
-type Place = { readonly index: number } & Pick<ReadTemplate, 'problemAt'>
+type Place = { readonly index: number } & Pick<ParsedTemplate, 'problemAt'>
 
 /** Yields the problems for which REST would refuse a component, whatever the parameters are. */
 function* specProblems(
   template: Template,
   { collection, spec }: TemplateComponent,
   { index, problemAt }: Place,
-): Sliced<TemplateProblem[]> {
+): SlicedWork<TemplateProblem[]> {
   const entry = BLUEPRINT_COLLECTIONS.get(collection)
   if (entry === undefined) return []
   const sample = mapTexts(spec, (found) => sampleOf(found, template)) as Record<string, unknown>
   yield
-  const { success, error } = parsed(bodyOf(entry), sample)
+  const { success, error } = safeParseModel(componentBodySchema(entry), sample)
   if (success) return []
   yield
   // An unknown field is wrong regardless of its value.
   const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
   const problems: TemplateProblem[] = []
-  const place = { schema: bodyOf(entry), problemAt, base: `/components/${index}/spec` }
+  const place = { schema: componentBodySchema(entry), problemAt, base: `/components/${index}/spec` }
   for (const issue of open.slice(0, PROBLEMS_MAX)) {
     yield
     problems.push(...problemsOfIssue(issue, place))
@@ -122,7 +122,7 @@ const SAMPLES: Readonly<Record<(typeof PARAMETER_TYPES)[number], unknown>> = {
 }
 
 function sampleOf(found: unknown, template: Template): unknown {
-  if (isOutputMark(found)) {
+  if (isOutputPlaceholder(found)) {
     const { collection } = template.components.find(({ name }) => name === found.component) ?? {}
     return { collection, name: 'sample', output: found.output }
   }
@@ -137,7 +137,7 @@ function sampleOf(found: unknown, template: Template): unknown {
 
 function partsOf(text: string) {
   try {
-    return readText(text)
+    return parseTemplateText(text)
   } catch {
     return [text]
   }
@@ -157,7 +157,7 @@ export function permissionsOf({ components }: Template): ActionName[] {
 
 const idOfTemplate = ({ metadata }: TemplateObject): string => objectId(BlueprintTemplate.resource, metadata)
 
-function originOf({ metadata, spec }: TemplateObject): Origin {
+function originOf({ metadata, spec }: TemplateObject): BlueprintOrigin {
   if (metadata.namespace === SYSTEM_NAMESPACE) return 'BuiltIn'
   return spec.sourceId === undefined ? 'Boundary' : 'Source'
 }
@@ -208,7 +208,7 @@ function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Sh
 }
 
 /** Parses unknown templates one at a time, yielding to other work after each. */
-export async function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
+export async function listBlueprints(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
   const blueprints: Blueprint[] = []
   for (const { object, source } of shownIn(services, boundaryId)) {
     if (!READ.has(keyOf(object))) await setImmediate()
@@ -217,7 +217,7 @@ export async function blueprintsOf(services: Pick<Services, 'records'>, boundary
   return blueprints
 }
 
-const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
+const RANKS: Readonly<Record<BlueprintOrigin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
 const LAST = 3
 
 function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
@@ -237,12 +237,12 @@ export async function findBlueprint(services: Services, boundaryId: string, key:
 }
 
 /** @throws PlatformError TEMPLATE_INVALID with `problems` */
-export function requireValid({ template, problems }: ReadTemplate): Template {
+export function requireValid({ template, problems }: ParsedTemplate): Template {
   const errors = problems.filter(({ severity }) => severity === 'Error')
   if (template !== undefined && errors.length === 0) return template
   const [first] = errors
   const where = first?.path === '' || first === undefined ? '' : ` at ${first.path}`
-  const message = sentence(`The template is not valid${where}: ${first?.message}`)
+  const message = asSentence(`The template is not valid${where}: ${first?.message}`)
   throw new PlatformError('TEMPLATE_INVALID', message, { problems })
 }
 

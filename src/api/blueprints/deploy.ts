@@ -2,28 +2,28 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Scalar } from '../../contracts/blueprints/expressions.ts'
-import { maskedParameters, type ParameterValues, readParameters } from '../../contracts/blueprints/parameters.ts'
+import { maskedParameters, type ParameterValues, parseParameters } from '../../contracts/blueprints/parameters.ts'
 import { type RenderedComponent, renderTemplate } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, type FieldError, firstReason, PlatformError, refusedFields } from '../../core/errors.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
-import { listBy, ResourceName, Uuid } from '../../crds/fields.ts'
+import { listMapOf, ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, refuseStale } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
-import { clusterWords, findBoundary } from '../resources/places.ts'
+import { clusterInfo, findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { planFieldOf } from './bodies.ts'
 import { type Blueprint, findBlueprint, permissionsOf, requireValid, templateOfId } from './catalogue.ts'
 import { executionDto } from './executions.ts'
-import { type Deploying, requireActions } from './mapping.ts'
-import { planDto, planOf } from './plan.ts'
+import { type DeploymentTarget, requireActions } from './mapping.ts'
+import { planDeployment, planDto } from './plan.ts'
 import { startExecution } from './start.ts'
 
 const Override = strictRecord('DeployComponentOverride', {
@@ -37,7 +37,7 @@ export const DeployBlueprintRequest = strictRecord('DeployBlueprintRequest', {
   clusterId: Uuid,
   name: ResourceName.describe('Name of the deployment: what it makes is its own'),
   parameters: BlueprintExecution.spec.shape.parameters.default({}),
-  componentOverrides: listBy('name', Override, 30).nullish(),
+  componentOverrides: listMapOf('name', Override, 30).nullish(),
 })
 type Request = z.output<typeof DeployBlueprintRequest>
 export const DeployQuery = z.object({
@@ -73,7 +73,7 @@ export async function deployBlueprint(context: Deploy) {
   await setImmediate()
   const components = overridden(rendered.components, body.componentOverrides ?? [])
   await requireActions(deploying, permissionsOf(template))
-  const planned = await planOf(deploying, body.name, components)
+  const planned = await planDeployment(deploying, body.name, components)
   const parameters = maskedParameters(values)
   if (query?.dryRun === 'true') return ok(planDto(deploying, planned, parameters))
   const wanted = { id, name: body.name, template, parameters, outputs: rendered.outputs }
@@ -113,7 +113,7 @@ function refuseDisabled({ object, source }: Blueprint): void {
 /** @throws PlatformError PARAMETER_INVALID */
 function valuesOf({ services }: Context, template: Template, given: Request['parameters']): ParameterValues {
   const generate = (length: number) => randomBytes(length).toString('base64url').slice(0, length)
-  const values = readParameters(template, given, generate)
+  const values = parseParameters(template, given, generate)
   const unknownPlans = template.parameters.flatMap(({ name, type, family }): FieldError[] => {
     const id = values.plain[name]
     if (type !== 'plan' || typeof id !== 'string') return []
@@ -127,7 +127,7 @@ function valuesOf({ services }: Context, template: Template, given: Request['par
 }
 
 async function rendering(
-  { context, boundaryId, resourceGroup, clusterId, lateMark: mark }: Deploying,
+  { context, boundaryId, resourceGroup, clusterId, lateMark: mark }: DeploymentTarget,
   { read }: Blueprint,
   template: Template,
   parameters: Readonly<Record<string, Scalar>>,
@@ -142,7 +142,7 @@ async function rendering(
     'boundary.name': boundary.spec.displayName,
     resourceGroup,
     'cluster.id': clusterId,
-    'cluster.region': clusterWords(services, clusterId).region,
+    'cluster.region': clusterInfo(services, clusterId).region,
   }
   const rendered = renderTemplate(template, read, { parameters, place, mark })
   const [first] = rendered.refusals

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import {
   EXECUTION_STAGES,
   EXECUTION_STATES,
+  EXECUTION_STEP_STATES,
   EXECUTIONS_KEPT,
-  STEP_STATES,
   shownState,
 } from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
@@ -13,9 +13,9 @@ import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
-import { namedBy } from '../records/derived.ts'
+import { indexedByReference } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
@@ -29,7 +29,7 @@ const ExecutionStepDto = namedRecord('ExecutionStepDto', {
   collection: z.string(),
   resourceName: z.string(),
   resourceId: Uuid.nullable().describe('Null until it was made'),
-  status: z.enum(STEP_STATES),
+  status: z.enum(EXECUTION_STEP_STATES),
   message: z.string().nullable(),
   startedAt: DateTime.nullable(),
   finishedAt: DateTime.nullable(),
@@ -96,7 +96,7 @@ function outputDto(
   return { name, value, isSecret: secret, reference }
 }
 
-const retries = namedBy(BlueprintExecution, ({ spec }) => spec.retryOf)
+const retries = indexedByReference(BlueprintExecution, ({ spec }) => spec.retryOf)
 
 /** Returns the execution that retries this one. */
 export function retryOf({ records }: Services, { metadata }: ExecutionRecord): ExecutionRecord | undefined {
@@ -121,10 +121,10 @@ export function executionDto(execution: ExecutionRecord, services: Services): z.
 
 const READ = 'blueprints/read'
 
-export const DEPLOYS = '{B}/resources/blueprints/deploys'
+export const DEPLOYS_PATH = '{B}/resources/blueprints/deploys'
 
 export const executions = collection(BlueprintExecution, {
-  path: DEPLOYS,
+  path: DEPLOYS_PATH,
   item: 'executionId',
   noun: 'Execution',
   home: inBoundary,

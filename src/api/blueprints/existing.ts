@@ -1,4 +1,4 @@
-import { vaultReference } from '../../contracts/jobs.ts'
+import { parseVaultReference } from '../../contracts/jobs.ts'
 import { storeBucketName } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -7,22 +7,22 @@ import { AccountBucket } from '../../crds/objectstorage.ts'
 import {
   type Reference,
   refuseMissingReferences,
-  type Unseen,
-  unseenKey,
-  withUnseenReferences,
+  type UncachedObjects,
+  uncachedKey,
+  withUncachedReferences,
 } from '../resources/references.ts'
 import { unprocessable } from '../resources/sizing.ts'
-import type { Deploying, Located } from './mapping.ts'
+import type { DeploymentTarget, LocatedComponent } from './mapping.ts'
 
 /**
  * The parent of a part must exist or be created by the same deployment. Checked after the rights on the parent, so that
  * the answer does not reveal which names exist.
  * @throws PlatformError REFERENCE_NOT_FOUND
  */
-export async function requireHolder(
-  deploying: Deploying,
-  { entry: { part }, ref: { namespace }, rendered: { body } }: Located,
-  planned: Unseen,
+export async function requireParentExists(
+  deploying: DeploymentTarget,
+  { entry: { part }, ref: { namespace }, rendered: { body } }: LocatedComponent,
+  planned: UncachedObjects,
 ): Promise<void> {
   if (part === undefined) return
   const { parentField, parentCollection } = part
@@ -40,12 +40,12 @@ const missing = (field: string, value: string, message: string) =>
   unprocessable('REFERENCE_NOT_FOUND', field, value, message)
 
 async function isThere(
-  { context: { services } }: Deploying,
+  { context: { services } }: DeploymentTarget,
   kind: AnyKind,
   ref: { namespace: string; name: string },
-  planned: Unseen,
+  planned: UncachedObjects,
 ): Promise<boolean> {
-  const found = planned.get(unseenKey(kind, ref)) ?? (await services.records.get(kind, ref, { fresh: true }))
+  const found = planned.get(uncachedKey(kind, ref)) ?? (await services.records.get(kind, ref, { fresh: true }))
   return found !== undefined && found.metadata.deletionTimestamp === undefined
 }
 
@@ -53,19 +53,19 @@ async function isThere(
  * Returns, as sentences, what a component would wait for that neither exists nor is created by the deployment. REST
  * accepts a job that refers to a missing secret, as it may be created later; for a blueprint this deserves a warning.
  */
-export async function awaitedIn(
-  { context, boundaryId, resourceGroup }: Deploying,
-  { entry }: Located,
+export async function listMissingDependencies(
+  { context, boundaryId, resourceGroup }: DeploymentTarget,
+  { entry }: LocatedComponent,
   spec: object,
-  planned: Unseen,
+  planned: UncachedObjects,
 ): Promise<string[]> {
   if (entry.collection !== 'jobs') return []
   const { env = {} } = spec as { env?: Readonly<Record<string, string>> }
   const words: string[] = []
   for (const reference of Object.values(env).flatMap(secretOf)) {
     const asking = { services: context.services, boundaryId, resourceGroup }
-    const look = (unseen: Unseen) => refuseMissingReferences({ env: [reference] }, [], { ...asking, unseen })
-    const message = await withUnseenReferences(context, look, planned).then(
+    const look = (unseen: UncachedObjects) => refuseMissingReferences({ env: [reference] }, [], { ...asking, unseen })
+    const message = await withUncachedReferences(context, look, planned).then(
       () => undefined,
       (error: unknown) => {
         if (error instanceof PlatformError && error.code === 'REFERENCE_NOT_FOUND') return error.message
@@ -78,6 +78,6 @@ export async function awaitedIn(
 }
 
 function secretOf(value: string): Reference[] {
-  const found = vaultReference(value)
+  const found = parseVaultReference(value)
   return found === undefined ? [] : [{ secret: { vaultName: found.vault, secretName: found.secret } }]
 }

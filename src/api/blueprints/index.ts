@@ -5,9 +5,9 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
-import { blueprintsOf, findBlueprint } from './catalogue.ts'
+import { findBlueprint, listBlueprints } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint } from './deploy.ts'
-import { BlueprintExecutionDto, DEPLOYS, executions } from './executions.ts'
+import { BlueprintExecutionDto, DEPLOYS_PATH, executions } from './executions.ts'
 import { BlueprintPlanDto } from './plan.ts'
 import { BLUEPRINT_LIST, BlueprintDto, blueprintDto, WholeBlueprintDto } from './record.ts'
 import { retryExecution } from './retry.ts'
@@ -52,7 +52,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     dto: BlueprintDto,
     rows: async (context) => {
       const { boundaryId } = await inBoundary(context as Context)
-      const blueprints = await blueprintsOf(context.services, boundaryId)
+      const blueprints = await listBlueprints(context.services, boundaryId)
       return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
     collection: 'blueprints',
@@ -104,7 +104,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]).meta({ id: 'BlueprintDeployResult' }),
     handler: (context) => deployBlueprint(context),
   }),
-  route('POST', `${DEPLOYS}/{executionId}/retry`, {
+  route('POST', `${DEPLOYS_PATH}/{executionId}/retry`, {
     auth: read,
     summary: 'Retry a failed deployment',
     reply: BlueprintExecutionDto,

@@ -10,20 +10,20 @@ import type { AnyKind } from '../../crds/define.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { ofType, principalNotFound } from '../callers/principals.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Context, Services } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
 import { declarationOf } from '../resources/declarations.ts'
 import type { Place } from '../resources/places.ts'
-import { type Unseen, unseenKey } from '../resources/references.ts'
+import { type UncachedObjects, uncachedKey } from '../resources/references.ts'
 import { checkNewName, specForCreate, specForUpdate } from '../resources/writes.ts'
 import { findRole, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
-import { bodyOf, type GrantBody } from './bodies.ts'
+import { componentBodySchema, type GrantBody } from './bodies.ts'
 
 /** The caller and the target of a deployment. */
-export type Deploying = {
+export type DeploymentTarget = {
   readonly context: Context
   readonly boundaryId: string
   readonly resourceGroup: string
@@ -34,7 +34,7 @@ export type Deploying = {
 
 type Ref = { readonly namespace: string; readonly name: string }
 /** A component with the object that it stands for. */
-export type Located = {
+export type LocatedComponent = {
   readonly rendered: RenderedComponent
   readonly entry: BlueprintCollection
   readonly ref: Ref
@@ -43,13 +43,13 @@ export type Located = {
 
 /** Reads the objects of the components to be created, bypassing the cache. */
 export async function locateAll(
-  { context: { services }, boundaryId, resourceGroup }: Deploying,
+  { context: { services }, boundaryId, resourceGroup }: DeploymentTarget,
   components: readonly RenderedComponent[],
-): Promise<Located[]> {
+): Promise<LocatedComponent[]> {
   const group = groupNamespace(boundaryId, resourceGroup)
   const made = components.filter(({ isSkipped }) => !isSkipped)
   return Promise.all(
-    made.map(async (rendered): Promise<Located> => {
+    made.map(async (rendered): Promise<LocatedComponent> => {
       const { resourceName, component, body } = rendered
       const entry = BLUEPRINT_COLLECTIONS.get(component.collection) as BlueprintCollection
       const { kind, part, objectName } = entry
@@ -62,13 +62,13 @@ export async function locateAll(
 }
 
 /** Returns the planned objects, which references of components may name although they do not exist yet. */
-export function plannedOf(located: readonly Located[]): Unseen {
+export function plannedObjectsOf(located: readonly LocatedComponent[]): UncachedObjects {
   return new Map(
     located.map(({ entry: { kind }, ref, previous }) => {
       const { apiVersion, kind: word } = kind
       // A vault entry is usable as soon as it has a value.
       const coming = { apiVersion, kind: word, metadata: { ...ref }, spec: { state: 'Active' } }
-      return [unseenKey(kind, ref), (previous as KubeObject | undefined) ?? coming]
+      return [uncachedKey(kind, ref), (previous as KubeObject | undefined) ?? coming]
     }),
   )
 }
@@ -78,14 +78,18 @@ export function plannedOf(located: readonly Located[]): Unseen {
  * request of this caller.
  * @throws PlatformError what REST would refuse
  */
-export async function specOf(deploying: Deploying, located: Located, planned: Unseen): Promise<object> {
+export async function buildComponentSpec(
+  deploying: DeploymentTarget,
+  located: LocatedComponent,
+  planned: UncachedObjects,
+): Promise<object> {
   const { entry, previous, rendered } = located
   const { kind, part, collection } = entry
   const declaration = declarationOf(kind)
   const body = { ...rendered.body }
   if (declaration !== undefined && Object.hasOwn(declaration.body.shape, 'clusterId') && kind.runsAnywhere === true)
     body.clusterId ??= deploying.clusterId
-  const read = readModel(bodyOf(entry), body) as Record<string, unknown>
+  const read = readModel(componentBodySchema(entry), body) as Record<string, unknown>
   const spec =
     collection === 'roleassignments'
       ? await grantSpec(deploying, read as z.output<typeof GrantBody>)
@@ -98,10 +102,10 @@ export async function specOf(deploying: Deploying, located: Located, planned: Un
 }
 
 async function declaredSpec(
-  deploying: Deploying,
-  { entry: { kind, part }, previous, rendered: { resourceName: name } }: Located,
+  deploying: DeploymentTarget,
+  { entry: { kind, part }, previous, rendered: { resourceName: name } }: LocatedComponent,
   read: Record<string, unknown>,
-  planned: Unseen,
+  planned: UncachedObjects,
 ): Promise<object> {
   const { context, boundaryId, resourceGroup } = deploying
   const { [part?.parentField ?? '']: parent, ...body } = read
@@ -130,7 +134,7 @@ function asking(context: Context, body: unknown, parameters: Record<string, stri
   }
 }
 
-function partSpec({ entry, previous, ref, rendered }: Located, read: Record<string, unknown>): object {
+function partSpec({ entry, previous, ref, rendered }: LocatedComponent, read: Record<string, unknown>): object {
   const { part, collection } = entry
   const { value: _, ...fields } = read
   const own = collection === 'secrets' ? fields : read
@@ -143,7 +147,7 @@ function partSpec({ entry, previous, ref, rendered }: Located, read: Record<stri
 }
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found */
-async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>): Promise<object> {
+async function grantSpec(deploying: DeploymentTarget, body: z.output<typeof GrantBody>): Promise<object> {
   const { context, boundaryId, resourceGroup } = deploying
   const { services, caller } = context
   const { principalId, roleDefinitionName, expiresAt, reason } = body
@@ -153,7 +157,7 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>)
     throw refusedFields([{ field: 'scope', message: 'must lie in the group' }])
   const role = findRole(services, roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
-  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const known = (await findVisiblePrincipals(services, caller, [principalId], boundaryId)).get(principalId)
   const principal = ofType(known, body.principalType)
   if (principal === undefined) throw principalNotFound(principalId)
   refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
@@ -175,7 +179,7 @@ export async function missingActions(
 
 /** @throws PlatformError FORBIDDEN with `missing` */
 export async function requireActions(
-  { context: { services, caller }, boundaryId, resourceGroup }: Deploying,
+  { context: { services, caller }, boundaryId, resourceGroup }: DeploymentTarget,
   actions: readonly string[],
 ): Promise<void> {
   const scope = groupScope(boundaryId, resourceGroup)
@@ -189,7 +193,7 @@ function actionsMissing(missing: readonly string[], scope: string): PlatformErro
 }
 
 /** Returns the scope at which writing a component is checked: the resource itself, or the parent of a part. */
-function scopeOf({ boundaryId, resourceGroup }: Deploying, { entry, rendered }: Located): string {
+function scopeOf({ boundaryId, resourceGroup }: DeploymentTarget, { entry, rendered }: LocatedComponent): string {
   const { part, kind } = entry
   if (part !== undefined) {
     const parent = String(rendered.body[part.parentField] ?? '')
@@ -200,7 +204,10 @@ function scopeOf({ boundaryId, resourceGroup }: Deploying, { entry, rendered }: 
 }
 
 /** Checks each resource too, because a deny may be at a single one. @throws PlatformError FORBIDDEN with `missing` */
-export async function requireAtEach(deploying: Deploying, located: readonly Located[]): Promise<void> {
+export async function requireActionsAtEach(
+  deploying: DeploymentTarget,
+  located: readonly LocatedComponent[],
+): Promise<void> {
   const { services, caller } = deploying.context
   for (const one of located) {
     const scope = scopeOf(deploying, one)
@@ -212,7 +219,7 @@ export async function requireAtEach(deploying: Deploying, located: readonly Loca
 }
 
 /** Returns whether the caller may see the current state of a component. */
-export function mayRead(deploying: Deploying, located: Located): boolean {
+export function mayReadComponent(deploying: DeploymentTarget, located: LocatedComponent): boolean {
   const { services, caller } = deploying.context
   const action = located.entry.action.replace(/\/write(Secrets)?$/, '/read')
   return services.access.isAllowed(caller.principalId, action, scopeOf(deploying, located))

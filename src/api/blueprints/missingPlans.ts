@@ -1,5 +1,5 @@
 import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
-import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
+import type { ParsedTemplate } from '../../contracts/blueprints/validate.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { planFor } from '../../core/sizing/plans.ts'
 import { suggestion } from '../../core/suggestion.ts'
@@ -14,7 +14,7 @@ type Named = { readonly plan: string; readonly family: string; readonly path: st
  * Returns warnings for plans that the template names and that do not exist. Not errors, because an administrator may
  * create them. Plans are global; other references cannot be checked, because a template is used in many groups.
  */
-export function missingPlans({ records }: Pick<Services, 'records'>, read: ReadTemplate): TemplateProblem[] {
+export function missingPlans({ records }: Pick<Services, 'records'>, read: ParsedTemplate): TemplateProblem[] {
   const { template, problemAt } = read
   if (template === undefined) return []
   const plans = records.peekAll(ComputePlan)

@@ -3,7 +3,7 @@ import { startBlueprintShop, searchTemplate as template } from '../../../test/wo
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { bodyOf, planFieldOf } from './bodies.ts'
+import { componentBodySchema, planFieldOf } from './bodies.ts'
 
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
 
@@ -11,7 +11,7 @@ describe('the plan of a component', () => {
   const sized = [...BLUEPRINT_COLLECTIONS.values()].filter(({ kind }) => kind.sized !== undefined)
   for (const entry of sized)
     it(`is a field of its record, whatever that calls it: ${entry.collection}`, () =>
-      expect(bodyOf(entry).shape).to.have.property(planFieldOf(entry.collection, {})))
+      expect(componentBodySchema(entry).shape).to.have.property(planFieldOf(entry.collection, {})))
 
   it('is shown and overridden as that of every other, also where its record has another name for it', async () => {
     const world = await startBlueprintShop()

@@ -1,33 +1,41 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import { deployOf } from '../../contracts/blueprints/executions.ts'
-import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
-import { mapTexts } from '../../contracts/blueprints/walk.ts'
+import { deploymentOfMark } from '../../contracts/blueprints/executions.ts'
+import { type RenderedComponent, restoreExpressions } from '../../contracts/blueprints/render.ts'
+import { mapTexts } from '../../contracts/blueprints/specTexts.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
-import { type Holder, sumOf } from '../../core/sizing/demand.ts'
-import { holderOfCounted } from '../../crds/counted.ts'
-import { namedRecord } from '../http/named.ts'
+import { type PartOwner, sumDemands } from '../../core/sizing/demand.ts'
+import { holderOfCounted } from '../../crds/quotaUsers.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { quotaUserIn } from '../resources/usage.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { awaitedIn, requireHolder } from './existing.ts'
-import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
+import { listMissingDependencies, requireParentExists } from './existing.ts'
+import {
+  buildComponentSpec,
+  type DeploymentTarget,
+  type LocatedComponent,
+  locateAll,
+  mayReadComponent,
+  plannedObjectsOf,
+  requireActionsAtEach,
+} from './mapping.ts'
 
-export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
-export type PlannedAction = (typeof ACTIONS)[number]
+export const PLANNED_ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
+export type PlannedAction = (typeof PLANNED_ACTIONS)[number]
 
 /** A component and what deploying it would do. */
 export type PlannedComponent = {
   readonly rendered: RenderedComponent
-  readonly located?: Located
+  readonly located?: LocatedComponent
   readonly action: PlannedAction
   readonly spec?: object
   /** For an existing object: the changes of its spec as a merge patch (RFC 7396), and the patch to store. */
@@ -39,14 +47,14 @@ export type PlannedComponent = {
 }
 
 /** Returns what deploying would do to each component; writes nothing. @throws PlatformError FORBIDDEN with `missing` */
-export async function planOf(
-  deploying: Deploying,
+export async function planDeployment(
+  deploying: DeploymentTarget,
   deploy: string,
   components: readonly RenderedComponent[],
 ): Promise<PlannedComponent[]> {
   const located = await locateAll(deploying, components)
-  await requireAtEach(deploying, located)
-  const planned = plannedOf(located)
+  await requireActionsAtEach(deploying, located)
+  const planned = plannedObjectsOf(located)
   const result: PlannedComponent[] = []
   for (const rendered of components) {
     // Each component costs as much as a request, so yield between them.
@@ -58,26 +66,27 @@ export async function planOf(
 }
 
 async function planOne(
-  deploying: Deploying,
+  deploying: DeploymentTarget,
   deploy: string,
-  located: Located,
-  planned: ReturnType<typeof plannedOf>,
+  located: LocatedComponent,
+  planned: ReturnType<typeof plannedObjectsOf>,
 ): Promise<PlannedComponent> {
   const { previous, rendered, ref, entry } = located
-  const isForeign = previous !== undefined && deployOf(previous.metadata.annotations?.[BLUEPRINT_ANNOTATION]) !== deploy
+  const isForeign =
+    previous !== undefined && deploymentOfMark(previous.metadata.annotations?.[BLUEPRINT_ANNOTATION]) !== deploy
   if (isForeign || isTakenElsewhere(deploying.context.services, entry.kind, ref))
     return { rendered, located, action: 'Conflict' }
   const begun = previous === undefined ? ('Create' as const) : ('Update' as const)
   try {
     if (previous !== undefined) refuseWhileDeleting(previous)
-    const spec = await specOf(deploying, located, planned)
-    await requireHolder(deploying, located, planned)
-    const awaited = await awaitedIn(deploying, located, spec, planned)
+    const spec = await buildComponentSpec(deploying, located, planned)
+    await requireParentExists(deploying, located, planned)
+    const awaited = await listMissingDependencies(deploying, located, spec, planned)
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const changes = (mergePatchBetween(previous.spec, spec) ?? {}) as object
     const patch = toldPatch(spec, changes, Object.keys(rendered.body))
     // Must not reveal whether a secret value changes, nor compare with what the caller may not read.
-    const isShown = entry.collection !== 'secrets' && mayRead(deploying, located)
+    const isShown = entry.collection !== 'secrets' && mayReadComponent(deploying, located)
     const isSame = isShown && Object.keys(changes).length === 0
     return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, changes, patch, awaited }
   } catch (error) {
@@ -110,7 +119,7 @@ const PlannedStepDto = namedRecord('PlannedStep', {
   component: z.string(),
   collection: z.string(),
   resourceName: z.string(),
-  action: z.enum(ACTIONS),
+  action: z.enum(PLANNED_ACTIONS),
   changes: z.array(ChangeDto).describe('Of a change, each field of the spec by its JSON Pointer'),
   problems: z.array(z.string()),
 })
@@ -124,7 +133,7 @@ export const BlueprintPlanDto = namedRecord('BlueprintPlanDto', {
 })
 
 export function planDto(
-  deploying: Deploying,
+  deploying: DeploymentTarget,
   steps: readonly PlannedComponent[],
   parameters: Record<string, string>,
 ): z.output<typeof BlueprintPlanDto> {
@@ -133,18 +142,18 @@ export function planDto(
 }
 
 function stepDto(
-  deploying: Deploying,
+  deploying: DeploymentTarget,
   { rendered, action, changes: changed, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
   const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : wordsOf(refusal)
-  const shown = (text: string) => withExpressions(text, deploying.lateMark)
+  const shown = (text: string) => restoreExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes =
     changed === undefined || located === undefined
       ? []
-      : mayRead(deploying, located)
+      : mayReadComponent(deploying, located)
         ? [...changesOf(located.previous?.spec, changed, '')]
         : givenTo(rendered)
   for (const change of changes)
@@ -181,7 +190,11 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
 }
 
 /** Returns the object that a part takes its plan from, if the deployment creates or changes it too. */
-function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Located, spec: object): Holder | undefined {
+function plannedHolder(
+  steps: readonly PlannedComponent[],
+  { entry, ref }: LocatedComponent,
+  spec: object,
+): PartOwner | undefined {
   const holder = holderOfCounted(entry.kind, ref, spec)
   const isIt = ({ located }: PlannedComponent) =>
     located !== undefined && located.entry.kind === holder?.kind && located.ref.name === holder.name
@@ -190,9 +203,12 @@ function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Locat
 }
 
 /** Like the verdict of a plan, for all new resources together. */
-function verdictFor({ context, resourceGroup, clusterId }: Deploying, steps: readonly PlannedComponent[]): Verdict {
+function verdictFor(
+  { context, resourceGroup, clusterId }: DeploymentTarget,
+  steps: readonly PlannedComponent[],
+): Verdict {
   const { services } = context
-  const sum = sumOf(
+  const sum = sumDemands(
     steps.flatMap(({ action, located, spec }) => {
       if (action !== 'Create' || located === undefined || spec === undefined) return []
       const { kind } = located.entry

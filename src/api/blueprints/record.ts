@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { BlueprintParameter, CATEGORIES, type Template } from '../../contracts/blueprints/template.ts'
+import { BLUEPRINT_CATEGORIES, BlueprintParameter, type Template } from '../../contracts/blueprints/template.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { planFieldOf } from './bodies.ts'
-import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
+import { BLUEPRINT_ORIGINS, type Blueprint, permissionsOf } from './catalogue.ts'
 
 const ParameterValue = BlueprintParameter.shape.default.unwrap().meta({ id: 'BlueprintParameterValue' })
 const ParameterDto = namedRecord('BlueprintParameter', {
@@ -24,9 +24,9 @@ export const BlueprintDto = namedRecord('BlueprintDto', {
   name: z.string(),
   version: z.string(),
   description: z.string(),
-  category: z.enum(CATEGORIES),
+  category: z.enum(BLUEPRINT_CATEGORIES),
   icon: z.string().describe('A name, or an https address; "blueprint" where the template names none'),
-  origin: z.enum(ORIGINS),
+  origin: z.enum(BLUEPRINT_ORIGINS),
   sourceId: Uuid.nullable(),
   isEnabled: z.boolean(),
   isValid: z.boolean(),
@@ -53,8 +53,8 @@ export const BLUEPRINT_LIST = {
   columns: {
     name: text<BlueprintDto>('Name', { isSearched: true }),
     slug: text<BlueprintDto>('Slug', { isSearched: true }),
-    category: enumeration<BlueprintDto>('Category', CATEGORIES, { isSorted: false }),
-    origin: enumeration<BlueprintDto>('Origin', ORIGINS, { isSorted: false }),
+    category: enumeration<BlueprintDto>('Category', BLUEPRINT_CATEGORIES, { isSorted: false }),
+    origin: enumeration<BlueprintDto>('Origin', BLUEPRINT_ORIGINS, { isSorted: false }),
     updatedAt: dateTime<BlueprintDto>('Updated', { isFiltered: false }),
   },
   sort: 'name',

@@ -10,7 +10,7 @@ import { etagOf } from '../http/etag.ts'
 import { permissionsOf } from './catalogue.ts'
 import { executionDto, retryOf } from './executions.ts'
 import { requireActions } from './mapping.ts'
-import { planOf } from './plan.ts'
+import { planDeployment } from './plan.ts'
 import { alreadyRetried, type ExecutionRecord, startExecution } from './start.ts'
 
 type Retry = Context<string, unknown, undefined>
@@ -42,7 +42,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
   const ready = new Set(
     (status?.steps ?? []).filter((step) => step.status === 'Ready').map(({ component }) => component),
   )
-  const planned = await planOf(deploying, spec.name, components)
+  const planned = await planDeployment(deploying, spec.name, components)
   const outputs = (spec.outputs ?? []).map(({ secret = false, ...output }) => ({ secret, ...output }) as RenderedOutput)
   const { slug, version, blueprintName: name } = spec
   const wanted = {

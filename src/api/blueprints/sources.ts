@@ -2,23 +2,23 @@ import { z } from 'zod'
 import {
   CATALOGUE_PROVIDERS,
   CATALOGUE_STATES,
-  folderOf,
-  isBehind,
-  isSamePlace,
-  isSyncAsked,
+  isCredentialSourceOf,
+  isSameTemplateFolder,
+  isSyncRequested,
+  normalizeFolder,
   providerOf,
   SOURCES_MAX,
   TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
 import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
-import { PlatformError, refusedFields, sentence } from '../../core/errors.ts'
+import { asSentence, PlatformError, refusedFields } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { PlainText } from '../../crds/fields.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
-import { BUILDING } from '../http/further.ts'
+import { BUILD_RIGHTS } from '../http/furtherRights.ts'
 import { readModel } from '../http/model.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -93,7 +93,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
   const { invalidTemplates = [] } = status
   return {
     repositoryFullName: (status.repositoryFullName ?? repositoryNameOf(spec.repositoryUrl ?? '')) || null,
-    status: stateOf({ metadata, spec, status } as CatalogueSource),
+    status: catalogueSourceStateOf({ metadata, spec, status } as CatalogueSource),
     message: messageOf(status),
     templateCount: status.templateCount ?? 0,
     invalidTemplates: invalidTemplates.map(invalidDto),
@@ -103,14 +103,17 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
 function messageOf({ message, state, nextAttemptAt }: NonNullable<CatalogueSource['status']>): string | null {
   if (message === undefined) return null
   return state === 'Failing' && nextAttemptAt !== undefined
-    ? `${sentence(message)} The next attempt is at ${nextAttemptAt}.`
+    ? `${asSentence(message)} The next attempt is at ${nextAttemptAt}.`
     : message
 }
 
 /** A sync that was just requested counts, even if the controller has not seen it yet. */
-export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
+export function catalogueSourceStateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
   if (!spec.enabled) return 'Disabled'
-  if (isSyncAsked({ spec, status }) || (status?.state !== undefined && status.syncedGeneration !== metadata.generation))
+  if (
+    isSyncRequested({ spec, status }) ||
+    (status?.state !== undefined && status.syncedGeneration !== metadata.generation)
+  )
     return 'Syncing'
   return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
 }
@@ -136,7 +139,7 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const read = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
-  const spec = { ...read, path: folderOf(read.path) }
+  const spec = { ...read, path: normalizeFolder(read.path) }
   const all = services.records.peekAll(BlueprintSource, { namespace })
   refuseSame(all, spec)
   if (all.length >= SOURCES_MAX) {
@@ -156,7 +159,7 @@ function refuseOtherName(repositoryFullName: string | null | undefined, reposito
 
 /** @throws PlatformError ALREADY_EXISTS */
 function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['spec']): void {
-  if (!others.some(({ spec }) => isSamePlace(spec, next))) return
+  if (!others.some(({ spec }) => isSameTemplateFolder(spec, next))) return
   throw new PlatformError(
     'ALREADY_EXISTS',
     `A source already reads "${next.path}" at "${next.ref}" of this repository.`,
@@ -165,7 +168,7 @@ function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['s
 
 function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
   // An invalid path is refused with the rest of the spec.
-  const folder = path ? folderOf(path) : (path ?? spec.path)
+  const folder = path ? normalizeFolder(path) : (path ?? spec.path)
   return { ...spec, ref: ref ?? spec.ref, path: folder, enabled: enabled ?? spec.enabled }
 }
 
@@ -173,14 +176,14 @@ function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change):
 function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
   const found = services.records
     .peekAll(DeploymentSource, { namespace })
-    .find((source) => isBehind(source, { installationId }))
+    .find((source) => isCredentialSourceOf(source, { installationId }))
   const provider = found?.spec.provider
   if (provider !== undefined && provider !== 'Registry') return provider === 'Circuit' ? 'Gitea' : provider
   const message = `The boundary has no Git host connected as "${installationId}".`
   throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'installationId', value: installationId })
 }
 
-export const SOURCES = '{B}/resources/blueprints/sources'
+export const CATALOGUE_SOURCES_PATH = '{B}/resources/blueprints/sources'
 
 const turn = ({ namespace }: BoundaryHome) => ({
   key: `blueprint sources ${namespace}`,
@@ -189,7 +192,7 @@ const turn = ({ namespace }: BoundaryHome) => ({
 
 /** Six routes of the interface (section 4.18). */
 export const catalogueSources = collection(BlueprintSource, {
-  path: SOURCES,
+  path: CATALOGUE_SOURCES_PATH,
   item: 'sourceId',
   noun: 'Source',
   home: inBoundary,
@@ -207,19 +210,19 @@ export const catalogueSources = collection(BlueprintSource, {
   list: { summary: 'Repositories that templates of the boundary are read from' },
   create: {
     summary: 'Read templates from a folder of a Git repository',
-    further: BUILDING,
+    further: BUILD_RIGHTS,
     body: CreateCatalogSourceRequest,
     toSpec: creationSpec,
     turn,
   },
   patch: {
     summary: 'Change the branch or folder, or stop offering its templates',
-    further: BUILDING,
+    further: BUILD_RIGHTS,
     body: UpdateCatalogSourceRequest,
     turn,
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {
       const next = changed(spec, context.body)
-      if (isSamePlace(next, spec)) return
+      if (isSameTemplateFolder(next, spec)) return
       if (spec.installationId !== undefined) requireUseOfSources(context as Context, boundaryId)
       const all = context.services.records.peekAll(BlueprintSource, { namespace })
       refuseSame(

@@ -1,5 +1,5 @@
 import { executionSecretName, isExecutionOver, shownState } from '../../contracts/blueprints/executions.ts'
-import { RENDERED_MAX, type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
+import { MAX_RENDERED_CHARACTERS, type RenderedOutput, restoreExpressions } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -7,9 +7,9 @@ import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts
 import type { Context } from '../http/context.ts'
 import type { CreateRequest, RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
-import { putSecretSoon } from '../resources/putSecretSoon.ts'
-import { oneAtATime } from '../rules/turns.ts'
-import type { Deploying } from './mapping.ts'
+import { putSecretWithRetry } from '../resources/putSecretWithRetry.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
+import type { DeploymentTarget } from './mapping.ts'
 import type { PlannedComponent } from './plan.ts'
 
 declare module '../http/context.ts' {
@@ -33,7 +33,7 @@ type Creation = CreateRequest<typeof BlueprintExecution> & { spec: { retryOf?: s
 
 /** @throws PlatformError the refusal of a component, RESOURCE_CONFLICT, INVALID_STATE */
 export async function startExecution(
-  deploying: Deploying,
+  deploying: DeploymentTarget,
   wanted: WantedExecution,
   planned: readonly PlannedComponent[],
   secrets: Readonly<Record<string, string>>,
@@ -53,9 +53,9 @@ export async function startExecution(
     steps: planned.map(stepOf),
     ...(wanted.outputs.length > 0 && { outputs: wanted.outputs.map(outputOf) }),
   }
-  if (JSON.stringify(spec).length > RENDERED_MAX)
+  if (JSON.stringify(spec).length > MAX_RENDERED_CHARACTERS)
     throw badRequest('The components are too large together.', [
-      { field: '', message: `must have at most ${RENDERED_MAX} characters together` },
+      { field: '', message: `must have at most ${MAX_RENDERED_CHARACTERS} characters together` },
     ])
   const { services, caller } = context
   const namespace = boundaryNamespace(boundaryId)
@@ -63,7 +63,7 @@ export async function startExecution(
     key: `blueprint ${namespace}/${resourceGroup}/${wanted.name}`,
     sees: [{ kind: BlueprintExecution, namespace }],
   }
-  const made = await oneAtATime(services, turn, async () => {
+  const made = await withChangeLock(services, turn, async () => {
     refuseWhileRunning(context, namespace, wanted.name, resourceGroup)
     return createOnce(context, { namespace, name: wanted.id, spec, caller })
   })
@@ -104,7 +104,7 @@ function refusePlanned(planned: readonly PlannedComponent[], lateMark: string): 
   const refused = planned.find(({ refusal }) => refusal !== undefined)
   if (refused?.refusal === undefined) return
   const { code, message, extras, status } = refused.refusal
-  const words = `Component "${refused.rendered.component.name}": ${withExpressions(message, lateMark)}`
+  const words = `Component "${refused.rendered.component.name}": ${restoreExpressions(message, lateMark)}`
   throw new PlatformError(code, words, { ...extras, component: refused.rendered.component.name }, { status })
 }
 
@@ -149,5 +149,5 @@ async function writeSecrets(
 ) {
   const { secrets } = context.services.blueprints
   const name = executionSecretName(metadata.name)
-  await putSecretSoon(context, secrets, { kind: BlueprintExecution, metadata }, { name, entries })
+  await putSecretWithRetry(context, secrets, { kind: BlueprintExecution, metadata }, { name, entries })
 }

@@ -9,18 +9,18 @@ import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import {
+  CATALOGUE_SOURCES_PATH,
   CatalogSourceDto,
   type CatalogueSource,
   catalogueSourceDto,
+  catalogueSourceStateOf,
   catalogueSources,
-  SOURCES,
-  stateOf,
 } from './sources.ts'
 
 const CATALOG = '{B}/resources/blueprints/catalog'
@@ -74,7 +74,7 @@ async function catalogStatus(context: Context) {
         .flatMap(({ status }) => status?.lastSyncAt ?? [])
         .sort()
         .at(-1) ?? null,
-    isSyncing: sources.some((source) => stateOf(source) === 'Syncing'),
+    isSyncing: sources.some((source) => catalogueSourceStateOf(source) === 'Syncing'),
   })
 }
 
@@ -83,8 +83,10 @@ async function refreshCatalog(context: Context) {
   const home = await inBoundary(context)
   refuseWhileDeleting(home.owner)
   const idle = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
-  const isRunning = idle.some((source) => stateOf(source) === 'Syncing')
-  await Promise.all(idle.filter((source) => stateOf(source) !== 'Syncing').map((source) => ask(context, source)))
+  const isRunning = idle.some((source) => catalogueSourceStateOf(source) === 'Syncing')
+  await Promise.all(
+    idle.filter((source) => catalogueSourceStateOf(source) !== 'Syncing').map((source) => ask(context, source)),
+  )
   return (isRunning ? ok : accepted)(builtIn(context, home))
 }
 
@@ -96,7 +98,7 @@ async function syncOne(context: Context) {
     const message = 'The source is disabled: set enabled to true, which reads it too.'
     throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
   }
-  if (stateOf(object) === 'Syncing') return ok(shown(object), { etag: etagOf(object) })
+  if (catalogueSourceStateOf(object) === 'Syncing') return ok(shown(object), { etag: etagOf(object) })
   const asked = await ask(context, object)
   return accepted(shown(asked), { etag: etagOf(asked) })
 }
@@ -126,7 +128,7 @@ export const syncRoutes: readonly RouteDraft[] = [
     answers: [200, 202],
     handler: refreshCatalog,
   }),
-  route('POST', `${SOURCES}/{sourceId}/sync`, {
+  route('POST', `${CATALOGUE_SOURCES_PATH}/{sourceId}/sync`, {
     auth: write,
     isHeld: true,
     summary: 'Read one repository now',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
-import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
+import { isLaterTemplateVersion, type TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { PROBLEMS_MAX } from '../../contracts/blueprints/validate.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
@@ -8,11 +8,11 @@ import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, nothingToMatch } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { oneAtATime } from '../rules/turns.ts'
-import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
+import { blueprintOf, findBlueprint, readCheckedTemplate, requireValid, TemplateProblemDto } from './catalogue.ts'
 import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
@@ -32,7 +32,7 @@ export const TemplateValidationDto = namedRecord('TemplateValidationDto', {
 export async function validateTemplate(context: Given) {
   const { boundaryId } = await inBoundary(context as Context)
   const { content } = context.body
-  const read = await readWhole(content)
+  const read = await readCheckedTemplate(content)
   const { template } = read
   const problems = [...read.problems, ...missingPlans(context.services, read)].slice(0, PROBLEMS_MAX)
   const isValid = template !== undefined && !problems.some(isError)
@@ -61,12 +61,12 @@ export async function putTemplate(context: Given) {
   refuseWhileDeleting(home.owner)
   const { services, caller } = context
   const { content } = context.body
-  const template = requireValid(await readWhole(content))
+  const template = requireValid(await readCheckedTemplate(content))
   const { slug } = template
   const { namespace, boundaryId } = home
   const ref = { namespace, name: slug }
   const turn = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
-  return oneAtATime(services, turn, async () => {
+  return withChangeLock(services, turn, async () => {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
@@ -79,8 +79,12 @@ export async function putTemplate(context: Given) {
       return created(dto, { etag: etagOf(object), headers: { location } })
     }
     refuseWhileDeleting(stored)
-    const before = (await readWhole(stored.spec.content)).template
-    if (stored.spec.content !== content && before !== undefined && !isLater(template.version, before.version)) {
+    const before = (await readCheckedTemplate(stored.spec.content)).template
+    if (
+      stored.spec.content !== content &&
+      before !== undefined &&
+      !isLaterTemplateVersion(template.version, before.version)
+    ) {
       const message = `Version ${before.version} of "${slug}" is already stored: give the changed template a later version.`
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
     }

@@ -11,7 +11,7 @@ import { type BoundaryRecord, boundariesWith, groupScope } from '../callers/visi
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { action, asking, type RouteDraft, route } from '../http/route.ts'
+import { action, checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import { tenantsOfCreator } from '../people/tenants.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
@@ -21,7 +21,7 @@ import { pagedParts } from '../resources/pages.ts'
 import { findBoundary } from '../resources/places.ts'
 import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { inTenant } from '../rules/tenants.ts'
+import { withTenantLock } from '../rules/tenants.ts'
 import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape, shownBoundary } from './record.ts'
 
 async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
@@ -55,7 +55,7 @@ async function inTenantOfCreator<Result>(
   make: (tenantId: string | undefined) => Promise<Result>,
 ): Promise<Result> {
   for (const tenantId of await tenantsOfCreator(services, caller)) {
-    const made = await inTenant(services, tenantId, () => make(tenantId))
+    const made = await withTenantLock(services, tenantId, () => make(tenantId))
     if (made !== undefined) return made
   }
   return make(undefined)
@@ -100,7 +100,7 @@ async function changeBoundary(context: Context, fields: Partial<BoundaryRecord['
 
 export const boundaryRoutes: readonly RouteDraft[] = [
   route('GET', '/boundaries', {
-    auth: asking('a sign-in; shows boundaries at which the caller has `boundaries/read`'),
+    auth: checkedByHandler('a sign-in; shows boundaries at which the caller has `boundaries/read`'),
     summary: 'The boundaries that the caller may read',
     list: boundaryShape,
     reply: pagedListOf(BoundaryDto),

@@ -8,18 +8,25 @@ import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { GRANTING } from '../http/further.ts'
-import { strictRecord } from '../http/named.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { alreadyMember, checkNewAssignment } from '../rules/assignments.ts'
+import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, writeAssignment } from '../rules/grants.ts'
-import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
+import {
+  BoundaryMemberDto,
+  MEMBER_ORIGINS,
+  memberDto,
+  membersOf,
+  PRINCIPAL_TYPES,
+  RoleName,
+} from '../rules/memberRecord.ts'
 
 const AddBoundaryMemberRequest = strictRecord('AddBoundaryMemberRequest', {
   principalId: Uuid.describe('Id of the person, service account or group that gets the role'),
@@ -47,7 +54,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   const { services, caller, ifMatch, parameters } = context
   const { boundaryId, assignmentId } = parameters
   await findBoundary(context, boundaryId)
-  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
+  return withChangeLock(services, boundaryLock(boundaryId), async () => {
     const named = (namespace: string) =>
       services.records.peekAll(RoleAssignment, { namespace }).find((one) => assignmentIdOf(one) === assignmentId)
     const found = named(boundaryNamespace(boundaryId))
@@ -74,7 +81,7 @@ export const memberRoutes: readonly RouteDraft[] = [
       email: text('E-mail', { isSearched: true }),
       principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
       roleDefinitionName: text('Role'),
-      origin: enumeration('Origin', ORIGINS, { isSorted: false }),
+      origin: enumeration('Origin', MEMBER_ORIGINS, { isSorted: false }),
       scope: text('Scope', { isSorted: false }),
       createdAt: dateTime('Created', { isFiltered: false }),
     },
@@ -92,7 +99,7 @@ export const memberRoutes: readonly RouteDraft[] = [
   }),
   route('POST', '{B}/members', {
     auth: action('boundaries/members/manage'),
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     summary: 'Give somebody a role at the boundary',
     body: AddBoundaryMemberRequest,
     reply: BoundaryMemberDto,

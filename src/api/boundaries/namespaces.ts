@@ -2,7 +2,7 @@ import { MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 
 /** The namespaces that the facade creates together with a boundary or a resource group. */
 export interface NamespaceStore {
@@ -22,7 +22,7 @@ export function kubeNamespaces(client: KubeClient): NamespaceStore {
   return {
     async ensure(object) {
       // The controller checks the owner and never adopts a foreign namespace.
-      await client.create(namespace, object).catch(alreadyThere)
+      await client.create(namespace, object).catch(ignoreKubeAlreadyExists)
     },
     async exists(name) {
       const found = await client.get(namespace, { name }).catch(absent)

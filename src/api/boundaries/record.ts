@@ -11,8 +11,8 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { type BoundaryRecord, boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
-import { countedInBoundary, isWhole } from '../resources/contents.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { countedInBoundary, isTopLevelResource } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
@@ -66,7 +66,7 @@ export function boundaryDto(context: Context, boundary: BoundaryRecord): Boundar
     createdBy: createdByOf(metadata),
     ...summaryOf(boundary),
     resourceGroupCount: groups.filter(isRead).length,
-    resourceCount: counted.filter(isWhole).filter((resource) => mayRead(context, id, resource)).length,
+    resourceCount: counted.filter(isTopLevelResource).filter((resource) => mayRead(context, id, resource)).length,
     memberCount: countMembers(services, boundary),
     projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
     defaultClusterId: defaultClusterOf(services, id).id,

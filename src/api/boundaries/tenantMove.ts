@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BINDING_LABEL } from '../../contracts/sso.ts'
-import { alreadyGone, PlatformError } from '../../core/errors.ts'
+import { ignoreNotFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -8,22 +8,22 @@ import { Uuid } from '../../crds/fields.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { IdpBinding } from '../../crds/sso.ts'
-import { everyoneIn } from '../../iam/groups.ts'
-import { isOpen, stateAt } from '../../iam/invitations.ts'
+import { expandMembers } from '../../iam/groups.ts'
+import { invitationStateAt, isInvitationOpen } from '../../iam/invitations.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { refuseStale, type SeenVersion } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
-import { assignmentIdOf, groupsIn, isInForce, isOver, removeAssignments } from '../rules/grants.ts'
-import { inTenant, noTenant } from '../rules/tenants.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
+import { assignmentIdOf, groupsIn, isInForce, isPastExpiry, removeAssignments } from '../rules/grants.ts'
+import { noTenant, withTenantLock } from '../rules/tenants.ts'
 
 const BoundaryTenantMoveRequest = strictRecord('BoundaryTenantMoveRequest', {
   tenantId: Uuid.nullable().describe('Null detaches'),
@@ -61,7 +61,7 @@ export async function moveTenant(
   caller: Caller,
   { boundaryId, tenantId, ifMatch, lastOwner }: Move,
 ): Promise<TenantMove> {
-  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
+  return withChangeLock(services, boundaryLock(boundaryId), async () => {
     const namespace = boundaryNamespace(boundaryId)
     const found = await outsidersOf(services, boundaryId, tenantId)
     const removed = new Set(found.assignments.map(assignmentIdOf))
@@ -73,7 +73,7 @@ export async function moveTenant(
     // First, because a binding would recreate its assignments at the next sign-in.
     for (const { metadata } of found.bindings) {
       const ref = { namespace: SYSTEM_NAMESPACE, name: metadata.name }
-      await services.records.remove(IdpBinding, ref, { caller }).catch(alreadyGone)
+      await services.records.remove(IdpBinding, ref, { caller }).catch(ignoreNotFound)
     }
     await removeAssignments(services, caller, found.assignments)
     for (const { name } of found.groups) {
@@ -81,7 +81,7 @@ export async function moveTenant(
         ...spec,
         memberIds: found.without(spec.memberIds),
       })
-      await services.records.update(PrincipalGroup, { namespace, name }, { caller, change }).catch(alreadyGone)
+      await services.records.update(PrincipalGroup, { namespace, name }, { caller, change }).catch(ignoreNotFound)
     }
     await removeInvitations(services, caller, namespace, tenantId)
     const object = await handOver(services, caller, { boundaryId, tenantId, lastOwner })
@@ -111,7 +111,7 @@ async function handOver(
     return object
   }
   if (tenantId === undefined) return change()
-  const moved = await inTenant({ records }, tenantId, change)
+  const moved = await withTenantLock({ records }, tenantId, change)
   if (moved !== undefined) return moved
   throw noTenant(tenantId, lastOwner === 'LAST_OWNER' ? 'TENANT_NOT_FOUND' : 'tenant_not_found')
 }
@@ -131,8 +131,13 @@ async function removeInvitations(
   tenantId: string | undefined,
 ): Promise<void> {
   for (const { metadata, spec } of await records.list(MemberInvitation, { namespace }, { fresh: true })) {
-    if (spec.tenantId === undefined || spec.tenantId === tenantId || !isOpen(stateAt(spec, clock.now()))) continue
-    await records.remove(MemberInvitation, { namespace, name: metadata.name }, { caller }).catch(alreadyGone)
+    if (
+      spec.tenantId === undefined ||
+      spec.tenantId === tenantId ||
+      !isInvitationOpen(invitationStateAt(spec, clock.now()))
+    )
+      continue
+    await records.remove(MemberInvitation, { namespace, name: metadata.name }, { caller }).catch(ignoreNotFound)
   }
 }
 
@@ -170,7 +175,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   const ended = new Set(bindings.map(({ metadata }) => metadata.name))
   const isBound = ({ metadata }: (typeof all)[number]) => ended.has(metadata.labels?.[BINDING_LABEL] ?? '')
   const memberships = groupsIn(services, boundaryId)
-  const membersBeyond = (id: string) => (own.has(id) ? [] : [...everyoneIn(id, memberships)])
+  const membersBeyond = (id: string) => (own.has(id) ? [] : [...expandMembers(id, memberships)])
   const named = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
   const ids = named.flatMap((id) => [id, ...membersBeyond(id)])
   const known = await services.principals.find(ids, boundaryId)
@@ -200,7 +205,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
 function trustedPeople(services: Services, boundaryId: string): Set<string> {
   const trusts = services.records
     .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
-    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+    .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
   const trusted = trusts.flatMap(({ spec }) => {
     if (spec.boundaryId === boundaryId) return [spec.trustedBoundaryId]
     return spec.bidirectional && spec.trustedBoundaryId === boundaryId ? [spec.boundaryId] : []
@@ -210,7 +215,7 @@ function trustedPeople(services: Services, boundaryId: string): Set<string> {
     const assignments = services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) })
     return assignments
       .filter((one) => isInForce(services, one))
-      .flatMap(({ spec }) => [...everyoneIn(spec.principalId, groups)])
+      .flatMap(({ spec }) => [...expandMembers(spec.principalId, groups)])
   })
   return new Set(people)
 }

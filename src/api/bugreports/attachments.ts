@@ -4,8 +4,8 @@ import type { BUG_MEDIA_TYPES } from '../../crds/bugreports.ts'
 export const ATTACHMENT_BYTES_MAX = 512 * 1024
 
 type MediaType = (typeof BUG_MEDIA_TYPES)[number]
-export type Sent = { readonly fileName: string; readonly mediaType: MediaType; readonly content: string }
-export type Attached = { readonly fileName: string; readonly mediaType: MediaType; readonly bytes: Buffer }
+export type SentAttachment = { readonly fileName: string; readonly mediaType: MediaType; readonly content: string }
+export type DecodedAttachment = { readonly fileName: string; readonly mediaType: MediaType; readonly bytes: Buffer }
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 const JPEG = Buffer.from('ffd8ff', 'hex')
@@ -19,7 +19,7 @@ const IS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
 }
 
 /** @throws PlatformError invalid-attachment */
-export function readAttachments(sent: readonly Sent[]): Attached[] {
+export function readAttachments(sent: readonly SentAttachment[]): DecodedAttachment[] {
   const read = sent.map(({ fileName, mediaType, content }) => {
     const bytes = Buffer.from(content, 'base64')
     if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))

@@ -9,14 +9,14 @@ import { MASK, redacted } from '../../core/redaction.ts'
 import { BUG_MEDIA_TYPES, BUG_SEVERITIES, BUG_STATES, BugReport } from '../../crds/bugreports.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { created } from '../http/answer.ts'
-import { beside } from '../http/beside.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { runOnWorker } from '../http/runOnWorker.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { type Attached, readAttachments } from './attachments.ts'
+import { type DecodedAttachment, readAttachments } from './attachments.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -90,7 +90,7 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
   throw new PlatformError('too-many-reports', message, { retryAfterSeconds })
 }
 
-async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly Attached[]) {
+async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly DecodedAttachment[]) {
   const { services, caller, body } = context
   const attached = await Promise.all(sent.map(async (file) => ({ ...file, bytes: await kept(context, file) })))
   const words = (text: string | null | undefined) => (text ? redacted(text) : undefined)
@@ -124,9 +124,9 @@ async function store(context: Context<string, unknown, Submitted>, name: string,
 }
 
 /** Redacts text, on a worker thread so that other requests are not delayed. Images cannot be redacted. */
-async function kept({ services, caller }: Context, { mediaType, bytes }: Attached): Promise<Buffer> {
+async function kept({ services, caller }: Context, { mediaType, bytes }: DecodedAttachment): Promise<Buffer> {
   if (mediaType !== 'text/plain') return bytes
-  const text = await beside(
+  const text = await runOnWorker(
     'attachments',
     () => services.workers.run('redacted', bytes.toString('utf8'), caller.principalId),
     () => MASK,

@@ -13,18 +13,29 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
-import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
+import {
+  incarnationOf,
+  incarnationsNamedBy,
+  namesCurrentPrincipal,
+  type PrincipalLookup,
+} from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { roleIncarnationOf, roleNamed } from '../../crds/roleLife.ts'
-import { mayStandIn, SCOPE_KINDS, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
+import { roleIncarnationOf, roleNamed } from '../../crds/roleIncarnations.ts'
+import {
+  isAllowedInNamespace,
+  SCOPE_KINDS,
+  scopeIncarnationOf,
+  scopeObject,
+  scopeObjectKey,
+} from '../../crds/scopeObjects.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
 import { formerScope, isFormerScope } from '../../iam/formerScope.ts'
 import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { Access } from '../http/context.ts'
-import { asMember, groupId, PLATFORM_SUFFIX, subjects } from './groupIds.ts'
-import type { LateGrants } from './lateGrants.ts'
+import type { GrantRefresher } from './grantRefresher.ts'
+import { groupId, memberKeys, PLATFORM_SUFFIX, subjectKeys } from './groupIds.ts'
 
 type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'subscribe'>
@@ -35,7 +46,7 @@ export type AccessOptions = {
   clock: Clock
   log: Log
   /** Absent if the caches were just read from the API server. */
-  late?: LateGrants | undefined
+  late?: GrantRefresher | undefined
 }
 
 type WithSpec<T> = T & KubeObject
@@ -64,7 +75,7 @@ class CachedAccess implements Access {
   readonly #caches: Caches
   readonly #clock: Clock
   readonly #log: Log
-  readonly #late: LateGrants | undefined
+  readonly #late: GrantRefresher | undefined
   readonly #stops: (() => void)[] = []
   /** By object, the callbacks that judge again the records that name its incarnation. */
   readonly #waiting = new Map<string, Map<string, () => void>>()
@@ -196,8 +207,8 @@ class CachedAccess implements Access {
       return
     }
     this.#waitFor(`group ${id}`, this.#principalKeys(object), () => {
-      const present = object.spec.memberIds.filter((member) => meansPresent(this.#find, object, member))
-      const memberIds = present.flatMap((member) => asMember(namespace, member))
+      const present = object.spec.memberIds.filter((member) => namesCurrentPrincipal(this.#find, object, member))
+      const memberIds = present.flatMap((member) => memberKeys(namespace, member))
       this.#evaluator.policy.upsertGroup({ id, memberIds })
     })
   }
@@ -211,12 +222,12 @@ class CachedAccess implements Access {
     const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
     this.#recheck(object, `assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
-      if (!counts || !meansPresent(this.#find, object, object.spec.principalId)) return
+      if (!counts || !namesCurrentPrincipal(this.#find, object, object.spec.principalId)) return
       const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
       const roleIncarnation = roleIncarnationOf(object)
       const { scope } = object.spec
       const common = { principalType, roleName, roleIncarnation, scope, jitRequestId, ...expiry(expiresAt) }
-      for (const [suffix, subject] of subjects(principalType, principalId, object.metadata.namespace)) {
+      for (const [suffix, subject] of subjectKeys(principalType, principalId, object.metadata.namespace)) {
         this.#evaluator.policy.upsertAssignment({ ...common, id: id + suffix, principalId: subject })
       }
     })
@@ -245,14 +256,14 @@ class CachedAccess implements Access {
       const { principalId, principalType = 'User', isEveryone, actions, dataActions, expiresAt } = object.spec
       const { namespace = '' } = object.metadata
       const excludedPrincipalIds = object.spec.excludedPrincipalIds
-        .filter((member) => meansPresent(this.#find, object, member))
-        .flatMap((member) => asMember(namespace, member))
+        .filter((member) => namesCurrentPrincipal(this.#find, object, member))
+        .flatMap((member) => memberKeys(namespace, member))
       const common = { excludedPrincipalIds, actions, dataActions, scope: place, ...expiry(expiresAt) }
       if (isEveryone || principalId === undefined) {
         policy.upsertDeny({ ...common, id, principal: 'everyone' })
         return
       }
-      for (const [suffix, subject] of subjects(principalType, principalId, namespace)) {
+      for (const [suffix, subject] of subjectKeys(principalType, principalId, namespace)) {
         policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
       }
     }
@@ -332,7 +343,7 @@ class CachedAccess implements Access {
 
   /** A deny applies while nobody is known under the id, but not to a later holder of the id. */
   #isOfAnother(record: KubeObject, id: string | undefined): boolean {
-    if (id === undefined || meansPresent(this.#find, record, id)) return false
+    if (id === undefined || namesCurrentPrincipal(this.#find, record, id)) return false
     return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
   }
 
@@ -354,7 +365,7 @@ class CachedAccess implements Access {
     const { policy } = this.#evaluator
     const counts = type !== 'removed' && initialOwner !== undefined && !isOver
     this.#waitFor(id, counts ? this.#principalKeys(object) : [], () => {
-      if (counts && meansPresent(this.#find, object, initialOwner.principalId))
+      if (counts && namesCurrentPrincipal(this.#find, object, initialOwner.principalId))
         policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
       else policy.removeAssignment(id)
     })
@@ -380,5 +391,5 @@ function recordId(resource: Resource, { metadata }: KubeObject): string {
 /** The scope of a record, if its namespace may hold records of that scope. */
 function ownScope(object: { spec: { scope: string }; metadata: { namespace?: string } }): Scope | undefined {
   const scope = parseScope(object.spec.scope)
-  return scope !== undefined && mayStandIn(scope, object.metadata.namespace) ? scope : undefined
+  return scope !== undefined && isAllowedInNamespace(scope, object.metadata.namespace) ? scope : undefined
 }

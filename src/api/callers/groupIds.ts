@@ -8,13 +8,13 @@ export function groupId(namespace: string, name: string): string {
 }
 
 /** Returns the ids of a group's member or a deny's exclusion: a person, a group of the namespace or of the platform. */
-export function asMember(namespace: string, id: string): string[] {
+export function memberKeys(namespace: string, id: string): string[] {
   const own = [id, groupId(namespace, id)]
   return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
 }
 
 /** Returns the ids under which the evaluator knows a principal, each with a suffix for the id of its record. */
-export function subjects(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
+export function subjectKeys(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
   if (type !== 'Group') return [['', id]]
   const own = groupId(namespace, id)
   const platform = groupId(SYSTEM_NAMESPACE, id)

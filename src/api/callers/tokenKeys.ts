@@ -48,7 +48,7 @@ const FETCHES_AT_ONCE = 4
 const SHORTEST_PAUSE = 1_000
 
 /** Decides when to fetch, whatever the way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
-export function keepTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
+export function createTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
   let known: KeySet | undefined
   let knownSince = 0
   let attempts: number[] = []

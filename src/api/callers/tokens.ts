@@ -4,9 +4,9 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type Protect
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { isUuid } from '../../core/names.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
-import { type KeySet, keepTokenKeys, keyFetcher, type TokenKeys } from './tokenKeys.ts'
+import { createTokenKeys, type KeySet, keyFetcher, type TokenKeys } from './tokenKeys.ts'
 
 /** Who calls, as the access token says. Times are milliseconds since the epoch. */
 export type Caller = Readonly<{
@@ -63,7 +63,7 @@ const MAX_REMEMBERED = 10_000
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { clock = systemClock, log } = options
   const fetcher = keyFetcher(options.jwksUrl, options.certificateAuthority)
-  const keys = options.keys ?? keepTokenKeys({ fetchKeys: fetcher.fetchKeys, clock, log })
+  const keys = options.keys ?? createTokenKeys({ fetchKeys: fetcher.fetchKeys, clock, log })
   const check = checker(options, clock)
   const remembered = new RememberedCallers(clock)
 
@@ -220,7 +220,7 @@ type Remembered = { caller: Caller; kid: string; thumbprint: string | undefined 
 
 /** Verified tokens by the SHA-256 of their whole text, the least recently used forgotten first. */
 class RememberedCallers {
-  readonly #entries = recentlyUsed<string, Remembered>(MAX_REMEMBERED)
+  readonly #entries = createLruCache<string, Remembered>(MAX_REMEMBERED)
   readonly #clock: Clock
 
   constructor(clock: Clock) {

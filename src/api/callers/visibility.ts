@@ -3,7 +3,7 @@ import { notFound, permissionMissing } from '../../core/errors.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { Access, Context, Services } from '../http/context.ts'
-import { type Authorization, asking } from '../http/route.ts'
+import { type Authorization, checkedByHandler } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { findBoundary } from '../resources/places.ts'
 import { holdsNow } from './holdsNow.ts'
@@ -59,7 +59,7 @@ export async function isAllowedNow(
  *
  * @throws PlatformError FORBIDDEN, even if nothing exists there; never for an invalid scope, where nothing can exist
  */
-export async function requireBelow(
+export async function requireActionBelow(
   { services, caller }: Pick<Context, 'services' | 'caller'>,
   action: ActionName,
   scope: string,
@@ -80,7 +80,8 @@ export function isVisible(
 }
 
 /** Declares the authorization of routes that call `findVisibleBoundary`, and what they show. */
-export const seeing = (shown = ''): Authorization => asking(`a role in the boundary${shown && `; shows ${shown}`}`)
+export const visibleBoundaryAuth = (shown = ''): Authorization =>
+  checkedByHandler(`a role in the boundary${shown && `; shows ${shown}`}`)
 
 /**
  * Returns the boundary of a route that requires nothing but a sign-in.

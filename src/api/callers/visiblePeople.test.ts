@@ -6,7 +6,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-import { findNameable } from './visiblePeople.ts'
+import { findVisiblePrincipals } from './visiblePeople.ts'
 
 const ID = B1.slice(12)
 const OWN = '55555555-5555-4555-8555-555555555555'
@@ -63,7 +63,7 @@ describe('whom a caller may name in a boundary', () => {
         records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name }, spec)
       }
       for (const [kind, namespace, name, spec] of more) records.put(kind, { namespace, name }, spec)
-      const found = await findNameable(services, { principalId: ANNA }, [BERT], ID)
+      const found = await findVisiblePrincipals(services, { principalId: ANNA }, [BERT], ID)
       expect(found.has(BERT)).to.equal(wanted)
     })
   }
@@ -71,6 +71,6 @@ describe('whom a caller may name in a boundary', () => {
   it('service accounts, of which nothing but a name is told', async () => {
     const { services, records } = makeFacade({})
     records.put(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: BERT }, { displayName: 'ci', secretName: 'ci' })
-    expect((await findNameable(services, { principalId: ANNA }, [BERT], ID)).has(BERT)).to.equal(true)
+    expect((await findVisiblePrincipals(services, { principalId: ANNA }, [BERT], ID)).has(BERT)).to.equal(true)
   })
 })

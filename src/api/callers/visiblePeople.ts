@@ -2,7 +2,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
-import { asking } from '../http/route.ts'
+import { checkedByHandler } from '../http/route.ts'
 import { recordedTenants } from '../people/tenants.ts'
 import { type Principal, tenantsOf } from './principals.ts'
 import type { Caller } from './tokens.ts'
@@ -14,8 +14,8 @@ declare module '../http/context.ts' {
   }
 }
 
-/** Declares the authorization of routes that show the people whom `sightOf` lets the caller see. */
-export const seeingPeople = asking(
+/** Declares the authorization of routes that show the people whom `visiblePersonFilter` lets the caller see. */
+export const visiblePeopleAuth = checkedByHandler(
   'a sign-in; shows the caller, people of their tenants and of those at a boundary of which they have `rbac/members/read`, and everybody with `rbac/members/admin` at the root',
 )
 
@@ -27,7 +27,10 @@ type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'sight'>
  * Returns whether the caller may see a person: themselves, people of their own tenants, and people of the tenants whose
  * boundaries' members they may read. Callers who manage the members of the platform see everybody.
  */
-export async function sightOf(services: Sources, { principalId }: Viewer): Promise<(person: Person) => boolean> {
+export async function visiblePersonFilter(
+  services: Sources,
+  { principalId }: Viewer,
+): Promise<(person: Person) => boolean> {
   const access = services.sight ?? services.access
   if (access.isAllowed(principalId, 'rbac/members/admin', '/')) return () => true
   const own = await tenantsOf(services, principalId)
@@ -46,7 +49,7 @@ export async function sightOf(services: Sources, { principalId }: Viewer): Promi
  * left out, so that the response tells no more of them than of an unknown id. Those who have a role there already, or
  * are in a group of the boundary, are visible to everyone in its list of members.
  */
-export async function findNameable(
+export async function findVisiblePrincipals(
   services: Sources,
   caller: Viewer,
   ids: readonly string[],
@@ -55,7 +58,7 @@ export async function findNameable(
   const found = await services.principals.find(ids, boundaryId)
   const people = [...found.values()].filter(({ principalType }) => principalType === 'User')
   if (people.length === 0) return found
-  const isSeen = await sightOf(services, caller)
+  const isSeen = await visiblePersonFilter(services, caller)
   const strangers = people.filter((person) => !isSeen(person)).map(({ id }) => id)
   if (strangers.length === 0) return found
   const members = namedIn(services, boundaryId)

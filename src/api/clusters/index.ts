@@ -11,16 +11,16 @@ import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { acceptedEmpty, created, NO_STORE, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { defaultCluster } from '../resources/places.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { withMeanings } from '../resources/writtenBody.ts'
-import { type ClusterRecord, ClusterViewModel, clusterDto, usersOf } from './record.ts'
+import { withKindDescriptions } from '../resources/writtenBody.ts'
+import { type ClusterRecord, ClusterViewModel, clusterDto, countClusterUsers } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -45,7 +45,7 @@ const writable = {
   ingressDomain: Domain.nullish(),
   defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
 }
-const CreateClusterRequest = withMeanings(
+const CreateClusterRequest = withKindDescriptions(
   strictRecord('CreateClusterRequest', { name: ResourceName.describe('Name for people and commands'), ...writable }),
   PlatformCluster,
 )
@@ -160,7 +160,7 @@ async function remove(context: Context) {
   const { services, caller, ifMatch } = context
   const cluster = await find(context)
   refuseLocal(cluster)
-  const counts = usersOf(services, cluster)
+  const counts = countClusterUsers(services, cluster)
   if (counts.projectionCount + counts.resourceCount > 0) {
     const message = `Cluster "${cluster.spec.displayName}" is in use: delete its resources and projections first.`
     throw new PlatformError('in-use', message, counts)
@@ -169,7 +169,7 @@ async function remove(context: Context) {
   const { isGone } = await services.records.remove(PlatformCluster, { name }, { caller, ifMatch })
   if (isGone) return noContent()
   const look = async () => services.records.peek(PlatformCluster, { name })?.metadata.uid !== uid
-  return (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
+  return (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
 }
 
 function refuseLocal({ spec }: ClusterRecord): void {

@@ -6,7 +6,7 @@ import type { PlatformCluster } from '../../crds/clusters.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -70,7 +70,7 @@ const resources = RESOURCE_KINDS.map((kind) =>
 )
 
 /** Counts what refers to a cluster. A resource without a cluster is on the platform's own. */
-export function usersOf({ records }: Pick<Services, 'records'>, { metadata, spec }: ClusterRecord) {
+export function countClusterUsers({ records }: Pick<Services, 'records'>, { metadata, spec }: ClusterRecord) {
   const count = (counts: ReadonlyMap<string | undefined, number>) =>
     (counts.get(metadata.name) ?? 0) + (spec.isPlatform ? (counts.get(undefined) ?? 0) : 0)
   return {
@@ -107,7 +107,7 @@ export function clusterDto(
       ...{ name, isDefault, isExpandable },
       isShareable: spec.isPlatform ? services.storage.isShared(name) : null,
     })),
-    ...usersOf(services, cluster),
+    ...countClusterUsers(services, cluster),
     createdAt: createdAtOf(metadata),
   })
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import {
   type Backup,
+  backupLocationObstacle,
+  backupStartOf,
   expiryOf,
   failureOf,
-  lastOver,
+  findLastEndedBackup,
   phaseOf,
   snapshotObstacle,
-  startOf,
-  targetObstacle,
 } from '../../contracts/backups.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
@@ -18,7 +18,7 @@ import { veleroBackup } from '../../kube/velero.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec, withoutAbsent } from '../records/specs.ts'
@@ -27,9 +27,9 @@ import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
+import { findResource, locateResource, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
-import { refuseForeign } from './record.ts'
+import { requireInstanceReadRights } from './record.ts'
 
 type Stored = RecordOf<typeof ContainerInstance>
 
@@ -108,7 +108,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       auth: write,
       summary: 'Stops backing up its volumes',
       handler: async (context) => {
-        const located = await locate(context, 'name')
+        const located = await locateResource(context, 'name')
         await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
           if (backupPolicy === undefined) throw noPolicy(located.place.name)
           return rest
@@ -139,7 +139,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
 const noPolicy = (name: string) => notFound(`A backup policy of "${name}"`)
 
 async function put(context: Context<string, unknown, z.output<typeof BackupPolicySpecDto>>) {
-  const located = await locate(context, 'name')
+  const located = await locateResource(context, 'name')
   const given = Object.entries(context.body).filter(([name]) => !Object.hasOwn(computed, name))
   const backupPolicy = BackupPolicyField.parse(withoutAbsent(Object.fromEntries(given)))
   const { object } = await changeResource(ContainerInstance, located, context, async (stored) => {
@@ -156,11 +156,11 @@ async function put(context: Context<string, unknown, z.output<typeof BackupPolic
 async function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: Context, place: Place): Promise<void> {
   const { services } = context
   const draft = { ...completeSpec(stored.spec), backupPolicy }
-  refuseForeign(draft, { ...place, services, context, previous: stored })
+  requireInstanceReadRights(draft, { ...place, services, context, previous: stored })
   // A paused policy needs no target.
   if (!backupPolicy.enabled) return
   const clusterId = otherClusterOf(services, draft.clusterId)
-  const obstacle = targetObstacle(await services.backups.target(clusterId))
+  const obstacle = backupLocationObstacle(await services.backups.target(clusterId))
   if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
   const unfit = snapshotObstacle(draft.volumes, backupPolicy, await services.backups.classes(clusterId))
   if (unfit !== undefined) throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unfit.volume, unfit.message)
@@ -172,9 +172,9 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
   if (policy === undefined) throw noPolicy(object.metadata.name)
   const clusterId = otherClusterOf(services, object.spec.clusterId)
   const backups = await backupsOf(object, services)
-  const last = lastOver(backups)
+  const last = findLastEndedBackup(backups)
   const isFailing =
-    targetObstacle(await services.backups.target(clusterId)) !== undefined ||
+    backupLocationObstacle(await services.backups.target(clusterId)) !== undefined ||
     (last !== undefined && failureOf(last) !== undefined)
   return {
     ...policy,
@@ -197,7 +197,7 @@ function runOf(backup: Backup): BackupRunDto {
   const { metadata, status = {} } = backup
   return {
     id: objectId(veleroBackup, metadata),
-    startedAt: startOf(backup),
+    startedAt: backupStartOf(backup),
     finishedAt: status.completionTimestamp ?? null,
     phase: phaseOf(backup),
     sizeBytes: null,

@@ -4,13 +4,13 @@ import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
-import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisions.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { type InstanceContent, REVISION_FIELDS } from '../../crds/containerRevisions.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { REFERENCES } from '../http/further.ts'
-import { namedRecord } from '../http/named.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -19,7 +19,7 @@ import { ResourceActionResultDto } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { findResource, locate, type Place } from '../resources/places.ts'
+import { findResource, locateResource, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { actionResult, refuseStopped } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
@@ -27,7 +27,7 @@ import { revisionRoutes, rowWithImages } from '../resources/revisions.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
 import { backupPolicyRoutes } from './backupPolicy.ts'
 import { crateRoutes } from './crates.ts'
-import { instanceRecord, refuseForeign } from './record.ts'
+import { instanceRecord, requireInstanceReadRights } from './record.ts'
 
 const BASE = '{RG}/containerinstances/{name}'
 
@@ -41,7 +41,7 @@ const Content = z.object(
       components: z.array(ComponentField),
       volumes: z.array(VolumeField),
     })
-      .filter(([name]) => (CONTENT_FIELDS as readonly string[]).includes(name))
+      .filter(([name]) => (REVISION_FIELDS as readonly string[]).includes(name))
       .map(([name, schema]) => [name, schema as z.ZodType]),
   ),
 )
@@ -50,7 +50,7 @@ const Content = z.object(
 export const containerInstanceRoutes: readonly RouteDraft[] = [
   ...resource(ContainerInstance, {
     segment: 'containerinstances',
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     actionPrefix: 'containerinstance',
     ...instanceRecord,
     example: {
@@ -129,20 +129,20 @@ function rollback(
   context: Context,
   place: Place,
 ): object {
-  const kept = Object.entries(stored.spec).filter(([name]) => !(CONTENT_FIELDS as readonly string[]).includes(name))
+  const kept = Object.entries(stored.spec).filter(([name]) => !(REVISION_FIELDS as readonly string[]).includes(name))
   const now = completeInstance(stored).spec.volumes
   const volumes = content.volumes
     .map((volume) => (volume.kind === 'Persistent' ? (now.find(({ name }) => name === volume.name) ?? volume) : volume))
     .concat(now.filter(({ name, kind }) => kind === 'Persistent' && !content.volumes.some((one) => one.name === name)))
   const spec = { ...Object.fromEntries(kept), ...content, volumes }
   const draft = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent(spec)))
-  refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
+  requireInstanceReadRights(draft, { ...place, services: context.services, context, previous: stored })
   return spec
 }
 
 /** @throws PlatformError NOT_FOUND, INVALID_STATE */
 async function redeploy(context: Context) {
-  const located = await locate(context, 'name')
+  const located = await locateResource(context, 'name')
   const component = context.parameters.component ?? ''
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(ContainerInstance, located, context, (stored) => {

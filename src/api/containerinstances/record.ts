@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { CONTENT_FIELDS, unknownParameters } from '../../contracts/containerinstances.ts'
-import { refusedFields, within } from '../../core/errors.ts'
+import { SECRET_ACCESS_FIELDS, unknownParameters } from '../../contracts/containerinstances.ts'
+import { refusedFields, withFieldPrefix } from '../../core/errors.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
 import {
   ContainerInstance,
@@ -10,16 +10,16 @@ import {
   type SpecOfContainerInstance,
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
 import { recordOf } from '../resources/record.ts'
 import {
   type Reference,
-  refuseForeignReferences,
-  refuseForeignVaults,
   refuseMissingReferences,
+  requireReferenceRights,
+  requireVaultRights,
 } from '../resources/references.ts'
 import {
   choosePlan,
@@ -77,13 +77,13 @@ export const instanceRecord = recordOf(ContainerInstance, {
   },
   refine: (given, view) => {
     const sized = (given.components ?? []).map((component, at) =>
-      within(`components.${at}`, () => sizedComponent(component, given.computePlan, view)),
+      withFieldPrefix(`components.${at}`, () => sizedComponent(component, given.computePlan, view)),
     )
     const components = sized as NonNullable<typeof given.components>
     const whole = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent({ ...given, components })))
     const target = chosenTarget(whole, view)
     const draft = { ...whole, publicComponent: undefined, publicPort: undefined, ...target }
-    refuseForeign(draft, view)
+    requireInstanceReadRights(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view.services)
     refuseTakenHosts(ContainerInstance, draft, view)
@@ -144,24 +144,24 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
   return { ...component, ...sizes }
 }
 
-const contentOf = (spec: Draft) => CONTENT_FIELDS.map((field) => spec[field])
+const contentOf = (spec: Draft) => SECRET_ACCESS_FIELDS.map((field) => spec[field])
 
 /**
  * References are checked when they are written, so a change that cannot reveal their values needs no right to read
  * them.
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
-export function refuseForeign(
+export function requireInstanceReadRights(
   draft: Draft,
   view: Pick<InstanceWrite, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>,
 ): void {
   const { components, volumes, registryCredential, managedIdentity } = draft
   const previous = view.previous && completeInstance(view.previous)
   if (previous === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(previous.spec))) {
-    refuseForeignReferences({ components, volumes, managedIdentity }, view)
+    requireReferenceRights({ components, volumes, managedIdentity }, view)
   }
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
-    refuseForeignVaults([registryCredential.vaultName], view)
+    requireVaultRights([registryCredential.vaultName], view)
   }
   const next = Object.fromEntries(components.map(({ env }, at) => [`components.${at}.env`, env]))
   const known = previous === undefined ? [] : referencesOf(previous.spec)

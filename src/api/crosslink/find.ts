@@ -4,25 +4,25 @@ import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import type { Context } from '../http/context.ts'
 import { findBoundary } from '../resources/places.ts'
 import type { CrosslinkRecord } from './record.ts'
-import { disabled } from './reports.ts'
+import { crosslinkDisabled } from './reports.ts'
 
-export type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
+export type CrosslinkContext<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
 
-export const refOf = ({ boundaryId }: { boundaryId: string }) => ({
+export const crosslinkRef = ({ boundaryId }: { boundaryId: string }) => ({
   namespace: boundaryNamespace(boundaryId),
   name: CROSSLINK_NAME,
 })
 
 /** @throws PlatformError NOT_FOUND for the boundary */
-export async function find(context: Here): Promise<CrosslinkRecord | undefined> {
+export async function findCrosslink(context: CrosslinkContext): Promise<CrosslinkRecord | undefined> {
   const { services, parameters, fresh } = context
   await findBoundary(context, parameters.boundaryId)
-  return services.records.get(BoundaryCrosslink, refOf(parameters), { fresh })
+  return services.records.get(BoundaryCrosslink, crosslinkRef(parameters), { fresh })
 }
 
 /** @throws PlatformError NOT_FOUND, CROSSLINK_DISABLED */
-export async function findEnabled(context: Here): Promise<CrosslinkRecord> {
-  const found = await find(context)
-  if (found?.spec.enabled !== true) throw disabled()
+export async function findEnabledCrosslink(context: CrosslinkContext): Promise<CrosslinkRecord> {
+  const found = await findCrosslink(context)
+  if (found?.spec.enabled !== true) throw crosslinkDisabled()
   return found
 }

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import {
   CROSSLINK_GRANTS_SECRET,
   CROSSLINK_NAME,
-  GRANT_LIFETIME,
+  GRANT_TTL_MS,
   type Grant,
   type GrantEntries,
-  grantFor,
   newestGrant,
   SITE_STATUS,
+  selectSpokeGrant,
   withGrant,
 } from '../../contracts/crosslink.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -20,10 +20,10 @@ import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { refusePast } from '../rules/expiry.ts'
-import { findEnabled, type Here } from './find.ts'
+import { type CrosslinkContext, findEnabledCrosslink } from './find.ts'
 import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 
 const admin = action('crosslink/admin')
@@ -31,13 +31,13 @@ const HIDDEN = { headers: NO_STORE }
 /** How long the hub may take to issue a grant, in milliseconds. */
 const ISSUED_WITHIN = 10_000
 
-async function entriesOf({ services }: Here, namespace: string): Promise<GrantEntries> {
+async function entriesOf({ services }: CrosslinkContext, namespace: string): Promise<GrantEntries> {
   return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
 }
 
 /** Changes entries of the grants Secret under a lock shared by all facade replicas. */
 function changing<T>(
-  context: Here,
+  context: CrosslinkContext,
   { apiVersion, kind, metadata }: CrosslinkRecord,
   change: (entries: GrantEntries) => { answer: T; entries: GrantEntries | undefined },
 ): Promise<T> {
@@ -54,14 +54,14 @@ function changing<T>(
 }
 
 /** Stores a grant that the hub's agent reports; without a body, requests one. */
-async function grant(context: Here<unknown, Grant | undefined>) {
-  const found = await findEnabled(context)
+async function grant(context: CrosslinkContext<unknown, Grant | undefined>) {
+  const found = await findEnabledCrosslink(context)
   const { body, services, parameters } = context
   refuseWhileDeleting(await findBoundary(context, parameters.boundaryId))
   if (body === undefined) return issue(context, found)
   const now = services.clock.now()
   refusePast(now, 'expiresUtc', body)
-  const stored = { ...body, expiresUtc: timestamp(Math.min(Date.parse(body.expiresUtc), now + GRANT_LIFETIME)) }
+  const stored = { ...body, expiresUtc: timestamp(Math.min(Date.parse(body.expiresUtc), now + GRANT_TTL_MS)) }
   await changing(context, found, ({ reported }) => ({
     answer: undefined,
     entries: { reported: withGrant(reported, stored, now) },
@@ -70,7 +70,7 @@ async function grant(context: Here<unknown, Grant | undefined>) {
 }
 
 /** @throws PlatformError ENGINE_MISSING, SERVICE_UNAVAILABLE */
-async function issue(context: Here, found: CrosslinkRecord) {
+async function issue(context: CrosslinkContext, found: CrosslinkRecord) {
   const { services } = context
   const { namespace = '' } = found.metadata
   const { status } = found
@@ -81,7 +81,7 @@ async function issue(context: Here, found: CrosslinkRecord) {
   return services.records.exclusively(`crosslink-request/${namespace}`, () => askHub(context, namespace))
 }
 
-async function askHub(context: Here, namespace: string) {
+async function askHub(context: CrosslinkContext, namespace: string) {
   const { services, caller } = context
   const ref = { namespace, name: CROSSLINK_NAME }
   const asked = new Date(services.clock.now()).toISOString()
@@ -90,7 +90,7 @@ async function askHub(context: Here, namespace: string) {
     change: ({ spec }) => ({ ...spec, grantRequestedAt: asked }),
   })
   const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
-  if (!(await untilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
+  if (!(await pollUntilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
   const made = newestGrant(await entriesOf(context, namespace), services.clock.now())
   if (made === undefined) throw late('The grant has already ended')
   return created(made, HIDDEN)
@@ -101,15 +101,15 @@ function late(what: string): PlatformError {
 }
 
 /** Returns the same grant to a spoke while it is valid, and never one that another spoke got. */
-async function open(context: Here<{ clusterId: string }>) {
+async function open(context: CrosslinkContext<{ clusterId: string }>) {
   const { clusterId } = context.query
   const none = () => notFound(`An open grant for cluster "${clusterId}"`)
-  const found = await findEnabled(context).catch((error) => {
+  const found = await findEnabledCrosslink(context).catch((error) => {
     throw error instanceof PlatformError && error.code === 'CROSSLINK_DISABLED' ? none() : error
   })
   const now = context.services.clock.now()
   const answer = await changing(context, found, (entries) => {
-    const given = grantFor(entries, clusterId, now)
+    const given = selectSpokeGrant(entries, clusterId, now)
     return { answer: given?.grant, entries: given?.taken === undefined ? undefined : { taken: given.taken } }
   })
   if (answer === undefined) throw none()

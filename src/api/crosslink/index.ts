@@ -7,13 +7,13 @@ import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { etagOf, tagOf } from '../http/etag.ts'
+import { etagHeader, etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
-import { clusterWords, defaultCluster } from '../resources/places.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { clusterInfo, defaultCluster } from '../resources/places.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { requireMatch } from '../resources/writes.ts'
-import { find, findEnabled, type Here, refOf } from './find.ts'
+import { type CrosslinkContext, crosslinkRef, findCrosslink, findEnabledCrosslink } from './find.ts'
 import { grantReadRoute, grantRoute } from './grants.ts'
 import {
   CrosslinkCaReport,
@@ -24,7 +24,7 @@ import {
   crosslinkDto,
   statusReport,
 } from './record.ts'
-import { type CrosslinkReports, disabled } from './reports.ts'
+import { type CrosslinkReports, crosslinkDisabled } from './reports.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -35,10 +35,10 @@ declare module '../http/context.ts' {
 const admin = action('crosslink/admin')
 const read = action('boundaries/read')
 
-function shown({ services }: Here, found: CrosslinkRecord | undefined) {
+function shown({ services }: CrosslinkContext, found: CrosslinkRecord | undefined) {
   const { hubClusterId } = found?.spec ?? {}
-  const name = hubClusterId === undefined ? null : clusterWords(services, hubClusterId).name
-  return ok(crosslinkDto(found, name), tagOf(found))
+  const name = hubClusterId === undefined ? null : clusterInfo(services, hubClusterId).name
+  return ok(crosslinkDto(found, name), etagHeader(found))
 }
 
 /** Returns whether the boundary is projected on a cluster. */
@@ -53,13 +53,13 @@ function notProjected(field: string, value: string): PlatformError {
 }
 
 /** A boundary has one crosslink, so PUT also creates it. @throws PlatformError CLUSTER_NOT_PROJECTED, INVALID_STATE */
-async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequest>>) {
+async function update(context: CrosslinkContext<unknown, z.output<typeof CrosslinkUpdateRequest>>) {
   const { services, caller, ifMatch, body, parameters } = context
   const { enabled, hubClusterId = null } = body
-  await find(context)
+  await findCrosslink(context)
   if (hubClusterId !== null && !isOn(services, parameters.boundaryId, hubClusterId))
     throw notProjected('hubClusterId', hubClusterId)
-  const ref = refOf(parameters)
+  const ref = crosslinkRef(parameters)
   const wanted = { enabled, ...(hubClusterId !== null && { hubClusterId }) }
   const stored = await services.records.get(BoundaryCrosslink, ref, { fresh: true })
   if (stored === undefined) {
@@ -87,14 +87,14 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
 const MADE_WITHIN = 10_000
 
 /** @throws PlatformError CROSSLINK_DISABLED, ROTATION_RUNNING, SERVICE_UNAVAILABLE */
-async function rotate(context: Here) {
+async function rotate(context: CrosslinkContext) {
   const { services, caller, parameters } = context
-  await findEnabled(context)
-  const ref = refOf(parameters)
+  await findEnabledCrosslink(context)
+  const ref = crosslinkRef(parameters)
   const { object } = await services.records.update(BoundaryCrosslink, ref, {
     ...{ caller, fresh: true, isOnce: true },
     change: ({ spec, status }) => {
-      if (!spec.enabled) throw disabled()
+      if (!spec.enabled) throw crosslinkDisabled()
       if (status?.rotation !== undefined || status?.ca?.version !== spec.pkiVersion)
         throw new PlatformError(
           'ROTATION_RUNNING',
@@ -105,7 +105,7 @@ async function rotate(context: Here) {
   })
   const wanted = object.spec.pkiVersion
   const look = async () => (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wanted
-  const isMade = await untilChanged(context as Context, look, MADE_WITHIN)
+  const isMade = await pollUntilChanged(context as Context, look, MADE_WITHIN)
   const made = services.records.peek(BoundaryCrosslink, ref)
   if (isMade && made?.status?.ca !== undefined) return accepted(made.status.ca, { etag: etagOf(made) })
   const message = 'The rotation was accepted, but the new authority is not ready yet: see the status.'
@@ -113,16 +113,16 @@ async function rotate(context: Here) {
 }
 
 /** @throws PlatformError CROSSLINK_DISABLED, CLUSTER_NOT_PROJECTED */
-async function report(context: Here<unknown, z.output<typeof CrosslinkStatusReport>>) {
+async function report(context: CrosslinkContext<unknown, z.output<typeof CrosslinkStatusReport>>) {
   const { services, parameters, body } = context
-  const found = await findEnabled(context)
+  const found = await findEnabledCrosslink(context)
   for (const [list, rows] of [
     ['sites', body.sites],
     ['exposures', body.exposures],
   ] as const)
     for (const [index, { clusterId }] of rows.entries())
       if (!isOn(services, parameters.boundaryId, clusterId)) throw notProjected(`${list}.${index}.clusterId`, clusterId)
-  const ref = refOf(parameters)
+  const ref = crosslinkRef(parameters)
   const told = await services.crosslink.reports.record(ref, wordsOf(body), services.clock.now())
   const written = (await services.records.get(BoundaryCrosslink, ref, { fresh: true })) ?? found
   return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
@@ -163,7 +163,7 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
     auth: read,
     summary: 'Whether the clusters of the boundary are linked, and how',
     reply: CrosslinkDto,
-    handler: async (context) => shown(context as never, await find(context as never)),
+    handler: async (context) => shown(context as never, await findCrosslink(context as never)),
   }),
   route('PUT', '{B}/crosslink', {
     auth: admin,
@@ -178,8 +178,8 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
     summary: 'Sites and what they expose, as their agents report it',
     reply: CrosslinkStatusReport,
     handler: async (context) => {
-      const found = await find(context as never)
-      return ok(statusReport(found, timestamp(context.services.clock.now())), tagOf(found))
+      const found = await findCrosslink(context as never)
+      return ok(statusReport(found, timestamp(context.services.clock.now())), etagHeader(found))
     },
   }),
   grantReadRoute,

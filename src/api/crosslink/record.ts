@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { LINK_STATUS, SITE_ROLE, SITE_STATUS, type StoredReport, withConflicts } from '../../contracts/crosslink.ts'
 import { RESOURCE_STATES, type Summary, summaryOf } from '../../core/conditions.ts'
-import { CALLED_URL } from '../../core/outgoingUrl.ts'
+import { OUTGOING_URL_PATTERNS } from '../../core/outgoingUrl.ts'
 import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
-import { matching, PlainText, Prose, whole } from '../../crds/fields.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { integerBetween, matching, PlainText, Prose } from '../../crds/fields.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 
@@ -31,7 +31,7 @@ export const CrosslinkAccessGrant = strictRecord('CrosslinkAccessGrant', {
   code: PlainText.min(1).max(512).describe('Shown to whoever may link a spoke'),
   expiresUtc: DateTime,
   hubEndpoint: PlainText.max(512).describe('Where the spoke links to'),
-  url: matching(2048, CALLED_URL.https, 'must be an https address without a user').describe(
+  url: matching(2048, OUTGOING_URL_PATTERNS.https, 'must be an https address without a user').describe(
     'Where the code is redeemed',
   ),
 })
@@ -49,16 +49,16 @@ const CrosslinkExposureReport = strictRecord('CrosslinkExposureReport', {
   kind: Line,
   namespace: Line,
   podSelector: PlainText.max(1024).nullish(),
-  publishedPort: whole(1, 65_535),
+  publishedPort: integerBetween(1, 65_535),
   routingKey: Line,
   serviceName: Line,
   statusReason: Reason,
 })
-const number = (values: Readonly<Record<string, number>>) => whole(0, Object.keys(values).length - 1)
+const number = (values: Readonly<Record<string, number>>) => integerBetween(0, Object.keys(values).length - 1)
 const CrosslinkSiteReport = strictRecord('CrosslinkSiteReport', {
   clusterId: Uuid,
   linkStatus: number(LINK_STATUS).describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
-  observedPkiVersion: whole(0, 1_000_000).nullish(),
+  observedPkiVersion: integerBetween(0, 1_000_000).nullish(),
   role: number(SITE_ROLE).describe('0 hub, 1 spoke'),
   status: number(SITE_STATUS).describe('0 provisioning, 1 active, 2 degraded, 3 failed'),
   statusReason: Reason,

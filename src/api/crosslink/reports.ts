@@ -16,7 +16,7 @@ type Stored = KubeObject & { status?: StoredReport }
 /** Concurrent reports of several agents are all kept. */
 export function createCrosslinkReports(client: Pick<KubeClient, 'get' | 'mergePatch'>): CrosslinkReports {
   const write = createStatusWriter<Stored>(client, BoundaryCrosslink.resource, {
-    gone: disabled,
+    gone: crosslinkDisabled,
     busy: 'Too many reports at once: send this one again.',
   })
   return {
@@ -29,6 +29,6 @@ export function createCrosslinkReports(client: Pick<KubeClient, 'get' | 'mergePa
   }
 }
 
-export function disabled(): PlatformError {
+export function crosslinkDisabled(): PlatformError {
   return new PlatformError('CROSSLINK_DISABLED', 'The clusters of this boundary are not linked: enable that first.')
 }

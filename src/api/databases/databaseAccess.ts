@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 
@@ -32,7 +32,7 @@ type Reachable = {
 }
 
 /** Returns the refusal for something that is being created and does not exist yet. */
-export function notYet(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
+export function notYetCreated(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
   return invalidState(object, `${what} of "${object.metadata.name}" does not exist yet.`)
 }
 
@@ -42,7 +42,7 @@ export function publicHost(object: Reachable): string {
     throw new PlatformError('LOAD_BALANCER_DISABLED', `"${object.metadata.name}" has no load balancer.`)
   }
   const [address] = object.status?.externalAddresses ?? []
-  if (address === undefined) throw notYet(object, 'The address')
+  if (address === undefined) throw notYetCreated(object, 'The address')
   return address
 }
 

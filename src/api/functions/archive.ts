@@ -2,7 +2,7 @@ import { webcrypto } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 import type { SourceFile } from '../../contracts/functionSources.ts'
-import { pausing } from '../../core/slices.ts'
+import { createPauser } from '../../core/slices.ts'
 
 /** A fixed modification time, so that the same files give the same archive and hash. */
 const TIME = new Date('2000-01-01T00:00:00Z')
@@ -10,7 +10,7 @@ const TIME = new Date('2000-01-01T00:00:00Z')
 /** Returns the files as a zip, ordered by path. Compression runs on other threads, CRC on this one. */
 export async function archiveOf(files: readonly SourceFile[]): Promise<{ bytes: Buffer; hash: string }> {
   const zip = new ZipFile()
-  const pause = pausing()
+  const pause = createPauser()
   for (const { path, content } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1))) {
     await pause()
     zip.addBuffer(content, path, { mtime: TIME, mode: 0o100644, forceDosTimestamp: true })

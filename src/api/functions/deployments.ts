@@ -6,7 +6,7 @@ import { ServerlessFunction } from '../../crds/functions.ts'
 import type { Context } from '../http/context.ts'
 import type { DeploymentBody } from '../resources/deployments/record.ts'
 import { placeOf } from '../resources/places.ts'
-import { refuseForeignCode } from './record.ts'
+import { requireFunctionCodeRights } from './record.ts'
 
 const SOURCE = /^functions\/(.+)$/
 
@@ -27,7 +27,7 @@ export async function deployedFunction(
 }
 
 /** Images are checked like uploaded code. @throws PlatformError FORBIDDEN */
-export async function refuseForeignDeployment({ source }: DeploymentBody, context: Context): Promise<void> {
+export async function requireDeployedCodeRights({ source }: DeploymentBody, context: Context): Promise<void> {
   const place = placeOf(context, 'namespaceName')
   const { services, parameters } = context
   const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
@@ -36,5 +36,5 @@ export async function refuseForeignDeployment({ source }: DeploymentBody, contex
   const [, named = ''] = SOURCE.exec(source ?? known?.spec.source ?? '') ?? []
   const name = known?.spec.ownerName ?? functionObjectName(place.name, named)
   const object = await services.records.get(ServerlessFunction, { namespace, name })
-  refuseForeignCode({ env: object?.spec.env ?? [] }, { ...place, services, context })
+  requireFunctionCodeRights({ env: object?.spec.env ?? [] }, { ...place, services, context })
 }

@@ -6,7 +6,7 @@ export const Encoding = z.enum(['Utf8', 'Base64'])
 type Encoding = z.output<typeof Encoding>
 
 /** @throws PlatformError MODEL_BINDING_FAILED */
-export function bytesOf(content: string, encoding: Encoding | null | undefined, field: string): Buffer {
+export function decodeContent(content: string, encoding: Encoding | null | undefined, field: string): Buffer {
   if (encoding !== 'Base64') return Buffer.from(content, 'utf8')
   const bytes = Buffer.from(content, 'base64')
   if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
@@ -17,7 +17,7 @@ export function bytesOf(content: string, encoding: Encoding | null | undefined, 
  * Returns the bytes as text if they are valid UTF-8.
  * @param isBeginning whether more bytes follow: then an incomplete last character is dropped
  */
-export function encoded(bytes: Buffer, isBeginning: boolean): { text: string; encoding: Encoding } {
+export function encodeContent(bytes: Buffer, isBeginning: boolean): { text: string; encoding: Encoding } {
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
     return { text: decoder.decode(bytes, { stream: isBeginning }), encoding: 'Utf8' }

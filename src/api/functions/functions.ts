@@ -2,29 +2,29 @@ import { functionObjectName } from '../../contracts/functions.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
 import { resourceNamePattern, resourceNameRule } from '../../core/names.ts'
-import { BUILD_STATES, FunctionNamespace, MOST_OF_BOTH_NAMES, ServerlessFunction } from '../../crds/functions.ts'
+import { BUILD_STATES, FUNCTION_NAMES_MAX_LENGTH, FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { REFERENCES } from '../http/further.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
 import { changeResource, createResource } from '../resources/change.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
-import { declare } from '../resources/declarations.ts'
+import { registerDeclaration } from '../resources/declarations.ts'
 import type { LivePlace } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
-import { findResource, livePlaceOf, type Place, viewMaker } from '../resources/places.ts'
-import { underNewAddresses } from '../resources/platformNames.ts'
+import { createViewBuilder, findResource, livePlaceOf, type Place } from '../resources/places.ts'
+import { withClaimedAddresses } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
 import { refuseWhileDeleting, specForUpdate } from '../resources/writes.ts'
-import { bodyOverStored, judgedFirst, withRepeated } from '../resources/writtenBody.ts'
+import { bodyOverStored, checkingBodyOn404, withIgnoredReadFields } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
-export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
-export const FUNCTION = `${NAMESPACE}/functions/{functionName}`
+export const NAMESPACE_PATH = '{RG}/functionnamespaces/{namespaceName}'
+export const FUNCTION_PATH = `${NAMESPACE_PATH}/functions/{functionName}`
 
 type Stored = RecordOf<typeof ServerlessFunction>
 const declaration = {
@@ -32,18 +32,20 @@ const declaration = {
   segment: 'functions',
   actionPrefix: 'functions',
 } as unknown as AnyDeclaration<typeof ServerlessFunction>
-declare(ServerlessFunction, declaration)
+registerDeclaration(ServerlessFunction, declaration)
 const example = { handler: 'index', triggers: [{ name: 'web', kind: 'Http', path: '/hello', authLevel: 'Anonymous' }] }
 
 function recordOfFunction(object: Stored, context: Context, resourceGroup: string) {
   const { boundaryId = '' } = context.parameters
-  return functionRecord.toDto(viewMaker<typeof ServerlessFunction>(context.services, boundaryId)(object, resourceGroup))
+  return functionRecord.toDto(
+    createViewBuilder<typeof ServerlessFunction>(context.services, boundaryId)(object, resourceGroup),
+  )
 }
 
 const groupOf = ({ parameters }: Context) => parameters.resourceGroupName ?? parameters.resourceGroup ?? ''
 
 const functions = collection(ServerlessFunction, {
-  path: `${NAMESPACE}/functions`,
+  path: `${NAMESPACE_PATH}/functions`,
   item: 'functionName',
   noun: 'Function',
   home: inParent(FunctionNamespace, 'namespaceName', 'function namespace'),
@@ -97,33 +99,33 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
   return { object, owner, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
 }
 
-const body = withRepeated(declaration.body, functionRecord.dto)
+const body = withIgnoredReadFields(declaration.body, functionRecord.dto)
 const schemas = {
-  further: REFERENCES,
+  further: REFERENCE_RIGHTS,
   ...bodyOverStored(body),
   example,
   reply: functionRecord.dto,
 }
 
 const NAMING = {
-  rule: `${resourceNameRule()}; with the name of its namespace at most ${MOST_OF_BOTH_NAMES} characters`,
+  rule: `${resourceNameRule()}; with the name of its namespace at most ${FUNCTION_NAMES_MAX_LENGTH} characters`,
   pattern: resourceNamePattern(),
 }
 
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
-  route('POST', FUNCTION, {
+  route('POST', FUNCTION_PATH, {
     auth: action('functions/write'),
     summary: 'Create; the same body again answers 200',
     naming: NAMING,
     ...schemas,
-    handler: judgedFirst(body, create),
+    handler: checkingBodyOn404(body, create),
   }),
-  route('PUT', FUNCTION, {
+  route('PUT', FUNCTION_PATH, {
     auth: action('functions/write'),
     summary: 'Replace the writable fields',
     ...schemas,
-    handler: judgedFirst(body, update),
+    handler: checkingBodyOn404(body, update),
   }),
 ]
 
@@ -137,7 +139,7 @@ async function create(context: Context): Promise<Answer<never>> {
 
 async function update(context: Context): Promise<Answer<never>> {
   const { ref, at } = await findFunction(context)
-  const { object } = await underNewAddresses(ServerlessFunction, context, (claimAdded) =>
+  const { object } = await withClaimedAddresses(ServerlessFunction, context, (claimAdded) =>
     changeResource(ServerlessFunction, { ref, place: at }, context, async (stored, reserve) => {
       const spec = await specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
       const checked = checkSpec(ServerlessFunction, spec, stored.spec)

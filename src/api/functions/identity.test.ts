@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -21,7 +21,7 @@ describe('the identity of a function namespace', () => {
   let server: Awaited<ReturnType<typeof startShop>>
 
   beforeEach(async () => {
-    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
+    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: localActivatorClient(() => undefined) } })
     server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
     server.grant(CONTRIBUTOR, 'Contributor', GROUP)
     for (const [name, managedIdentity] of [['known', true] as const, ['nobody', false] as const]) {

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { FunctionNamespace } from '../../crds/functions.ts'
-import { REFERENCES } from '../http/further.ts'
-import { namedRecord } from '../http/named.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { callSeries } from '../resources/callSeries.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
-import { metricsRoute, OF_CALLS } from '../resources/metrics.ts'
+import { CALL_MEASURES, metricsRoute } from '../resources/metrics.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
-import { FUNCTION, findFunction, functionRoutes, NAMESPACE } from './functions.ts'
+import { deployedFunction, requireDeployedCodeRights } from './deployments.ts'
+import { FUNCTION_PATH, findFunction, functionRoutes, NAMESPACE_PATH } from './functions.ts'
 import { invokeRoute } from './invoke.ts'
-import { readableHere } from './namespaceSecrets.ts'
+import { secretsForNewCode } from './namespaceSecrets.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
@@ -25,7 +25,7 @@ const PlanDto = namedRecord('FunctionComputePlanDto', {
 export const functionAreaRoutes: readonly RouteDraft[] = [
   ...resource(FunctionNamespace, {
     segment: 'functionnamespaces',
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     actionPrefix: 'functions',
     parameter: 'namespaceName',
     ...namespaceRecord,
@@ -41,7 +41,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     auth: action('functions/read'),
     more: ({ spec }) => ({ maxTimeoutSeconds: Number(spec.extras.maxTimeoutSeconds ?? 900) }),
   }),
-  ...deploymentRoutes(FunctionNamespace, NAMESPACE, {
+  ...deploymentRoutes(FunctionNamespace, NAMESPACE_PATH, {
     collection: 'functions',
     actionPrefix: 'functions',
     parameter: 'namespaceName',
@@ -52,21 +52,21 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     example: { source: 'functions/hello' },
     ownerNameOf: deployedFunction,
     refuse: async (_, body, context) => {
-      if (body.containerImage) await refuseForeignDeployment(body, context)
+      if (body.containerImage) await requireDeployedCodeRights(body, context)
     },
     stampOf: (context, place) => ({
-      namespaceSecrets: readableHere({ ...place, services: context.services, context, namespaceName: place.name }),
+      namespaceSecrets: secretsForNewCode({ ...place, services: context.services, context, namespaceName: place.name }),
     }),
   }),
   ...functionRoutes,
   ...sourceRoutes,
   invokeRoute,
-  metricsRoute(FUNCTION, action('functions/read'), async (context) => (await findFunction(context)).live, {
-    measures: OF_CALLS,
+  metricsRoute(FUNCTION_PATH, action('functions/read'), async (context) => (await findFunction(context)).live, {
+    measures: CALL_MEASURES,
     counted: async ({ services }, { namespace, name }, span) =>
       callSeries(await services.functions.calls.of(namespace, name), span),
   }),
-  logRoute(FUNCTION, dataAction('functions/readLogs'), async (context, request) => {
+  logRoute(FUNCTION_PATH, dataAction('functions/readLogs'), async (context, request) => {
     const { live } = await findFunction(context)
     const pods = await context.services.live.pods(live)
     return { sources: containersOf(pods, request, live) }

@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
-import { NO_ANSWERS, type NoAnswer, type TestAnswer, type TestCall } from '../../contracts/testCalls.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
+import { TEST_CALL_FAILURES, type TestAnswer, type TestCall, type TestCallFailure } from '../../contracts/testCalls.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -41,7 +41,7 @@ describe('a test call of a function', () => {
     isEndless = false
     answer = { ...HEARD, body: base64('Hello'), isTruncated: false }
     const calls = {
-      ...sameProcessCalls(() => undefined),
+      ...localActivatorClient(() => undefined),
       async call(...[namespace, name, call, signal]: [string, string, TestCall, AbortSignal]) {
         expect([namespace, name]).to.deep.equal([SHOP, 'home.hello'])
         made.push(call)
@@ -247,7 +247,7 @@ describe('a test call of a function', () => {
     expect((await server.ask('post', PATH.replace('hello', 'nobody'))).status).to.equal(404)
   })
 
-  const EXPECTED: Record<NoAnswer | 'nobody', [number, string]> = {
+  const EXPECTED: Record<TestCallFailure | 'nobody', [number, string]> = {
     Gone: [503, 'SERVICE_UNAVAILABLE'],
     Disabled: [409, 'INVALID_STATE'],
     Full: [429, 'TOO_MANY_REQUESTS'],
@@ -257,7 +257,7 @@ describe('a test call of a function', () => {
     Simulated: [503, 'SERVICE_UNAVAILABLE'],
     nobody: [503, 'SERVICE_UNAVAILABLE'],
   }
-  for (const why of [...NO_ANSWERS, 'nobody'] as const)
+  for (const why of [...TEST_CALL_FAILURES, 'nobody'] as const)
     it(`that has no answer (${why}) says why`, async () => {
       answer = why === 'nobody' ? undefined : { refused: why }
       const { status, body } = await invoke()

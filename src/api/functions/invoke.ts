@@ -1,23 +1,23 @@
 import { z } from 'zod'
-import { decodedPath, NOT_PLAIN, pathOf } from '../../contracts/functionPaths.ts'
-import { EVENT_HEADER, whyNeverReady } from '../../contracts/functions.ts'
-import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
+import { decodePath, PATH_NOT_PLAIN_MESSAGE, stripQuery } from '../../contracts/functionPaths.ts'
+import { EVENT_HEADER, permanentFailureOf } from '../../contracts/functions.ts'
+import { isReservedHeader, type TestCall, type TestCallFailure } from '../../contracts/testCalls.ts'
 import { summaryOf } from '../../core/conditions.ts'
-import { counted } from '../../core/counted.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { matching } from '../../crds/fields.ts'
 import { HTTP_METHODS } from '../../crds/functionFields.ts'
 import { httpPaths } from '../../crds/functions.ts'
 import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { otherClusterOf } from '../resources/places.ts'
-import { refuseAway } from '../resources/refuseAway.ts'
+import { requireReachableCluster } from '../resources/requireReachableCluster.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { bytesOf, Encoding, encoded } from './encoding.ts'
-import { type FoundFunction, FUNCTION, findFunction } from './functions.ts'
+import { decodeContent, Encoding, encodeContent } from './encoding.ts'
+import { type FoundFunction, FUNCTION_PATH, findFunction } from './functions.ts'
 
 /** Bytes of a request, which is held in memory. A test call is not meant for uploads. */
 const MOST_REQUEST_BYTES = 256 * 1024
@@ -35,7 +35,7 @@ const InvokeFunctionRequest = strictRecord('InvokeFunctionRequest', {
     message: 'must begin with a slash, and hold visible characters of ASCII without #',
     abort: true,
   })
-    .refine((path) => decodedPath(pathOf(path)) !== undefined, NOT_PLAIN)
+    .refine((path) => decodePath(stripQuery(path)) !== undefined, PATH_NOT_PLAIN_MESSAGE)
     .nullish()
     .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
   headers: z
@@ -66,7 +66,7 @@ const InvokeFunctionResult = namedRecord('InvokeFunctionResult', {
  * A test call. It bypasses the authentication of triggers, so it needs the right to write the function: whoever has
  * that could open the function to everybody. The right to read is not enough.
  */
-export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
+export const invokeRoute: RouteDraft = route('POST', `${FUNCTION_PATH}/invoke`, {
   auth: action('functions/write'),
   summary: 'Calls the function once, and answers with what it answered',
   body: InvokeFunctionRequest,
@@ -80,13 +80,13 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
     const call = callOf(context.body ?? {}, found)
     refuseUncallable(found)
     const clusterId = otherClusterOf(services, found.owner.spec.clusterId)
-    if (clusterId !== undefined) refuseAway(services, clusterId)
+    if (clusterId !== undefined) requireReachableCluster(services, clusterId)
     const { namespace, name } = found.ref
     const answer = await services.functions.calls.call(namespace, name, call, whilePermitted)
     if (answer === undefined) throw away('Calls of functions cannot be made at the moment')
     if ('refused' in answer) throw refusal(answer.refused, await findFunction(context as Context))
     const { body, isTruncated, ...told } = answer
-    const { text, encoding } = encoded(Buffer.from(body, 'base64'), isTruncated)
+    const { text, encoding } = encodeContent(Buffer.from(body, 'base64'), isTruncated)
     return ok({ ...told, body: text, encoding, isTruncated }, { headers: NO_STORE })
   },
 })
@@ -95,9 +95,9 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
 function callOf({ method, path, headers, body, encoding }: Asked, { object, owner, at }: FoundFunction): TestCall {
   const given = Object.entries(headers ?? {})
   const errors: FieldError[] = given
-    .filter(([name]) => isOwnHeader(name))
+    .filter(([name]) => isReservedHeader(name))
     .map(([name]) => ({ field: `headers.${name}`, message: 'must be left out: the platform sets it' }))
-  const bytes = bytesOf(body ?? '', encoding, 'body')
+  const bytes = decodeContent(body ?? '', encoding, 'body')
   const chosen = method ?? (bytes.length > 0 ? 'POST' : 'GET')
   if (bytes.length > 0 && ['GET', 'HEAD'].includes(chosen))
     errors.push({ field: 'body', message: `must be left out: ${chosen} has none` })
@@ -134,7 +134,7 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
 /** @throws PlatformError INVALID_STATE if there is no copy, and none can start before somebody fixes the cause */
 function refuseUnstartable(object: FoundFunction['object'], name: string): void {
   const { phase, statusMessage } = summaryOf(object)
-  if (object.status?.image === undefined || whyNeverReady(object) === undefined) return
+  if (object.status?.image === undefined || permanentFailureOf(object) === undefined) return
   throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
 }
 
@@ -146,9 +146,9 @@ function whyNone(object: FoundFunction['object']): string {
   return status === 'Failed' && statusMessage !== null ? statusMessage : 'see its status.'
 }
 
-function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
+function refusal(why: TestCallFailure, { object, at }: FoundFunction): PlatformError {
   const it = `Function "${at.name}"`
-  const within = `within ${counted(object.spec.timeoutSeconds, 'second')}`
+  const within = `within ${pluralize(object.spec.timeoutSeconds, 'second')}`
   const failed = (message: string) => new PlatformError('UPSTREAM_FAILED', message)
   switch (why) {
     case 'Gone':

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import type { CallFigures } from '../../adapters/calls/port.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
 import { timestamp } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -13,7 +13,7 @@ const BASE = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/
 type Shown = { name: string; unit: string; points: { timestamp: string; value: number }[] }
 
 async function startHome(calls?: CallFigures) {
-  const nobody = sameProcessCalls(() => undefined)
+  const nobody = localActivatorClient(() => undefined)
   const server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: { ...nobody, ...calls } } })
   server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, SHOP)
   const spec = { namespaceName: 'home', functionName: 'hello', handler: 'index' }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { ACTIONS_OF_SECRETS } from '../../contracts/namespaceSecrets.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
@@ -27,7 +27,10 @@ const CONTRIBUTED = ALL.filter((each) => each !== 'managedidentities' && each !=
 
 /** A facade with a vault, whose callers may all write functions, and differ in what they may read. */
 async function startWithVault() {
-  const server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
+  const server = await startShop(
+    {},
+    { functions: { blobs: fakeBlobs(), calls: localActivatorClient(() => undefined) } },
+  )
   server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
   for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
   server.grant(READER, 'Secrets Reader', GROUP)

@@ -1,8 +1,8 @@
-import { ACTIONS_OF_SECRETS, collectionOf, IDENTITIES, secretsOf } from '../../contracts/namespaceSecrets.ts'
+import { ACTIONS_OF_SECRETS, collectionOf, IDENTITIES, secretsGivenTo } from '../../contracts/namespaceSecrets.ts'
 import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
-import { MOST_VARIABLES } from '../../crds/namespaceSecrets.ts'
+import { VARIABLES_MAX } from '../../crds/namespaceSecrets.ts'
 import type { Context, Services } from '../http/context.ts'
 
 type Asking = {
@@ -14,7 +14,7 @@ type Asking = {
 }
 
 /** Returns which of these secrets, each a single resource or a whole collection, the caller may read. */
-export function readableOf(
+export function listReadableSecrets(
   secrets: readonly string[],
   { services, context, boundaryId, resourceGroup }: Asking,
 ): string[] {
@@ -32,10 +32,10 @@ export function readableOf(
 }
 
 /** Returns what new code of the caller may be given: collections readable as a whole, and the namespace's secrets. */
-export function readableHere(asking: Asking): string[] {
+export function secretsForNewCode(asking: Asking): string[] {
   const { services, boundaryId, resourceGroup, namespaceName } = asking
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: namespaceName }
-  return readableAmong(secretsOf(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
+  return readableAmong(secretsGivenTo(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
 }
 
 /**
@@ -43,16 +43,16 @@ export function readableHere(asking: Asking): string[] {
  * entirely, and secrets of its functions.
  * @throws PlatformError BAD_REQUEST
  */
-export function readableBeside(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
-  const single = new Set(functions.flatMap(({ env }) => secretsOf({ env })))
+export function secretsForNewVariables(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
+  const single = new Set(functions.flatMap(({ env }) => secretsGivenTo({ env })))
   const found = readableAmong([...single], asking).filter((secret) => secret !== IDENTITIES)
-  if (found.filter((secret) => secret.includes('/')).length <= MOST_VARIABLES) return found
-  const message = `would come beside secrets of more than ${MOST_VARIABLES} resources, which only who may read all of a kind in the group may write`
+  if (found.filter((secret) => secret.includes('/')).length <= VARIABLES_MAX) return found
+  const message = `would come beside secrets of more than ${VARIABLES_MAX} resources, which only who may read all of a kind in the group may write`
   throw refusedFields([{ field: 'env', message }])
 }
 
 function readableAmong(single: readonly string[], asking: Asking): string[] {
-  const all = readableOf([...ACTIONS_OF_SECRETS.keys()], asking)
+  const all = listReadableSecrets([...ACTIONS_OF_SECRETS.keys()], asking)
   const others = single.filter((secret) => !all.includes(collectionOf(secret)))
-  return [...all, ...readableOf(others, asking)]
+  return [...all, ...listReadableSecrets(others, asking)]
 }

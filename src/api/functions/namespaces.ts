@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestVersion } from '../../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestRuntimeVersion } from '../../contracts/functions.ts'
 import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
+import { refuseMissingReferences, requireReferenceRights } from '../resources/references.ts'
 import { planInView, unprocessable } from '../resources/sizing.ts'
 import type { WriteView } from '../resources/types.ts'
-import { readableBeside, readableOf } from './namespaceSecrets.ts'
+import { listReadableSecrets, secretsForNewVariables } from './namespaceSecrets.ts'
 
 type Draft = Partial<FunctionNamespace['spec']>
 type Environment = FunctionNamespace['spec']['env']
@@ -28,13 +28,13 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
   items: { env: {} },
   filled: {
     computePlan: planInView,
-    runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
+    runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestRuntimeVersion(spec.runtime),
   },
   refine: (draft, view) => {
     const runtimeVersion = chosenVersion(draft, view)
     const [given, before] = [contentOf(draft), contentOf(view.previous?.spec ?? {})]
     const { env, managedIdentity } = given
-    if (!isDeepStrictEqual(given, before)) refuseForeignReferences({ components: [{ env }], managedIdentity }, view)
+    if (!isDeepStrictEqual(given, before)) requireReferenceRights({ components: [{ env }], managedIdentity }, view)
     refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
     return { runtimeVersion, functionSecrets: secretsBeside(env, view) }
@@ -57,16 +57,16 @@ function secretsBeside(env: Environment, view: Write): string[] {
   const functions = services.records
     .peekAll(ServerlessFunction, { namespace: groupNamespace(boundaryId, resourceGroup) })
     .flatMap(({ spec }) => (spec.namespaceName === name ? [spec] : []))
-  refuseForeignReferences({ components: functions }, view)
+  requireReferenceRights({ components: functions }, view)
   const asking = { ...view, namespaceName: name }
-  return former.length === 0 ? readableBeside(functions, asking) : readableOf(functionSecrets, asking)
+  return former.length === 0 ? secretsForNewVariables(functions, asking) : listReadableSecrets(functionSecrets, asking)
 }
 
 /** The newest version is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
   if (runtime === undefined || runtimeVersion === undefined) return undefined
   const before = previous?.spec.runtimeVersion
-  if (before === undefined && runtimeVersion === newestVersion(runtime)) return undefined
+  if (before === undefined && runtimeVersion === newestRuntimeVersion(runtime)) return undefined
   if (runtimeVersion === before) return runtimeVersion
   const { offered, ended } = FUNCTION_RUNTIMES[runtime]
   if (offered.includes(runtimeVersion)) return runtimeVersion

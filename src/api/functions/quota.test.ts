@@ -3,7 +3,7 @@ import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { type Grants, grantKey } from '../../core/sizing/ledger.ts'
+import { grantKey, type QuotaGrants } from '../../core/sizing/ledger.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -41,7 +41,7 @@ describe('a quota, of functions', () => {
   const change = (name: string, more: object = {}) => send('put', `/functions/${name}`, { handler: 'index', ...more })
   const power = (action: 'start' | 'stop') => send('put', `/actions/${action}`)
   const usage = async (path = RG) => (await server.ask('get', path)).body.usage as Record<string, unknown>
-  const grants = async (): Promise<Grants> => {
+  const grants = async (): Promise<QuotaGrants> => {
     const ref = { namespace: boundaryNamespace(B), name: 'quota' }
     return (await server.client.get<KubeObject & QuotaLedger>(QuotaLedger.resource, ref)).spec.grants
   }

@@ -15,9 +15,9 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
 import type { Place } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
+import { refuseMissingReferences, requireReferenceRights, requireVaultRights } from '../resources/references.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
-import { readableHere, readableOf } from './namespaceSecrets.ts'
+import { listReadableSecrets, secretsForNewCode } from './namespaceSecrets.ts'
 
 export type FunctionView = ResourceView<typeof ServerlessFunction>
 type Write = WriteView<typeof ServerlessFunction>
@@ -105,17 +105,17 @@ const bringsCode = (draft: Draft, before: Draft | undefined) =>
 /** Returns what the function may be given after this write: never more than before. */
 function secretsFor(draft: Draft, view: Write & { namespaceName: string }): string[] {
   const before = view.previous?.spec
-  if (before === undefined) return readableHere(view)
-  return bringsCode(draft, before) ? readableOf(before.namespaceSecrets, view) : before.namespaceSecrets
+  if (before === undefined) return secretsForNewCode(view)
+  return bringsCode(draft, before) ? listReadableSecrets(before.namespaceSecrets, view) : before.namespaceSecrets
 }
 
 /** @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND, BAD_REQUEST */
 function refuse(draft: Draft, view: Write): void {
   const before = view.previous?.spec
-  if (bringsCode(draft, before)) refuseForeignCode(draft, view)
+  if (bringsCode(draft, before)) requireFunctionCodeRights(draft, view)
   const { triggers = [] } = draft
   if (!isDeepStrictEqual(triggers, before?.triggers ?? [])) {
-    refuseForeignVaults(
+    requireVaultRights(
       triggers.flatMap(({ keySecret }) => keySecret?.vaultName ?? []),
       view,
     )
@@ -141,11 +141,11 @@ type Asking = Place & { services: Write['services']; context: Context; namespace
  * must be allowed to read all of it.
  * @throws PlatformError FORBIDDEN
  */
-export function refuseForeignCode({ env = [] }: Draft, view: Omit<Asking, 'name'>): void {
+export function requireFunctionCodeRights({ env = [] }: Draft, view: Omit<Asking, 'name'>): void {
   const namespaceName = view.namespaceName ?? view.context.parameters.namespaceName ?? ''
   const { services, boundaryId, resourceGroup } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const around = services.records.peek(FunctionNamespace, { namespace, name: namespaceName })
   const { env: shared = [], managedIdentity } = around?.spec ?? {}
-  refuseForeignReferences({ components: [{ env }, { env: shared }], managedIdentity }, view)
+  requireReferenceRights({ components: [{ env }, { env: shared }], managedIdentity }, view)
 }

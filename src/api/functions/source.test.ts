@@ -6,7 +6,7 @@ import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -35,7 +35,7 @@ describe('sources of functions', () => {
         return isNew
       },
     }
-    server = await startShop({}, { functions: { blobs, calls: sameProcessCalls(() => undefined) } })
+    server = await startShop({}, { functions: { blobs, calls: localActivatorClient(() => undefined) } })
     server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, NAMESPACE)
     const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
     server.put(ServerlessFunction, ref.name, spec, NAMESPACE)

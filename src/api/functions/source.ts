@@ -2,37 +2,37 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { type BlobStore, partsNeeded, readParts, withParts } from '../../adapters/blobs/port.ts'
-import type { Calls } from '../../adapters/calls/port.ts'
-import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
+import type { ActivatorClient } from '../../adapters/calls/port.ts'
+import { MAX_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
 import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
-import { inSlices, type Sliced } from '../../core/slices.ts'
+import { runInSlices, type SlicedWork } from '../../core/slices.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong, namesTag } from '../http/etag.ts'
-import { REFERENCES } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { action, asking, type RouteDraft, route } from '../http/route.ts'
+import { etagOf, ifMatchIncludesTag, matchesAnyVersion } from '../http/etag.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { action, checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { oneAtATime } from '../rules/turns.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import { archiveOf } from './archive.ts'
-import { bytesOf, Encoding } from './encoding.ts'
-import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
-import { readableOf } from './namespaceSecrets.ts'
-import { refuseForeignCode } from './record.ts'
+import { decodeContent, Encoding } from './encoding.ts'
+import { type FoundFunction, findFunction, NAMESPACE_PATH } from './functions.ts'
+import { listReadableSecrets } from './namespaceSecrets.ts'
+import { requireFunctionCodeRights } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly functions: { readonly blobs: BlobStore; readonly calls: Calls }
+    readonly functions: { readonly blobs: BlobStore; readonly calls: ActivatorClient }
   }
 }
 
-const SOURCE = `${NAMESPACE}/functions/{functionName}/source` as const
+const SOURCE = `${NAMESPACE_PATH}/functions/{functionName}/source` as const
 
 const SourceFileDto = strictRecord('SourceFile', {
   path: z.string().describe('Relative, with slashes'),
@@ -64,12 +64,12 @@ const MOST_REQUEST_BYTES = 64 * 1024 * 1024
 /** Bytes of all sources of a boundary, because they are stored in etcd. */
 const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
 
-const writing = asking('the action `functions/write` at the namespace of functions')
+const writing = checkedByHandler('the action `functions/write` at the namespace of functions')
 
 export const sourceRoutes: readonly RouteDraft[] = [
   route('POST', SOURCE, {
     auth: action('functions/write'),
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     isHeld: true,
     summary: 'Stores the files of a function and builds them',
     body: UploadSourceRequest,
@@ -102,9 +102,9 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const runtime = runtimeOf(context as Context, found)
   if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
   const judge = (spec: FoundFunction['object']['spec']) =>
-    refuseForeignCode(spec, { ...found.at, services, context: context as Context })
+    requireFunctionCodeRights(spec, { ...found.at, services, context: context as Context })
   judge(found.object.spec)
-  const files = await inSlices(readingFiles(body.files))
+  const files = await runInSlices(readingFiles(body.files))
   const { bytes, hash } = await archiveOf(files)
   refuseTooMuch(context as Context, found, bytes.length)
   const { blobs } = services.functions
@@ -128,7 +128,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
         // A source that is unchanged has been built already.
         if (!isKept || stored.spec.source?.hash === hash) return stored.spec
         const asking = { ...found.at, services, context: context as Context }
-        return { ...stored.spec, source, namespaceSecrets: readableOf(stored.spec.namespaceSecrets, asking) }
+        return { ...stored.spec, source, namespaceSecrets: listReadableSecrets(stored.spec.namespaceSecrets, asking) }
       },
     })
   // Writes nothing, but refuses a stale If-Match before anything is stored.
@@ -167,7 +167,7 @@ function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
 }
 
 /** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, MODEL_BINDING_FAILED */
-function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFile[]> {
+function* readingFiles(given: z.output<typeof SourceFileDto>[]): SlicedWork<SourceFile[]> {
   const obstacle = sourceObstacle(given.map(({ path }) => path))
   if (obstacle !== undefined) {
     const field = `files.${obstacle.at}.path`
@@ -175,13 +175,13 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
   }
   const files: SourceFile[] = []
   for (const [at, { path, content, encoding }] of given.entries()) {
-    files.push({ path, content: bytesOf(content, encoding, `files.${at}.content`) })
+    files.push({ path, content: decodeContent(content, encoding, `files.${at}.content`) })
     yield
   }
   const sum = files.reduce((bytes, { content }) => bytes + content.length, 0)
-  if (sum > MOST_SOURCE_BYTES) {
-    const message = `The files have ${sum} bytes together; at most ${MOST_SOURCE_BYTES} are accepted.`
-    throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MOST_SOURCE_BYTES })
+  if (sum > MAX_SOURCE_BYTES) {
+    const message = `The files have ${sum} bytes together; at most ${MAX_SOURCE_BYTES} are accepted.`
+    throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MAX_SOURCE_BYTES })
   }
   return files
 }
@@ -190,7 +190,7 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
 function counted<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
   const { boundaryId } = found.at
   const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
-  return oneAtATime(context.services, turn, () => {
+  return withChangeLock(context.services, turn, () => {
     refuseTooMuch(context, found, bytes)
     return write()
   })
@@ -246,7 +246,9 @@ async function forget(context: Context<string, z.output<typeof Query>>): Promise
   // If-Match may name the version of the files or that of the function.
   const isMeant = (stored: FoundFunction['object'], source: { hash: string }) =>
     (query.hash ?? source.hash) === source.hash &&
-    (ifMatch === undefined || isAmong(ifMatch, stored) || namesTag(context.header('if-match'), tagOfFiles(source)))
+    (ifMatch === undefined ||
+      matchesAnyVersion(ifMatch, stored) ||
+      ifMatchIncludesTag(context.header('if-match'), tagOfFiles(source)))
   await services.records.update(ServerlessFunction, ref, {
     caller,
     change: (stored) => {

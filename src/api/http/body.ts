@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { hasBody } from '../../core/framing.ts'
-import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
+import { parseStrictJson, type StrictJsonResult, unwrapStrictJson } from '../../core/json.ts'
 
 /** Among the media types of a route, this one allows any type. */
 export const ANY_TYPE = '*/*'
@@ -24,7 +24,7 @@ export type BodyRules = {
   isOptional: boolean
   /** Called with bytes of the body before they are read, or as they arrive; throws if the caller is over a limit. */
   spend?: (bytes: number) => void
-  readLarge: (bytes: Uint8Array) => Promise<ReadJson>
+  readLarge: (bytes: Uint8Array) => Promise<StrictJsonResult>
 }
 
 function refuse(message: string): PlatformError {
@@ -32,7 +32,7 @@ function refuse(message: string): PlatformError {
 }
 
 /** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1), which is sent only after authorization. */
-export function awaitsLeave({ headers }: IncomingMessage): boolean {
+export function expectsContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }
 
@@ -45,14 +45,14 @@ function mediaTypeOf(header: string): { type: string; charset: string | undefine
 
 /** @throws PlatformError MODEL_BINDING_FAILED */
 export function checkMediaType(request: IncomingMessage, accepted: readonly string[]): void {
-  refuseEncoding(request)
+  refuseContentEncoding(request)
   const { 'content-type': header } = request.headers
   const { type, charset } = mediaTypeOf(header ?? '')
   if (!accepted.includes(type)) throw refuse(`The body must be sent as ${accepted.join(' or ')}.`)
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') throw refuse('The body must be UTF-8.')
 }
 
-export function refuseEncoding({ headers: { 'content-encoding': encoding } }: IncomingMessage): void {
+export function refuseContentEncoding({ headers: { 'content-encoding': encoding } }: IncomingMessage): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw refuse('Compressed bodies are not accepted: leave Content-Encoding out.')
 }
@@ -74,7 +74,7 @@ export async function readJsonBody(
   }
   checkMediaType(request, rules.mediaTypes)
   const announced = Number(request.headers['content-length'] ?? 0)
-  const isWaiting = awaitsLeave(request)
+  const isWaiting = expectsContinue(request)
   if (announced > (isWaiting ? 1 : DROPPED_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
   // Spend before reading: reading a body only to refuse it costs memory, and garbage collection delays everybody else.
   rules.spend?.(Math.min(announced, rules.limitBytes))
@@ -84,7 +84,7 @@ export async function readJsonBody(
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
-  return valueRead(bytes.length <= LARGE_BYTES ? readJson(bytes) : await rules.readLarge(bytes))
+  return unwrapStrictJson(bytes.length <= LARGE_BYTES ? parseStrictJson(bytes) : await rules.readLarge(bytes))
 }
 
 export function tooLarge(limitBytes: number): PlatformError {

@@ -6,10 +6,18 @@ import { LateRefusals } from '../../core/lateRefusals.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
 import { SharedPlaces } from '../../core/sharedPlaces.ts'
 import type { Caller } from './context.ts'
-import { BODY_RATE, Budget, byteRate, requestRate, SMALL_ANSWER, SMALL_BODY, wholeSeconds } from './limits.ts'
+import {
+  BODY_RATE,
+  byteRate,
+  FREE_ANSWER_BYTES,
+  FREE_BODY_BYTES,
+  requestRate,
+  TokenBucket,
+  toRetryAfterSeconds,
+} from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { UnprovedRequests } from './unproved.ts'
-import { type Unread, UnreadAnswers } from './unreadAnswers.ts'
+import { UnauthenticatedRequests } from './unauthenticatedRequests.ts'
+import { UnreadAnswers, type UnreadResponse } from './unreadAnswers.ts'
 
 export type CallerLimitsOptions = RequestLimits & {
   /** Milliseconds by which the refusal of a caller over a limit is delayed. Absent: a second. */
@@ -27,11 +35,11 @@ const HELD_BODY_BYTES = 192 * 1_048_576
 const LONGEST_WAIT = 5_000
 
 /** Whose limits a request counts against: its principal's, or without a principal its address's. */
-export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
+export type RateLimitKey = { readonly kind: 'principal' | 'address'; readonly key: string }
 
 type Asking = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
 
-export function takerOf({ caller, address }: Asking): Taker {
+export function rateLimitKeyOf({ caller, address }: Asking): RateLimitKey {
   if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
   return { kind: 'address', key: addressKey(address) }
 }
@@ -39,13 +47,13 @@ export function takerOf({ caller, address }: Asking): Taker {
 type Placed = Asking & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
 
 /** Returns the boundary of the path; for strangers, who may name any boundary, their address. */
-export function placeOf(asking: Placed): string {
-  const { key } = takerOf(asking)
+export function rateLimitPlaceOf(asking: Placed): string {
+  const { key } = rateLimitKeyOf(asking)
   return asking.caller === undefined ? key : (asking.match?.parameters.boundaryId ?? key)
 }
 
 /** A request whose sender has not been proved yet. */
-export type Unproved = {
+export type UnauthenticatedRequest = {
   /** Counts the request for this principal instead of its address. @throws PlatformError TOO_MANY_REQUESTS */
   prove(principal: string): void
   /** Must be called when the request is finished. */
@@ -54,11 +62,11 @@ export type Unproved = {
 
 /** The rate limits of each caller, because one thread serves all of them. */
 export class CallerLimits {
-  readonly #requests: Record<Taker['kind'], Budget>
-  readonly #unproved: UnprovedRequests
-  readonly #bodies = new Budget(BODY_RATE)
-  readonly #uploads: Budget
-  readonly #answers: Budget
+  readonly #requests: Record<RateLimitKey['kind'], TokenBucket>
+  readonly #unproved: UnauthenticatedRequests
+  readonly #bodies = new TokenBucket(BODY_RATE)
+  readonly #uploads: TokenBucket
+  readonly #answers: TokenBucket
   readonly #unread = new UnreadAnswers()
   readonly #held: SharedPlaces
   readonly #refusals: LateRefusals
@@ -67,12 +75,12 @@ export class CallerLimits {
 
   constructor(limits: CallerLimitsOptions, clock: Clock, metrics: HttpMetrics) {
     this.#requests = {
-      principal: new Budget(requestRate(limits.requestsPerMinute)),
-      address: new Budget(requestRate(limits.anonymousRequestsPerMinute)),
+      principal: new TokenBucket(requestRate(limits.requestsPerMinute)),
+      address: new TokenBucket(requestRate(limits.anonymousRequestsPerMinute)),
     }
-    this.#unproved = new UnprovedRequests(this.#requests.address, () => clock.monotonic())
-    this.#uploads = new Budget(byteRate(limits.uploadBytesPerSecond))
-    this.#answers = new Budget(byteRate(limits.answerBytesPerSecond))
+    this.#unproved = new UnauthenticatedRequests(this.#requests.address, () => clock.monotonic())
+    this.#uploads = new TokenBucket(byteRate(limits.uploadBytesPerSecond))
+    this.#answers = new TokenBucket(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
     this.#held = new SharedPlaces(limits.heldBodyBytes ?? HELD_BODY_BYTES)
     this.#clock = clock
@@ -80,14 +88,14 @@ export class CallerLimits {
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS, also while the caller still owes for long answers */
-  takeRequest(taker: Taker): void {
+  takeRequest(taker: RateLimitKey): void {
     const now = this.#clock.monotonic()
     this.#refuseFor(taker, this.#requests[taker.kind].take(taker.key, 1, now))
     this.#refuseFor(taker, this.#answers.until(taker.key, 0, now))
   }
 
   /** Like `takeRequest`, for requests whose content may prove their sender. @throws PlatformError TOO_MANY_REQUESTS */
-  async takeUnproved(taker: Taker): Promise<Unproved> {
+  async takeUnproved(taker: RateLimitKey): Promise<UnauthenticatedRequest> {
     this.#refuseFor(taker, await this.#unproved.begin(taker.key))
     let isProved = false
     return {
@@ -100,8 +108,8 @@ export class CallerLimits {
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS */
-  takeBody(taker: Taker, bytes: number): void {
-    if (bytes > SMALL_BODY) this.#refuseFor(taker, this.#bodies.take(taker.key, bytes, this.#clock.monotonic()))
+  takeBody(taker: RateLimitKey, bytes: number): void {
+    if (bytes > FREE_BODY_BYTES) this.#refuseFor(taker, this.#bodies.take(taker.key, bytes, this.#clock.monotonic()))
   }
 
   /**
@@ -110,11 +118,15 @@ export class CallerLimits {
    * @param place a boundary, or the sender
    * @returns a function to call with bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
    */
-  bodyHeld({ kind }: Taker, place: string, response: Pick<ServerResponse, 'closed' | 'once'>): (bytes: number) => void {
+  bodyHeld(
+    { kind }: RateLimitKey,
+    place: string,
+    response: Pick<ServerResponse, 'closed' | 'once'>,
+  ): (bytes: number) => void {
     let own = 0
     response.once('close', () => this.#held.take(place, -own))
     return (bytes) => {
-      if (bytes <= SMALL_BODY || response.closed) return
+      if (bytes <= FREE_BODY_BYTES || response.closed) return
       if (!this.#held.hasRoomFor(place, bytes)) this.#refuseFor({ kind, key: place }, ROOM_AGAIN)
       this.#held.take(place, bytes)
       own += bytes
@@ -122,7 +134,7 @@ export class CallerLimits {
   }
 
   /** Must be called before a streamed body is read. @throws PlatformError TOO_MANY_REQUESTS */
-  beginUpload(taker: Taker): void {
+  beginUpload(taker: RateLimitKey): void {
     const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
     if (wait > LONGEST_WAIT) this.#refuseFor(taker, wait - LONGEST_WAIT)
   }
@@ -132,7 +144,7 @@ export class CallerLimits {
    *
    * @returns milliseconds until its next chunk may be read
    */
-  payUpload({ key }: Taker, bytes: number): number {
+  payUpload({ key }: RateLimitKey, bytes: number): number {
     const now = this.#clock.monotonic()
     this.#uploads.owe(key, bytes, now)
     return this.#uploads.until(key, 0, now) ?? 0
@@ -143,7 +155,7 @@ export class CallerLimits {
    *
    * @returns milliseconds until more of it may be read; undefined if the caller has sent too much
    */
-  payDropped(taker: Taker, bytes: number): number | undefined {
+  payDropped(taker: RateLimitKey, bytes: number): number | undefined {
     const wait = this.payUpload(taker, bytes)
     return wait > LONGEST_WAIT ? undefined : wait
   }
@@ -153,8 +165,12 @@ export class CallerLimits {
    *
    * @param unread absent for streams without an end
    */
-  oweAnswer({ key }: Taker, bytes: number, unread?: { readonly place: string; readonly response: Unread }): void {
-    if (bytes <= SMALL_ANSWER) return
+  oweAnswer(
+    { key }: RateLimitKey,
+    bytes: number,
+    unread?: { readonly place: string; readonly response: UnreadResponse },
+  ): void {
+    if (bytes <= FREE_ANSWER_BYTES) return
     this.#answers.owe(key, bytes, this.#clock.monotonic())
     if (unread !== undefined) this.#unread.add({ key, place: unread.place }, bytes, unread.response)
   }
@@ -164,9 +180,9 @@ export class CallerLimits {
     return this.#refusals.wait(signal)
   }
 
-  #refuseFor({ kind }: Taker, milliseconds: number | undefined): void {
+  #refuseFor({ kind }: RateLimitKey, milliseconds: number | undefined): void {
     if (milliseconds === undefined) return
-    const retryAfterSeconds = wholeSeconds(milliseconds)
+    const retryAfterSeconds = toRetryAfterSeconds(milliseconds)
     this.#metrics.limited(kind)
     throw new PlatformError('TOO_MANY_REQUESTS', `Too many requests: try again in ${retryAfterSeconds} s.`, {
       retryAfterSeconds,

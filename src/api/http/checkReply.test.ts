@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { request } from '../../../test/make/request.ts'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
 import { type ErrorCode, PlatformError, permissionMissing } from '../../core/errors.ts'
-import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
+import { checkCondition, checkFurtherPermission, checkRefusal, checkReply } from './checkReply.ts'
 import type { ErrorForm } from './problem.ts'
 import { type Authorization, action, anonymous, area, authenticated, dataAction, type Route, route } from './route.ts'
 
@@ -84,7 +84,7 @@ describe('a refusal in a test', () => {
 
   it('names no permission but that of the route, unless the document says that there may be others', () => {
     const missing = permissionMissing('secretvault/readSecrets', '/')
-    const check = (given: Declared) => () => checkFurther(declared(given), missing)
+    const check = (given: Declared) => () => checkFurtherPermission(declared(given), missing)
     expect(check({ auth: action('apps/write') })).to.throw(TypeError, /says nothing of further permissions/)
     check({ auth: action('apps/write'), further: 'more' })()
     check({ auth: dataAction('secretvault/readSecrets') })()

@@ -1,8 +1,8 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { Answer } from './answer.ts'
 import { shownAs } from './problem.ts'
-import { heedsIfMatch, makesUnnamed, type Route } from './route.ts'
-import { refusesItself, statusesOf } from './statuses.ts'
+import { createsUnnamed, honoursIfMatch, type Route } from './route.ts'
+import { routeMayRefuseWith, statusesOf } from './statuses.ts'
 
 /** @throws TypeError if an answer does not match its route's declaration, which is a bug */
 export function checkReply(route: Route, answer: Answer): void {
@@ -20,19 +20,19 @@ export function checkReply(route: Route, answer: Answer): void {
 
 /** @throws TypeError for a route that compares If-Match although its document does not name the header */
 export function checkCondition(route: Route, { hasComparedVersions }: { hasComparedVersions: boolean }): void {
-  if (!hasComparedVersions || heedsIfMatch(route) || makesUnnamed(route)) return
+  if (!hasComparedVersions || honoursIfMatch(route) || createsUnnamed(route)) return
   throw new TypeError(`${route.method} ${route.path} compares If-Match, which its document does not name.`)
 }
 
 /** @throws TypeError for a refusal that the document of the route does not name */
 export function checkRefusal(route: Route, { status, code }: PlatformError): void {
   const isNamed = statusesOf(route).includes(status)
-  if (isNamed && (refusesItself(route, status) || !shownAs(route.errors, code).isProblem)) return
+  if (isNamed && (routeMayRefuseWith(route, status) || !shownAs(route.errors, code).isProblem)) return
   throw new TypeError(`${route.method} ${route.path} refuses with ${status} ${code}, which its document does not name.`)
 }
 
 /** @throws TypeError for a permission that the handler requires and the document of the route does not name */
-export function checkFurther({ authorization, further, method, path }: Route, error: unknown): void {
+export function checkFurtherPermission({ authorization, further, method, path }: Route, error: unknown): void {
   if (authorization.kind !== 'iam' || further !== undefined) return
   if (!(error instanceof PlatformError) || error.status !== 403 || error.extras.action === authorization.action) return
   throw new TypeError(`${method} ${path} refuses with "${error.message}", and says nothing of further permissions.`)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
-import { subjectOf } from '../../crds/called.ts'
+import { sentenceSubjectOf } from '../../crds/restNames.ts'
 
 type Described = { metadata: ObjectMeta }
 /** An object, with what refusals need to name it. */
@@ -25,7 +25,7 @@ export function etagOf(object: Described): string {
 }
 
 /** Returns the ETag header of a record that may not have an object. */
-export const tagOf = (object: Described | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
+export const etagHeader = (object: Described | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
 
 /** Returns the tag of something without a custom resource, such as a person of another provider, from its content. */
 export function contentTag(content: string | Buffer): string {
@@ -51,12 +51,12 @@ export function parseIfMatch(header: string | undefined): readonly SeenVersion[]
 }
 
 /** Whether an If-Match header names a tag that is not an object's, such as one of `contentTag`. */
-export function namesTag(header: string | undefined, wanted: string): boolean {
+export function ifMatchIncludesTag(header: string | undefined, wanted: string): boolean {
   return header !== undefined && tagsIn(header).some(({ isWeak, tag }) => !isWeak && `"${tag}"` === wanted)
 }
 
 /** Whether the object is at one of the versions. */
-export function isAmong(versions: readonly SeenVersion[], object: Described): boolean {
+export function matchesAnyVersion(versions: readonly SeenVersion[], object: Described): boolean {
   const { life, generation } = versionOf(object)
   return versions.some((seen) => seen.life === life && seen.generation === generation)
 }
@@ -68,15 +68,16 @@ export function mayBeNewer(versions: readonly SeenVersion[], object: Described):
 }
 
 /** The refusal of an If-Match that does not name the current version. */
-export function stale(current: Called): PlatformError {
-  const message = `${subjectOf(current.kind, current)} has changed since it was read; read it again, and send its ETag in If-Match.`
+export function staleVersion(current: Called): PlatformError {
+  const message = `${sentenceSubjectOf(current.kind, current)} has changed since it was read; read it again, and send its ETag in If-Match.`
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
 /** For a record of several objects: If-Match must name a version of one of them. @throws PlatformError CONFLICT */
 export function refuseStale(behind: readonly Called[], ifMatch: readonly SeenVersion[] | undefined): void {
   const [first] = behind
-  if (first !== undefined && ifMatch !== undefined && !behind.some((one) => isAmong(ifMatch, one))) throw stale(first)
+  if (first !== undefined && ifMatch !== undefined && !behind.some((one) => matchesAnyVersion(ifMatch, one)))
+    throw staleVersion(first)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LRUCache } from 'lru-cache'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 
 /** Beyond this, the callers that have been idle the longest are forgotten, with what they owe. */
 const KEYS_MAX = 50_000
@@ -12,13 +12,13 @@ export type Rate = { readonly perSecond: number; readonly burst: number }
  * A token bucket per key. An amount larger than the burst waits for a full bucket, and leaves a debt that the next
  * caller of the key waits for. Each replica counts for itself.
  */
-export class Budget {
+export class TokenBucket {
   readonly #rate: Rate
   readonly #left: LRUCache<string, { amount: number; at: number }>
 
   constructor(rate: Rate, keys = KEYS_MAX) {
     this.#rate = rate
-    this.#left = recentlyUsed(keys)
+    this.#left = createLruCache(keys)
   }
 
   /**
@@ -62,15 +62,15 @@ export function requestRate(perMinute: number): Rate {
 }
 
 /** In the unit of Retry-After. */
-export const wholeSeconds = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1000))
+export const toRetryAfterSeconds = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1000))
 
-/** For bodies larger than {@link SMALL_BODY}: parsing and checking them occupies the thread that serves everybody. */
+/** For bodies larger than {@link FREE_BODY_BYTES}: parsing and checking them occupies the thread that serves everybody. */
 export const BODY_RATE: Rate = { perSecond: MIB, burst: 4 * MIB }
 /** In bytes. Smaller bodies are free, because requests are limited as well. */
-export const SMALL_BODY = 16_384
+export const FREE_BODY_BYTES = 16_384
 
 /** In bytes, of answers. Encoding and sending longer ones occupies the thread as well. */
-export const SMALL_ANSWER = 65_536
+export const FREE_ANSWER_BYTES = 65_536
 
 /** The burst is worth eight seconds. */
 export function byteRate(bytesPerSecond: number): Rate {

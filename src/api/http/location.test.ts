@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { z } from 'zod'
 import { SERVED_ROUTES } from '../index.ts'
 import { created } from './answer.ts'
-import { checkLocation, located } from './location.ts'
+import { checkLocation, withLocation } from './location.ts'
 import type { Route } from './route.ts'
 import { Router } from './router.ts'
 
@@ -20,7 +20,7 @@ describe('where what was made can be read', () => {
   const router = new Router(SERVED_ROUTES)
   const making = SERVED_ROUTES.filter(({ answers }) => answers.includes(201))
   const locationOf = (route: Route) =>
-    located(router, route, filled(route.path), created(sampleOf(route))).headers?.location
+    withLocation(router, route, filled(route.path), created(sampleOf(route))).headers?.location
 
   it('is told only where a route reads it', () => {
     expect(making).to.have.length.above(50)

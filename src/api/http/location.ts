@@ -9,7 +9,7 @@ const KEY_MAX = 256
  * Adds the Location of a created object (RFC 9110 section 10.2.2): the path that was written to, or a path below it, if
  * a route reads it and is named after a field of the body. Objects that only appear in lists have none.
  */
-export function located(router: Router, route: Route, path: string, answer: Answer): Answer {
+export function withLocation(router: Router, route: Route, path: string, answer: Answer): Answer {
   const isOwn = route.path.endsWith('}')
   const places = isOwn ? [{ name: undefined, place: path }] : placesBelow(path, answer.body)
   const found = places.find(({ name, place }) => {

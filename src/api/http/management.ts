@@ -2,11 +2,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { closeServer } from '../../core/closeServer.ts'
-import { bounded, PATIENCE } from '../../core/connectionBounds.ts'
+import { closeWhenIdle } from '../../core/closeWhenIdle.ts'
+import { boundConnections, CONNECTION_TIMEOUTS } from '../../core/connectionLimits.ts'
 import { listen } from '../../core/listen.ts'
-import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
-import { untilStill } from '../../core/untilStill.ts'
+import { withoutPipelining } from '../../core/withoutPipelining.ts'
 
 /** A condition under which this process can serve; the name is shown, and must not contain a secret or an address. */
 export type ReadinessCheck = { name: string; isReady: () => boolean }
@@ -33,8 +33,11 @@ const MOST_CONNECTIONS = 500
  * @throws Error if the port is taken
  */
 export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
-  const server = bounded(
-    createServer({ ...PATIENCE, requestTimeout: 10_000 }, oneByOne(untilStill(inOriginForm(listener(options))))),
+  const server = boundConnections(
+    createServer(
+      { ...CONNECTION_TIMEOUTS, requestTimeout: 10_000 },
+      withoutPipelining(closeWhenIdle(inOriginForm(listener(options)))),
+    ),
     MOST_CONNECTIONS,
   )
   await listen(server, 'The management port', options)

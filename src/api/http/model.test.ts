@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { type PlatformError, refusalSentence } from '../../core/errors.ts'
-import { reasonOf } from '../../core/reasonOf.ts'
+import { describeIssue } from '../../core/schemaIssues.ts'
 import { KINDS } from '../../crds/index.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { readModel } from './model.ts'
@@ -79,7 +79,7 @@ describe('the reasons of refused values', () => {
       for (const value of WRONG) {
         const result = schema.safeParse(value, { reportInput: true })
         for (const issue of result.error?.issues ?? []) {
-          const reason = issue.code === 'unrecognized_keys' ? 'is not a field of this record' : reasonOf(issue)
+          const reason = issue.code === 'unrecognized_keys' ? 'is not a field of this record' : describeIssue(issue)
           if (UNHELPFUL.test(reason)) unhelpful.add(`${path}: ${reason} (${JSON.stringify(value)?.slice(0, 30)})`)
         }
       }

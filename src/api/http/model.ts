@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
-import { isUncallable } from '../../core/outgoingUrl.ts'
-import { reasonOf, withoutWiderBounds } from '../../core/reasonOf.ts'
-import { recordsAt, unknownField } from '../../core/unknownField.ts'
+import { isForbiddenOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { describeIssue, withoutWiderBounds } from '../../core/schemaIssues.ts'
+import { recordsAt, unknownFieldReason } from '../../core/unknownField.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -19,17 +19,17 @@ function isBinding(issue: Issue): boolean {
 const SHOWN_MAX = 20
 
 /** Says where else an unknown field of a body can be changed. */
-export type Elsewhere = (field: string) => string | undefined
+export type FieldHint = (field: string) => string | undefined
 
-function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: Elsewhere): FieldError[] {
+function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: FieldHint): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, SHOWN_MAX).map((key) => ({
       field: [...path, key].join('.').slice(0, 200),
-      message: (path.length === 0 ? elsewhere?.(key) : undefined) ?? unknownField(schema, issue.path, key),
+      message: (path.length === 0 ? elsewhere?.(key) : undefined) ?? unknownFieldReason(schema, issue.path, key),
     }))
   }
-  return [{ field: path.join('.').slice(0, 200), message: reasonOf(issue) }]
+  return [{ field: path.join('.').slice(0, 200), message: describeIssue(issue) }]
 }
 
 /**
@@ -41,15 +41,15 @@ function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: Elsewhere): Fi
 export function readModel<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  elsewhere?: Elsewhere,
+  elsewhere?: FieldHint,
 ): z.output<Schema> {
-  const result = parsed(schema, value)
+  const result = safeParseModel(schema, value)
   if (result.success) return result.data
-  throw unreadable(schema, result.error.issues, elsewhere)
+  throw modelBindingFailure(schema, result.error.issues, elsewhere)
 }
 
 /** Returns what `readModel` throws for these issues. */
-export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewhere?: Elsewhere): PlatformError {
+export function modelBindingFailure(schema: z.ZodType, issues: readonly Issue[], elsewhere?: FieldHint): PlatformError {
   const errors = withoutWiderBounds(issues)
     .slice(0, SHOWN_MAX)
     .flatMap((issue) => fieldErrors(schema, issue, elsewhere))
@@ -62,11 +62,11 @@ export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewher
 
 /** Whether an address is well-formed, but one that the platform never calls. */
 function isUncalled(issue: Issue): boolean {
-  return issue.code === 'invalid_format' && isUncallable(issue.pattern, issue.input)
+  return issue.code === 'invalid_format' && isForbiddenOutgoingUrl(issue.pattern, issue.input)
 }
 
 /** Reads a value; enumerations without regard to case, and null as absent for optional fields. */
-export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
+export function safeParseModel<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   const read = (given: unknown) => schema.safeParse(given, { reportInput: true })
   const first = read(value)
   if (first.success) return first

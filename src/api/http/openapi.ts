@@ -13,8 +13,8 @@ import { parametersOf } from './openapiParameters.ts'
 import { withNamedRecords } from './openapiRecords.ts'
 import { documentedSchema } from './openapiSchemas.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
-import { heedsIfMatch, type Route } from './route.ts'
-import { refusesItself, statusesOf } from './statuses.ts'
+import { honoursIfMatch, type Route } from './route.ts'
+import { routeMayRefuseWith, statusesOf } from './statuses.ts'
 import { templateSegments } from './template.ts'
 
 const PlatformError = z
@@ -264,7 +264,7 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
 
 function responseOf(route: Route, status: number) {
   if (status >= 400) {
-    const refused = refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
+    const refused = refusal(status, route.errors, route.errors === 'problem' && routeMayRefuseWith(route, status))
     return route.repliesAt.includes(status) ? withReply(refused, route) : refused
   }
   const description = STATUSES[status]?.[0] ?? 'See the description of the area'
@@ -293,7 +293,7 @@ const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
 const TAG = { ETag: z.string().optional().describe('The version of what is shown, for If-Match unless it is weak') }
 
 const hasTag = (route: Route) =>
-  heedsIfMatch(route) ||
+  honoursIfMatch(route) ||
   (route.method === 'GET' && route.list === undefined && route.replyMediaType === 'application/json')
 
 function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {

@@ -14,7 +14,7 @@ import {
   sortsOf,
 } from '../resources/paging.ts'
 import { pathParameter } from './pathParameters.ts'
-import { heedsIfMatch, type Route } from './route.ts'
+import { honoursIfMatch, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
 export function parametersOf(route: Route, path: string) {
@@ -37,7 +37,7 @@ const RANGE = { Range: z.string().optional().describe('One range of bytes, such 
 
 /** If-Match for conditional writes, and Range for parts of an answer. */
 function headers(route: Route): z.ZodObject {
-  return z.object({ ...(heedsIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
+  return z.object({ ...(honoursIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
 }
 
 function queryParameters(route: Route): z.ZodObject {

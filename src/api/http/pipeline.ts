@@ -1,51 +1,57 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { addressKey } from '../../core/addressKey.ts'
+import { disconnectSignalOf } from '../../core/disconnectSignal.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
-import { signalOf } from '../../core/signalOf.ts'
-import type { Dropping } from '../../core/unreadBody.ts'
+import type { DrainOptions } from '../../core/unreadBody.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
+import type { PrincipalStatus } from '../callers/principalStatus.ts'
 import { tenantsOf } from '../callers/principals.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
-import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, placeOf, type Taker, takerOf } from './callerLimits.ts'
-import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
-import { refuseUnheeded } from './conditions.ts'
+import {
+  CallerLimits,
+  type CallerLimitsOptions,
+  type RateLimitKey,
+  rateLimitKeyOf,
+  rateLimitPlaceOf,
+} from './callerLimits.ts'
+import { checkCondition, checkFurtherPermission, checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
-import { checkLocation, located } from './location.ts'
+import { checkLocation, withLocation } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { isFollowable, negotiate } from './negotiation.ts'
-import type { Passage } from './passage.ts'
+import { refuseUnsupportedConditions } from './preconditions.ts'
 import { toPlatformError } from './problem.ts'
 import { metadataParameter } from './protectedResource.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
-import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
-import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
+import { buildRefusal, isRefusal, rethrowRefusal, sendRefusal } from './refusal.ts'
+import { firstHeaderValue, isNoCacheRequest, type ParsedRequest, RequestContext } from './requestContext.ts'
 import { type Failure, logRequest, routeOf } from './requestLog.ts'
+import { type RequestObserver, RequestWrites } from './requestObserver.ts'
+import type { RequestState } from './requestState.ts'
 import type { Route } from './route.ts'
 import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
-import { unstored } from './secretAnswers.ts'
+import { withNoStore } from './secretAnswers.ts'
 import { send } from './sending.ts'
-import { refuseTooOld, type Staleness, tellAge } from './staleness.ts'
+import { addAgeHeader, refuseStaleCaches, type Staleness } from './staleness.ts'
 import { OpenStreams } from './streams/openStreams.ts'
 import { type RequestTracer, traceOf } from './tracing.ts'
-import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
   /** Refuses tokens of deleted or disabled principals. Absent if the issuer (Keycloak) does not tell us who exists. */
-  standing?: Standing | undefined
+  standing?: PrincipalStatus | undefined
   log: Log
   metrics: HttpMetrics
   limits: CallerLimitsOptions
@@ -56,7 +62,7 @@ export type PipelineOptions = {
   /** How old the caches are, and how old they may be to be served, in milliseconds. Absent: never stale. */
   staleness?: Staleness | undefined
   /** Called for every finished request that could change something. */
-  witness?: Witness | undefined
+  witness?: RequestObserver | undefined
   /** Absent if tracing is off. */
   tracer?: RequestTracer | undefined
 }
@@ -98,11 +104,15 @@ export class Pipeline {
   async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
     const { metrics, services, tracer } = this.#options
     const began = services.clock.monotonic()
-    const trace = traceOf(single(request, 'x-correlation-id'), single(request, 'traceparent'), tracer)
+    const trace = traceOf(
+      firstHeaderValue(request, 'x-correlation-id'),
+      firstHeaderValue(request, 'traceparent'),
+      tracer,
+    )
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
     const beganAt = services.clock.now()
-    const passage: Passage = {
+    const passage: RequestState = {
       request,
       response,
       trace,
@@ -124,12 +134,12 @@ export class Pipeline {
     }
     try {
       const answer = await this.#answer(passage).finally(() => passage.unproved?.end())
-      const taker = takerOf(passage)
+      const taker = rateLimitKeyOf(passage)
       // The duration of a stream says nothing about the time to answer, so measure now.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
-        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, { place: placeOf(passage), response }),
+        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, { place: rateLimitPlaceOf(passage), response }),
         dropping: this.#dropping(taker),
       })
     } catch (thrown) {
@@ -137,8 +147,8 @@ export class Pipeline {
     }
     if (failure !== undefined) {
       measure(failure.error.status)
-      if (failure.error.status === 429) await this.#limits.holdRefusal(signalOf(response))
-      sendRefusal(passage, failure.error, this.#dropping(takerOf(passage)))
+      if (failure.error.status === 429) await this.#limits.holdRefusal(disconnectSignalOf(response))
+      sendRefusal(passage, failure.error, this.#dropping(rateLimitKeyOf(passage)))
     }
     const { method = '' } = request
     const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
@@ -147,11 +157,11 @@ export class Pipeline {
     this.#tellWitness(passage, beganAt, failure)
   }
 
-  #dropping(taker: Taker): Dropping {
+  #dropping(taker: RateLimitKey): DrainOptions {
     return { clock: this.#options.services.clock, pay: (bytes) => this.#limits.payDropped(taker, bytes) }
   }
 
-  #failure({ match }: Passage, thrown: unknown): Failure {
+  #failure({ match }: RequestState, thrown: unknown): Failure {
     const error = toPlatformError(thrown)
     if (this.#options.checkReplies !== true || match === undefined) return { thrown, error }
     try {
@@ -162,7 +172,7 @@ export class Pipeline {
     }
   }
 
-  #tellWitness(passage: Passage, beganAt: number, failure: Failure | undefined) {
+  #tellWitness(passage: RequestState, beganAt: number, failure: Failure | undefined) {
     const { attendance, match, caller, trace, address, response } = passage
     if (attendance === undefined || match === undefined || caller === undefined) return
     const { id, writes: written, isUnchanged } = attendance
@@ -172,7 +182,7 @@ export class Pipeline {
     this.#options.witness?.({ id, match, ...who, beganAt, ...said })
   }
 
-  async #answer(passage: Passage): Promise<Answer> {
+  async #answer(passage: RequestState): Promise<Answer> {
     const { request } = passage
     const ambiguity = ambiguityOf(request)
     if (ambiguity !== undefined) {
@@ -189,39 +199,40 @@ export class Pipeline {
     if (route.authorization.kind === 'anonymous') await this.#takeTurn(passage)
     else {
       this.#refuseUntilReady()
-      tellAge(passage, this.#options.staleness)
+      addAgeHeader(passage, this.#options.staleness)
       await this.#authenticate(passage, route)
     }
     if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
-      passage.attendance = new Attendance(passage.caller.principalId)
+      passage.attendance = new RequestWrites(passage.caller.principalId)
     if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(passage, passage.match)
-    const isFollowed = negotiate(route, single(request, 'accept'))
-    refuseUnheeded(route, request.headers)
+    const isFollowed = negotiate(route, firstHeaderValue(request, 'accept'))
+    refuseUnsupportedConditions(route, request.headers)
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permittedSince(passage, passage.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
-    const sent = { ...passage, route, replacing, place: placeOf(passage) }
+    const sent = { ...passage, route, replacing, place: rateLimitPlaceOf(passage) }
     const body = await readRouteBody(sent, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(passage, route, requirePermitted)
-    const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isReadThrough(request) }
+    const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isNoCacheRequest(request) }
     if (isFollowed) return this.#follow(passage, passage.match, parts)
     const context = this.#context(passage, passage.match, parts)
     const { attendance, caller } = passage
     const origin = attendance ?? (caller === undefined ? undefined : { caller: caller.principalId })
     // If the caller lost its permission while sending a body, that refusal is the cause of the handler's failure.
     const answer = await onBehalfOf(origin, async () => route.handler(context)).catch((error: unknown) => {
-      if (this.#options.checkReplies === true) checkFurther(route, error)
+      if (this.#options.checkReplies === true) checkFurtherPermission(route, error)
       throw passage.ended ?? error
     })
     if (this.#options.checkReplies === true) {
       checkReply(route, answer)
       checkCondition(route, context)
     }
-    const told = unstored(route, withDatesInUtc(answer, route.reply))
-    if (told.status !== 201) return this.#streams.logs.admit(told, takerOf(passage).key, context.parameters.boundaryId)
-    const placed = located(this.#router, route, path, told)
+    const told = withNoStore(route, withDatesInUtc(answer, route.reply))
+    if (told.status !== 201)
+      return this.#streams.logs.admit(told, rateLimitKeyOf(passage).key, context.parameters.boundaryId)
+    const placed = withLocation(this.#router, route, path, told)
     if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
     return placed
   }
@@ -236,8 +247,8 @@ export class Pipeline {
   }
 
   /** Takes a turn of the caller if it is known, otherwise of the address. */
-  async #takeTurn(passage: Passage): Promise<void> {
-    const taker = takerOf(passage)
+  async #takeTurn(passage: RequestState): Promise<void> {
+    const taker = rateLimitKeyOf(passage)
     await this.#share.take(taker.key)
     const authorization = passage.match?.route.authorization
     const isSigned = authorization?.kind === 'anonymous' && authorization.isSigned === true
@@ -246,7 +257,7 @@ export class Pipeline {
   }
 
   /** A mistyped path counts for its caller; probing for routes without a valid token counts for the address. */
-  async #countProbe(passage: Passage): Promise<void> {
+  async #countProbe(passage: RequestState): Promise<void> {
     if (passage.request.headers.authorization === undefined) return this.#takeTurn(passage)
     await this.#authenticate(passage).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'TOO_MANY_REQUESTS') throw error
@@ -254,7 +265,7 @@ export class Pipeline {
   }
 
   /** Refused tokens count against the address, so that guessing is as slow as anonymous requests. */
-  async #authenticate(passage: Passage, route?: Route): Promise<void> {
+  async #authenticate(passage: RequestState, route?: Route): Promise<void> {
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
       await this.#requireStanding(caller, route)
@@ -274,7 +285,7 @@ export class Pipeline {
   }
 
   /** @returns the scope that was checked; undefined on routes without an action */
-  async #authorize({ caller }: Passage, { route, parameters, segments }: Match): Promise<string | undefined> {
+  async #authorize({ caller }: RequestState, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
     const places = this.#places.get(route) ?? placesOf(route)
     const { text, badPart } = scopeOfPath(places, segments)
@@ -294,17 +305,17 @@ export class Pipeline {
     return scope
   }
 
-  #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
+  #rawBody(passage: RequestState, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
     const { bodyKind, mediaTypes, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
     // A body without Content-Type may have any type (RFC 9110 section 8.3).
     const isTyped = passage.request.headers['content-type'] !== undefined
     if (isTyped && !mediaTypes.includes(ANY_TYPE)) checkMediaType(passage.request, mediaTypes)
-    const taker = takerOf(passage)
+    const taker = rateLimitKeyOf(passage)
     const rules = {
       limitBytes,
       begin: () => this.#limits.beginUpload(taker),
-      hold: this.#limits.bodyHeld(taker, placeOf(passage), passage.response),
+      hold: this.#limits.bodyHeld(taker, rateLimitPlaceOf(passage), passage.response),
       pay: (bytes: number) => this.#limits.payUpload(taker, bytes),
       ended: requirePermitted,
     }
@@ -312,8 +323,8 @@ export class Pipeline {
   }
 
   /** Streams a list and its changes while the same request would be allowed. A tenant's people share one place. */
-  async #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
-    const taker = takerOf(passage)
+  async #follow(passage: RequestState, match: Match, parts: ParsedRequest): Promise<Answer> {
+    const taker = rateLimitKeyOf(passage)
     const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, taker.key)).join()
     const read = async () => {
       await this.#askAgain(passage, match)
@@ -330,22 +341,22 @@ export class Pipeline {
             throw thrown
           }),
         ask: async () => {
-          refuseTooOld(this.#options.staleness)
-          await this.#askAgain(passage, match).catch(unlessUntold)
+          refuseStaleCaches(this.#options.staleness)
+          await this.#askAgain(passage, match).catch(rethrowRefusal)
         },
         turn: () => this.#share.take(FOLLOWED),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
-        refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
-        lastEventId: single(passage.request, 'last-event-id'),
-        signal: signalOf(passage.response),
+        refusalOf: (error) => JSON.stringify(buildRefusal(passage, toPlatformError(error)).body),
+        lastEventId: firstHeaderValue(passage.request, 'last-event-id'),
+        signal: disconnectSignalOf(passage.response),
         cut: () => passage.response.destroy(),
       },
     )
   }
 
-  #context(passage: Passage, match: Match, parts: Parts): RequestContext {
+  #context(passage: RequestState, match: Match, parts: ParsedRequest): RequestContext {
     const isPermitted = () => this.#isPermitted(passage, match)
-    const owe = (bytes: number) => this.#limits.oweAnswer(takerOf(passage), bytes)
+    const owe = (bytes: number) => this.#limits.oweAnswer(rateLimitKeyOf(passage), bytes)
     return new RequestContext(passage, { isPermitted, owe }, match, parts, this.#options)
   }
 
@@ -353,7 +364,7 @@ export class Pipeline {
    * Returns a check that repeats authorization after a body that took long: a caller who sends slowly keeps no right
    * longer than others.
    */
-  #permittedSince(passage: Passage, match: Match): () => Promise<void> {
+  #permittedSince(passage: RequestState, match: Match): () => Promise<void> {
     const { clock } = this.#options.services
     const since = clock.monotonic()
     return async () => {
@@ -366,14 +377,14 @@ export class Pipeline {
   }
 
   /** Repeats authentication and authorization. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
-  async #askAgain(passage: Passage, match: Match): Promise<void> {
+  async #askAgain(passage: RequestState, match: Match): Promise<void> {
     const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
     await this.#requireStanding(caller, match.route)
     await this.#authorize(passage, match)
   }
 
   /** @throws KubeError if this cannot be decided now */
-  async #isPermitted(passage: Passage, match: Match): Promise<boolean> {
+  async #isPermitted(passage: RequestState, match: Match): Promise<boolean> {
     try {
       await this.#askAgain(passage, match)
       return true

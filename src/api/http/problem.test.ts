@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import { bytesOfMost, FULL_POLICY, heldOfMost, SIZE_POLICY } from '../../contracts/room.ts'
+import {
+  OBJECT_COUNT_POLICY,
+  OBJECT_SIZE_POLICY,
+  objectCountMessage,
+  objectSizeMessage,
+} from '../../contracts/objectLimits.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { errorFromAnswer, errorFromTransport, KubeError } from '../../kube/errors.ts'
@@ -126,14 +131,14 @@ describe('what went wrong, in the words of the interface', () => {
     )
 
   it('says how many objects there are, where a boundary holds as many as it may', () => {
-    const message = `this boundary ${heldOfMost('5003', '5000').join('')} in its resource groups`
-    const refused = denied(FULL_POLICY, message)
+    const message = `this boundary ${objectCountMessage('5003', '5000').join('')} in its resource groups`
+    const refused = denied(OBJECT_COUNT_POLICY, message)
     expect([refused.code, refused.status, refused.message]).to.deep.equal(['QUOTA_EXCEEDED', 422, message])
     expect(refused.extras).to.deep.equal({ quota: 'objects', limit: 5000, used: 5003, requested: 1 })
   })
 
   it('says how large an object may be that is too large', () => {
-    const refused = denied(SIZE_POLICY, `it ${bytesOfMost('140000', '131072').join('')}`)
+    const refused = denied(OBJECT_SIZE_POLICY, `it ${objectSizeMessage('140000', '131072').join('')}`)
     expect([refused.code, refused.status, refused.extras]).to.deep.equal([
       'BODY_TOO_LARGE',
       400,

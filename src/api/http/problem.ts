@@ -1,15 +1,20 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
-import { FULL_POLICY, readBytesMost, readHeld, SIZE_POLICY } from '../../contracts/room.ts'
 import {
-  besideField,
+  OBJECT_COUNT_POLICY,
+  OBJECT_SIZE_POLICY,
+  parseObjectCountMessage,
+  parseObjectSizeLimit,
+} from '../../contracts/objectLimits.ts'
+import {
   ERROR_STATUS,
   type ErrorCode,
   type FieldError,
   firstReason,
   PlatformError,
+  withoutFieldName,
 } from '../../core/errors.ts'
-import { subjectOf } from '../../crds/called.ts'
-import { isKubeError, type KubeError, type QuotaDenial, whoRefuses } from '../../kube/errors.ts'
+import { sentenceSubjectOf } from '../../crds/restNames.ts'
+import { isKubeError, type KubeError, type QuotaDenial, refusalSubjectOf } from '../../kube/errors.ts'
 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
 export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
@@ -79,7 +84,7 @@ function asShown(error: object): object {
   const { field, message } = error as Partial<FieldError>
   return typeof field !== 'string' || typeof message !== 'string'
     ? error
-    : { ...error, ...besideField({ field, message }) }
+    : { ...error, ...withoutFieldName({ field, message }) }
 }
 
 /** RFC 6750 section 3.1: without a token in the request, the challenge names no error. */
@@ -125,7 +130,7 @@ function fromIdentityProvider(error: IdentityProviderError): PlatformError {
 export function fromKubeError(error: KubeError): PlatformError {
   const cause = { cause: error }
   const { resource, namespace, objectName: name = '' } = error
-  const what = subjectOf(resource?.kind, { metadata: { name, namespace } })
+  const what = sentenceSubjectOf(resource?.kind, { metadata: { name, namespace } })
   switch (error.reason) {
     case 'AlreadyExists':
       return new PlatformError('ALREADY_EXISTS', `${what} already exists.`, {}, cause)
@@ -150,7 +155,7 @@ export function fromKubeError(error: KubeError): PlatformError {
     case 'Throttled':
     case 'Unavailable':
       return unavailable(
-        `${whoRefuses(error)} is not available at the moment; try again.`,
+        `${refusalSubjectOf(error)} is not available at the moment; try again.`,
         cause,
         error.retryAfterSeconds,
       )
@@ -161,7 +166,7 @@ export function fromKubeError(error: KubeError): PlatformError {
 }
 
 const upstreamFailed = (error: KubeError, how: string) =>
-  new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} ${how}.`, {}, { cause: error })
+  new PlatformError('UPSTREAM_FAILED', `${refusalSubjectOf(error)} ${how}.`, {}, { cause: error })
 
 /** Retry-After in seconds if the API server names none. */
 const RETRY_AFTER = 2
@@ -205,10 +210,10 @@ function refused(error: KubeError): PlatformError {
   if (error.cluster !== undefined) return upstreamFailed(error, 'refuses this')
   if (denial !== undefined) {
     const { policy, message } = denial
-    const held = policy === FULL_POLICY ? readHeld(message) : undefined
+    const held = policy === OBJECT_COUNT_POLICY ? parseObjectCountMessage(message) : undefined
     if (held !== undefined)
       return new PlatformError('QUOTA_EXCEEDED', message, { quota: 'objects', ...held, requested: 1 }, { cause: error })
-    const limitBytes = policy === SIZE_POLICY ? readBytesMost(message) : undefined
+    const limitBytes = policy === OBJECT_SIZE_POLICY ? parseObjectSizeLimit(message) : undefined
     if (limitBytes !== undefined) return new PlatformError('BODY_TOO_LARGE', message, { limitBytes }, { cause: error })
     const errors = [{ field: '', message: denial.message }]
     return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })

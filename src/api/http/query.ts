@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { reasonOf, withoutWiderBounds } from '../../core/reasonOf.ts'
+import { describeIssue, withoutWiderBounds } from '../../core/schemaIssues.ts'
 import { LIST_QUERY_NAMES, type ListRequest, parseListRequest, WHOLE_PAGE } from '../resources/paging.ts'
 import { badParameter, QueryFaults } from '../resources/queryFaults.ts'
-import { parsed } from './model.ts'
+import { safeParseModel } from './model.ts'
 import type { Route } from './route.ts'
 
 const QUERY_MAX_LENGTH = 8192
@@ -13,7 +13,7 @@ const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort:
 export const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
 /** A whole number as a query parameter, in decimal digits: `1e3`, `0x10` and the empty text are refused. */
-export const Whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+export const WholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
     z.int().min(min).max(max),
@@ -101,12 +101,12 @@ function isListName(route: Route, name: string): boolean {
 
 function readOwn(route: Route, own: Record<string, unknown>, faults: QueryFaults): unknown {
   if (route.query === undefined) return undefined
-  const result = parsed(route.query, own)
+  const result = safeParseModel(route.query, own)
   if (result.success) return result.data
   for (const issue of withoutWiderBounds(result.error.issues)) {
     const parameter = String(issue.path[0] ?? '')
     if (!faults.has(parameter))
-      faults.add(parameter, `The query parameter ${parameter} is not valid: ${reasonOf(issue)}.`)
+      faults.add(parameter, `The query parameter ${parameter} is not valid: ${describeIssue(issue)}.`)
   }
   return undefined
 }

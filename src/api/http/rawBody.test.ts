@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
-import { CallerLimits, type Taker } from './callerLimits.ts'
+import { CallerLimits, type RateLimitKey } from './callerLimits.ts'
 import { noMetrics } from './metrics.ts'
 import { beginRawBody } from './rawBody.ts'
 
@@ -23,7 +23,7 @@ describe('bodies that are passed on as they come', () => {
     limits = new CallerLimits({ ...REQUEST_LIMITS, uploadBytesPerSecond: MIB }, clock, noMetrics)
   })
 
-  function sent(mebibytes: number, taker: Taker = ANNA, ended = async () => {}) {
+  function sent(mebibytes: number, taker: RateLimitKey = ANNA, ended = async () => {}) {
     const pieces = Array.from({ length: mebibytes }, () => Buffer.alloc(MIB))
     const request = Object.assign(Readable.from(pieces), { headers: {} })
     const response = Object.assign(new EventEmitter(), { closed: false, writableFinished: false })

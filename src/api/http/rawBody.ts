@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
+import { disconnectSignalOf } from '../../core/disconnectSignal.ts'
 import { pauseFor } from '../../core/pause.ts'
-import { signalOf } from '../../core/signalOf.ts'
-import { awaitsLeave, collect, refuseEncoding, tooLarge } from './body.ts'
+import { collect, expectsContinue, refuseContentEncoding, tooLarge } from './body.ts'
 
 /** A body of any media type that the handler reads itself, at most at the caller's rate. */
 export interface RawBody {
@@ -37,12 +37,12 @@ export function beginRawBody(
   { limitBytes, begin, hold, pay, ended }: RawBodyRules,
   clock: Clock,
 ): RawBody {
-  refuseEncoding(request)
+  refuseContentEncoding(request)
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   begin()
-  if (awaitsLeave(request)) response.writeContinue()
+  if (expectsContinue(request)) response.writeContinue()
   const waited = async (milliseconds: number) => {
-    if (milliseconds > 0) await pauseFor(clock, milliseconds, signalOf(response))
+    if (milliseconds > 0) await pauseFor(clock, milliseconds, disconnectSignalOf(response))
   }
   return {
     pieces: () => piecesOf(request, limitBytes, { paid: (bytes) => waited(pay(bytes)), ended }),

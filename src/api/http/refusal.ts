@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
-import { type Dropping, endAfter, restOf } from '../../core/unreadBody.ts'
+import { type DrainOptions, drainUnreadBody, endAfter } from '../../core/unreadBody.ts'
 import { type ErrorAnswer, errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
@@ -10,7 +10,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** Rethrows refusals; an error that leaves the permission undecided changes nothing. */
-export function unlessUntold(error: unknown): void {
+export function rethrowRefusal(error: unknown): void {
   if (isRefusal(error)) throw error
 }
 
@@ -25,7 +25,7 @@ type Refused = {
 }
 
 /** Returns the refusal in the form of the request's route. */
-export function refusalOf(
+export function buildRefusal(
   { request, trace, match, metadata }: Omit<Refused, 'response'>,
   error: PlatformError,
 ): ErrorAnswer {
@@ -40,15 +40,15 @@ export function refusalOf(
   })
 }
 
-export function sendRefusal(refused: Refused, error: PlatformError, dropping: Dropping): void {
+export function sendRefusal(refused: Refused, error: PlatformError, dropping: DrainOptions): void {
   const { request, response } = refused
   // Part of the response has been sent: the client must not mistake it for the whole.
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const { status, headers, body } = refusalOf(refused, error)
-  const rest = restOf(request, response, dropping)
+  const { status, headers, body } = buildRefusal(refused, error)
+  const rest = drainUnreadBody(request, response, dropping)
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   const text = JSON.stringify(body)

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { disconnectSignalOf } from '../../core/disconnectSignal.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { signalOf } from '../../core/signalOf.ts'
-import type { Unproved } from './callerLimits.ts'
+import type { UnauthenticatedRequest } from './callerLimits.ts'
 import type { Caller, Context, Services } from './context.ts'
 import { parseIfMatch } from './etag.ts'
 import type { RawBody } from './rawBody.ts'
@@ -10,18 +10,18 @@ import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
 /** The results of the stages before the handler. */
-export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'fresh'> & {
+export type ParsedRequest = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'fresh'> & {
   readonly rawBody: RawBody | undefined
 }
 
 /** The connection of a request, and its caller. */
-export type Origin = {
+export type RequestOrigin = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly trace: Trace
   readonly address: string | undefined
   readonly caller: Caller | undefined
-  readonly unproved: Unproved | undefined
+  readonly unproved: UnauthenticatedRequest | undefined
 }
 
 /** Milliseconds between two checks whether a stream may continue, so that it ends within five seconds. */
@@ -46,16 +46,16 @@ export class RequestContext implements Context {
   readonly #response: ServerResponse
   readonly #rawBody: RawBody | undefined
   readonly #caller: Caller | undefined
-  readonly #unproved: Unproved | undefined
+  readonly #unproved: UnauthenticatedRequest | undefined
   readonly #isPermitted: () => Promise<boolean>
   readonly owe: Context['owe']
 
   /** @param isPermitted whether the same request would still be allowed */
   constructor(
-    { request, response, trace, caller, unproved, address }: Origin,
+    { request, response, trace, caller, unproved, address }: RequestOrigin,
     { isPermitted, owe }: { isPermitted: () => Promise<boolean>; owe: Context['owe'] },
     match: Match,
-    parts: Parts,
+    parts: ParsedRequest,
     { services, log }: Pick<Context, 'services' | 'log'>,
   ) {
     this.services = services
@@ -98,12 +98,12 @@ export class RequestContext implements Context {
 
   header(name: string): string | undefined {
     this.hasComparedVersions ||= name === 'if-match'
-    return single(this.#request, name)
+    return firstHeaderValue(this.#request, name)
   }
 
   /** A getter, because most handlers never wait for anything that could be aborted. */
   get signal(): AbortSignal {
-    return signalOf(this.#response)
+    return disconnectSignalOf(this.#response)
   }
 
   get whilePermitted(): AbortSignal {
@@ -123,11 +123,11 @@ export class RequestContext implements Context {
   }
 }
 
-export function isReadThrough(request: IncomingMessage): boolean {
-  return /(^|[\s,])no-cache\b/i.test(single(request, 'cache-control') ?? '')
+export function isNoCacheRequest(request: IncomingMessage): boolean {
+  return /(^|[\s,])no-cache\b/i.test(firstHeaderValue(request, 'cache-control') ?? '')
 }
 
-export function single(request: IncomingMessage, name: string): string | undefined {
+export function firstHeaderValue(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }

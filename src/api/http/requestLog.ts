@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { causesOf } from './causes.ts'
 import type { Caller } from './context.ts'
+import { describeWithCauses } from './describeWithCauses.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
@@ -37,6 +37,6 @@ export function logRequest(log: Log, logged: Logged, milliseconds: number, failu
   const { error, thrown } = failure ?? {}
   // A feature that another system lacks is no incident, so it is logged as info.
   const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
-  if (isOurs) log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
+  if (isOurs) log.error({ ...fields, reason: describeWithCauses(thrown) }, 'A request failed.')
   else log.info(fields, 'request')
 }

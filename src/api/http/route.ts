@@ -30,7 +30,7 @@ export const anonymous: Authorization = { kind: 'anonymous' }
 export const signed: Authorization = { kind: 'anonymous', isSigned: true }
 export const authenticated: Authorization = { kind: 'authenticated' }
 /** For a permission that the handler checks itself, described in words. */
-export const asking = (needs: string): Authorization => ({ kind: 'authenticated', needs })
+export const checkedByHandler = (needs: string): Authorization => ({ kind: 'authenticated', needs })
 export function action(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: false }
 }
@@ -43,7 +43,7 @@ export function dataAction(name: ActionName): Authorization {
 export type BodyKind = 'none' | 'json' | 'raw'
 
 /** The rule for a name: in words, as `must have ...`, and as a pattern. */
-export type Naming = { readonly rule: string; readonly pattern: string }
+export type NamingRule = { readonly rule: string; readonly pattern: string }
 
 /** Optional parts of a declaration, with defaults. */
 type Said = {
@@ -69,7 +69,7 @@ type Said = {
   /** For routes other than PUT, PATCH, DELETE and creations: the handler compares If-Match with what it changes. */
   readonly isHeld?: boolean
   /** The rule for the last name in the path, for objects that are created there. */
-  readonly naming?: Naming | undefined
+  readonly naming?: NamingRule | undefined
   /** What else the handler may require, worded to follow `May also need`. */
   readonly further?: string | undefined
   /** On an anonymous route: Basic credentials (RFC 7617) are accepted. */
@@ -212,14 +212,16 @@ const USUAL = {
 const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
 
 /** Whether the route's writes can be conditional on the version that the caller has read. */
-export function heedsIfMatch(route: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody' | 'isHeld'>): boolean {
+export function honoursIfMatch(
+  route: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody' | 'isHeld'>,
+): boolean {
   if (['PUT', 'PATCH', 'DELETE'].includes(route.method)) return !WITHOUT_VERSION.test(route.path)
   const makes = route.method === 'POST' && route.answers.includes(201)
-  return route.isHeld || (makes && !makesUnnamed(route) && (route.path.endsWith('}') || route.isNamedByBody))
+  return route.isHeld || (makes && !createsUnnamed(route) && (route.path.endsWith('}') || route.isNamedByBody))
 }
 
 /** Marks routes as belonging to a kind, so that clients find them by the names of the kind. */
-export const ofKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
+export const withKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
   drafts.map((draft) => ({ ...draft, kind }))
 
 export type Area = {
@@ -244,7 +246,7 @@ export function area(name: string, module: string, drafts: readonly (RouteDraft 
 }
 
 /** Whether neither path nor body of a creation names the new object, so that there is nothing to compare with. */
-export function makesUnnamed({
+export function createsUnnamed({
   method,
   path,
   answers,

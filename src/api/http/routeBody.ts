@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { hasBody } from '../../core/framing.ts'
-import { beside } from './beside.ts'
 import { JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { type CallerLimits, takerOf } from './callerLimits.ts'
+import { type CallerLimits, rateLimitKeyOf } from './callerLimits.ts'
 import type { Caller, Services } from './context.ts'
 import { readModel } from './model.ts'
 import type { Route } from './route.ts'
+import { runOnWorker } from './runOnWorker.ts'
 
 /** For routes without a body: a body would be ignored, so a non-empty one is refused. */
 const NOTHING = z.strictObject({})
@@ -31,7 +31,7 @@ export async function readRouteBody(
   { clock, workers }: Pick<Services, 'clock' | 'workers'>,
 ): Promise<unknown> {
   const { request, response, route, replacing, place } = sent
-  const taker = takerOf(sent)
+  const taker = rateLimitKeyOf(sent)
   const hold = limits.bodyHeld(taker, place, response)
   const costs = {
     spend: (bytes: number) => {
@@ -39,7 +39,7 @@ export async function readRouteBody(
       limits.takeBody(taker, bytes)
     },
     readLarge: (bytes: Uint8Array) =>
-      beside(
+      runOnWorker(
         'large bodies',
         () => workers.run('readJson', bytes, taker.key),
         () => ({ refusal: 'it takes too long to read' }),

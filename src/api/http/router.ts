@@ -1,6 +1,6 @@
 import { isUuid } from '../../core/names.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
-import { changedBy } from '../../core/strangeField.ts'
+import { changedByRouteReason } from '../../core/unknownFieldReasons.ts'
 import { METHODS, type Method, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -97,7 +97,7 @@ export class Router {
   /** Returns the refusal of a field that has a PUT route of its own below the path. */
   replacing(segments: readonly string[], field: string): string | undefined {
     const path = `/${segments.join('/')}/${field}`
-    return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? changedBy(path) : undefined
+    return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? changedByRouteReason(path) : undefined
   }
 }
 

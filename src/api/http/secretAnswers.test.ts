@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { SERVED_ROUTES } from '../index.ts'
 import { ok } from './answer.ts'
 import type { Route } from './route.ts'
-import { mayHoldSecret, unstored } from './secretAnswers.ts'
+import { mayHoldSecret, withNoStore } from './secretAnswers.ts'
 
 const B = '/boundaries/{boundaryId}'
 const RG = `${B}/resourcegroups/{resourceGroupName}/resources`
@@ -26,7 +26,7 @@ describe('answers that may hold a secret', () => {
   for (const [method, path] of secret)
     it(`are kept by nobody: ${method} ${path}`, () => {
       const route = routeOf(method, path.replaceAll(/\{\w+\}/g, '{}')) as Route
-      expect(unstored(route, ok({})).headers).to.deep.equal({ 'cache-control': 'no-store' })
+      expect(withNoStore(route, ok({})).headers).to.deep.equal({ 'cache-control': 'no-store' })
     })
 
   const byLink = SERVED_ROUTES.filter(({ path }) => path.includes('{token}'))
@@ -36,7 +36,7 @@ describe('answers that may hold a secret', () => {
       'GET /identity/password-reset/{token}',
     ])
     for (const route of byLink) {
-      expect(unstored(route, ok({})).headers, route.path).to.deep.equal({ 'cache-control': 'no-store' })
+      expect(withNoStore(route, ok({})).headers, route.path).to.deep.equal({ 'cache-control': 'no-store' })
     }
   })
 
@@ -64,7 +64,7 @@ describe('answers that may hold a secret', () => {
   it('say what their handler says, where it says something', () => {
     const route = routeOf('POST', '/boundaries/{}/sources/{}/create') as Route
     const headers = { 'cache-control': 'private' }
-    expect(unstored(route, ok({}, { headers })).headers).to.deep.equal(headers)
-    expect(unstored(route, { status: 302 }).headers).to.equal(undefined)
+    expect(withNoStore(route, ok({}, { headers })).headers).to.deep.equal(headers)
+    expect(withNoStore(route, { status: 302 }).headers).to.equal(undefined)
   })
 })

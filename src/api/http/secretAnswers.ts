@@ -15,7 +15,7 @@ const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
  * Marks an answer that may contain a secret, so that no cache stores it. The reply's schema
  * or the path decides, so that no handler can forget it. Lists show no secrets.
  */
-export function unstored(route: Route, answer: Answer): Answer {
+export function withNoStore(route: Route, answer: Answer): Answer {
   if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300) return answer
   if (!mayHoldSecret(route) && !isOpenedByLink(route)) return answer
   return { ...answer, headers: { ...answer.headers, ...NO_STORE } }

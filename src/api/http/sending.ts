@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import { signalOf } from '../../core/signalOf.ts'
-import { type Dropping, endAfter, FREE_DROPPING, type Rest, restOf } from '../../core/unreadBody.ts'
+import { disconnectSignalOf } from '../../core/disconnectSignal.ts'
+import { type BodyDrain, type DrainOptions, drainUnreadBody, endAfter, UNMETERED_DRAIN } from '../../core/unreadBody.ts'
 import type { Answer } from './answer.ts'
 
 /** Returns undefined if the caller may proceed at once, otherwise a promise for its next turn. */
@@ -15,7 +15,7 @@ export type Sending = {
   readonly turn: Turn
   /** Called with the bytes of an answer before they are sent. */
   spend(bytes: number): void
-  readonly dropping?: Dropping
+  readonly dropping?: DrainOptions
 }
 
 const FREE_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
@@ -24,9 +24,9 @@ export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  { turn, spend, dropping = FREE_DROPPING }: Sending = FREE_SENDING,
+  { turn, spend, dropping = UNMETERED_DRAIN }: Sending = FREE_SENDING,
 ): Promise<void> {
-  const rest = restOf(request, response, dropping)
+  const rest = drainUnreadBody(request, response, dropping)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if (answer.stream !== undefined) {
@@ -56,7 +56,7 @@ export async function send(
 }
 
 type StreamSending = Pick<Sending, 'spend'> & {
-  readonly rest: Rest | undefined
+  readonly rest: BodyDrain | undefined
   readonly isOpenEnded: boolean
   readonly held: number | undefined
 }
@@ -109,13 +109,13 @@ async function sendInSlices(
   response: ServerResponse,
   parts: readonly string[],
   turn: Turn,
-  rest: Rest | undefined,
+  rest: BodyDrain | undefined,
 ): Promise<void> {
   let isFirst = true
   for (const slice of slicesOf(parts)) {
     if (!isFirst) {
       if (response.writableNeedDrain)
-        await once(response, 'drain', { signal: signalOf(response) }).catch(() => undefined)
+        await once(response, 'drain', { signal: disconnectSignalOf(response) }).catch(() => undefined)
       // If the system takes everything at once, `drain` is emitted before other requests have been read.
       await setImmediate()
       await turn()

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
 import { closeServer } from '../../core/closeServer.ts'
-import { bounded, HEADERS_MAX, PATIENCE } from '../../core/connectionBounds.ts'
-import { oneByOne } from '../../core/oneByOne.ts'
+import { closeWhenIdle } from '../../core/closeWhenIdle.ts'
+import { boundConnections, CONNECTION_TIMEOUTS, HEADERS_MAX } from '../../core/connectionLimits.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
-import { untilStill } from '../../core/untilStill.ts'
+import { withoutPipelining } from '../../core/withoutPipelining.ts'
 import type { CallerLimitsOptions } from './callerLimits.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type PipelineOptions } from './pipeline.ts'
@@ -90,12 +90,12 @@ export function createFacade(options: FacadeOptions): Facade {
 
 function createServer(app: express.Express, { maxConnections, stillFor }: ServerLimits, onRefused: () => void): Server {
   const answer = inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void)
-  const listener = oneByOne(untilStill(answer, { milliseconds: stillFor }))
-  const server = bounded(
+  const listener = withoutPipelining(closeWhenIdle(answer, { milliseconds: stillFor }))
+  const server = boundConnections(
     createHttpServer(
       {
         maxHeaderSize: 16 * 1024,
-        ...PATIENCE,
+        ...CONNECTION_TIMEOUTS,
         // Uploads may be long; JSON bodies have a shorter time of their own.
         requestTimeout: 600_000,
         keepAliveTimeout: 65_000,

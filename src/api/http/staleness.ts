@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
-import { isReadThrough } from './requestContext.ts'
+import { isNoCacheRequest } from './requestContext.ts'
 
 /** How old the caches are, and how old they may be to be served, in milliseconds. */
 export type Staleness = { readonly age: () => number; readonly bound: number }
@@ -15,19 +15,19 @@ const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
  *
  * @throws PlatformError SERVICE_UNAVAILABLE
  */
-export function tellAge(
+export function addAgeHeader(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
   { age, bound }: Staleness = NEVER_STALE,
 ): void {
   const milliseconds = age()
   if (milliseconds < UNREMARKABLE_AGE) return
-  refuseTooOld({ age, bound })
-  if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
+  refuseStaleCaches({ age, bound })
+  if (!['GET', 'HEAD'].includes(request.method ?? '') || isNoCacheRequest(request)) return
   response.setHeader('age', String(Math.round(milliseconds / 1000)))
 }
 
 /** @throws PlatformError SERVICE_UNAVAILABLE */
-export function refuseTooOld({ age, bound }: Staleness = NEVER_STALE): void {
+export function refuseStaleCaches({ age, bound }: Staleness = NEVER_STALE): void {
   if (age() <= bound) return
   const message = 'The platform has lost its connection to the API server; its data is too old to answer from.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })

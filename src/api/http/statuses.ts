@@ -10,7 +10,7 @@ const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/
  * Whether a route itself may refuse with this status. Statuses of refusals before any route runs count only if the
  * route declares them; 501 also if another system may lack the feature.
  */
-export function refusesItself({ answers, path }: Route, status: number): boolean {
+export function routeMayRefuseWith({ answers, path }: Route, status: number): boolean {
   if ([401, 403, 406, 429].includes(status)) return answers.includes(status)
   return status !== 501 || answers.includes(status) || NOT_BY_ALL.test(path)
 }

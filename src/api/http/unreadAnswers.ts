@@ -1,14 +1,14 @@
 const MIB = 1_048_576
 
 /** The part of a response that is needed here. */
-export type Unread = {
+export type UnreadResponse = {
   readonly closed: boolean
   once(event: 'close', listener: () => void): unknown
   destroy(): unknown
 }
 
 /** A caller, and its place: a boundary, or the caller. */
-export type Reader = { readonly key: string; readonly place: string }
+export type AnswerReader = { readonly key: string; readonly place: string }
 
 /** In bytes. A database answer has up to 32 MiB, and a container of the facade 1 GiB of memory. */
 export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
@@ -20,13 +20,13 @@ export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
  */
 export class UnreadAnswers {
   readonly #limits: typeof UNREAD_LIMITS
-  readonly #waiting = new Map<Unread, Waiting>()
+  readonly #waiting = new Map<UnreadResponse, Waiting>()
 
   constructor(limits = UNREAD_LIMITS) {
     this.#limits = limits
   }
 
-  add({ key, place }: Reader, bytes: number, response: Unread): void {
+  add({ key, place }: AnswerReader, bytes: number, response: UnreadResponse): void {
     if (response.closed) return
     const newest = { key, place, bytes, response }
     // A stream is added once per chunk.
@@ -49,7 +49,7 @@ export class UnreadAnswers {
   }
 }
 
-type Waiting = Reader & { readonly bytes: number; readonly response: Unread }
+type Waiting = AnswerReader & { readonly bytes: number; readonly response: UnreadResponse }
 
 const sumOf = (answers: readonly Waiting[]) => answers.reduce((sum, { bytes }) => sum + bytes, 0)
 

@@ -10,9 +10,9 @@ import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
-import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../contracts/builds/archive.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import type { Dropping } from '../../core/unreadBody.ts'
+import type { DrainOptions } from '../../core/unreadBody.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { send } from './sending.ts'
@@ -28,7 +28,7 @@ describe('a client that sends all before it reads', () => {
   let port: number
   before(async () => {
     const keep: SourceArchives['keep'] = async (_, archive) => {
-      for await (const _piece of archive) throw new ArchiveRefused('It is none.')
+      for await (const _piece of archive) throw new ArchiveRefusedError('It is none.')
       throw new Error('It was empty.')
     }
     const logs = blobBuildLogs(fakeBlobs())
@@ -152,7 +152,7 @@ async function sendAll(socket: Socket, pieces: number): Promise<number> {
 
 describe('what is read of a body whose answer is there', () => {
   const clock = new ManualClock()
-  let pay: Dropping['pay']
+  let pay: DrainOptions['pay']
   let server: Server
   let port: number
   before(async () => {

@@ -2,9 +2,9 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryIdOf } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { type Acceptor, refuseAccept } from '../../iam/invitations.ts'
+import { type Acceptor, acceptRefusalOf } from '../../iam/invitations.ts'
 import type { Services } from '../http/context.ts'
-import { acceptAs } from './link.ts'
+import { acceptInvitationAs } from './link.ts'
 
 type Person = Acceptor & { id: string }
 
@@ -19,7 +19,7 @@ export function invitationsOnAccountPage(services: () => Services | undefined) {
     const now = clock.now()
     return records
       .peekAll(MemberInvitation)
-      .filter(({ metadata, spec }) => metadata.deletionTimestamp === undefined && !refuseAccept(spec, person, now))
+      .filter(({ metadata, spec }) => metadata.deletionTimestamp === undefined && !acceptRefusalOf(spec, person, now))
   }
   return {
     async openTo(person: Person) {
@@ -38,7 +38,12 @@ export function invitationsOnAccountPage(services: () => Services | undefined) {
       const invitation = whole && openTo(whole, person).find(({ metadata }) => metadata.name === id)
       if (whole === undefined || invitation === undefined) return 'The invitation is no longer open.'
       try {
-        await acceptAs(whole, { principalId: person.id, principalType: 'User', expiresAt: 0 }, person, invitation)
+        await acceptInvitationAs(
+          whole,
+          { principalId: person.id, principalType: 'User', expiresAt: 0 },
+          person,
+          invitation,
+        )
         return undefined
       } catch (error) {
         if (error instanceof PlatformError) return error.message

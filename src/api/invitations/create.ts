@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { isAddress } from '../../core/address.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
-import { counted } from '../../core/counted.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
+import { invitationStateAt, isInvitationOpen, isSameAddress } from '../../iam/invitations.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { invitationMail } from '../people/mails.ts'
 import { findRole, incarnationAt } from '../rules/grants.ts'
-import { holdsDirectly, invitedScope, isScopeThere, requireGrantRights, requireSomethingAt } from './grants.ts'
+import { holdsDirectly, invitedScope, requireGrantRights, requireScopeExists, scopeStillExists } from './grants.ts'
 import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
 
 const DAYS_DEFAULT = 7
@@ -50,7 +50,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   const scope = invitedScope(text, boundaryId, role)
   const user = await services.accounts.users.findByEmail(email)
   requireGrantRights(services, caller, user?.id, role, boundaryId, text)
-  requireSomethingAt(services, scope)
+  requireScopeExists(services, scope)
   const scopeIncarnation = incarnationAt(services, scope)
   const namespace = boundaryNamespace(boundaryId)
   const earlier = await earlierOf(context, email)
@@ -115,8 +115,9 @@ async function earlierOf(
   const { records, clock } = services
   // Without an incarnation, an invitation may still be for the present scope.
   const isForWhatIsGone = (one: InvitationRecord) =>
-    one.spec.scopeIncarnation !== undefined && !isScopeThere(services, one)
-  const isInTheWay = (one: InvitationRecord) => isOpen(stateAt(one.spec, clock.now())) && !isForWhatIsGone(one)
+    one.spec.scopeIncarnation !== undefined && !scopeStillExists(services, one)
+  const isInTheWay = (one: InvitationRecord) =>
+    isInvitationOpen(invitationStateAt(one.spec, clock.now())) && !isForWhatIsGone(one)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
   const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))
@@ -149,6 +150,6 @@ function refuseFlood({ records, accounts, clock }: Services, caller: Caller, nam
     .map(({ spec }) => Date.parse(spec.lastSentAt ?? ''))
   if (sent.length <= free) return
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
-  const message = `The address was invited ${counted(sent.length, 'time')} recently: invite it again later.`
+  const message = `The address was invited ${pluralize(sent.length, 'time')} recently: invite it again later.`
   throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
 }

@@ -2,9 +2,9 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryIdOf, boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { meansPresent } from '../../crds/principals.ts'
+import { namesCurrentPrincipal } from '../../crds/principals.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { meansPresentRole } from '../../crds/roleLife.ts'
+import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -62,7 +62,7 @@ export function requireGrantRights(
 }
 
 /** @throws PlatformError invalid_state */
-export function requireSomethingAt({ records }: Services, scope: Scope): void {
+export function requireScopeExists({ records }: Services, scope: Scope): void {
   if (scope.level === 'root' || objectAt(records, scope) !== undefined) return
   throw new PlatformError('invalid_state', 'Nothing exists at the scope.')
 }
@@ -72,7 +72,7 @@ export function requireSomethingAt({ records }: Services, scope: Scope): void {
  * it.
  * @throws PlatformError invalid_state
  */
-export async function refuseWithoutGround(
+export async function requireStillGrantable(
   services: Services,
   invitation: InvitationRecord,
   inviteeId: string,
@@ -80,27 +80,27 @@ export async function refuseWithoutGround(
   const { spec } = invitation
   const { records, accounts } = services
   const role = knownRole(records, spec.roleDefinitionName)
-  if (role === undefined || !meansPresentRole(records.peekAll(RoleDefinition), invitation))
-    throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
-  if (!isScopeThere(services, invitation)) throw outdated(`What was at ${spec.scope} no longer exists`)
+  if (role === undefined || !namesCurrentRole(records.peekAll(RoleDefinition), invitation))
+    throw invitationOutdated(`The role "${spec.roleDefinitionName}" no longer exists`)
+  if (!scopeStillExists(services, invitation)) throw invitationOutdated(`What was at ${spec.scope} no longer exists`)
   const boundaryId = boundaryIdOf(invitation.metadata)
   const boundary = records.peek(Boundary, { name: boundaryId })
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   if (spec.tenantId !== undefined && spec.tenantId !== tenantId)
-    throw outdated('The boundary belongs to another tenant')
-  const isSame = meansPresent(principalLookup(services), invitation, spec.invitedBy)
+    throw invitationOutdated('The boundary belongs to another tenant')
+  const isSame = namesCurrentPrincipal(principalLookup(services), invitation, spec.invitedBy)
   if (!isSame || !(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
-    throw outdated('The person who invited you may no longer give this role')
+    throw invitationOutdated('The person who invited you may no longer give this role')
 }
 
 /** Returns whether the scope has the same incarnation as when the invitation was created. */
-export function isScopeThere(services: Services, { spec }: InvitationRecord): boolean {
+export function scopeStillExists(services: Services, { spec }: InvitationRecord): boolean {
   const scope = parseScope(spec.scope)
   if (scope === undefined || scope.level === 'root') return scope !== undefined
   return objectAt(services.records, scope) !== undefined && incarnationAt(services, scope) === spec.scopeIncarnation
 }
 
-export function outdated(why: string): PlatformError {
+export function invitationOutdated(why: string): PlatformError {
   return new PlatformError('invalid_state', `${why}: ask for a new invitation.`)
 }
 

@@ -6,21 +6,27 @@ import { boundaryIdOf } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
-import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
+import { invitationStateAt, resendRefusalOf, revokeRefusalOf } from '../../iam/invitations.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { GRANTING } from '../http/further.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, foldedWord, text } from '../resources/paging.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import { findRole } from '../rules/grants.ts'
-import { oneAtATime } from '../rules/turns.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
-import { refuseWithoutGround, requireGrantRights } from './grants.ts'
-import { acceptInvitation, invitationTurn, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
+import { requireGrantRights, requireStillGrantable } from './grants.ts'
+import {
+  acceptInvitation,
+  invitationLock,
+  revokeInvitedAssignment,
+  setInvitationPassword,
+  showInvitation,
+} from './link.ts'
 import {
   AcceptInvitationRequest,
   CreateInvitationRequest,
@@ -69,7 +75,7 @@ const invitations = collection(MemberInvitation, {
     query: z.object({ status: StatusQuery }),
     where: ({ status }, { services }) => {
       const now = services.clock.now()
-      return ({ spec }) => status === undefined || stateAt(spec, now) === status
+      return ({ spec }) => status === undefined || invitationStateAt(spec, now) === status
     },
   },
 })
@@ -79,18 +85,18 @@ async function revokeInvitation(context: Context) {
   const { services, caller, ifMatch } = context
   const { object: found } = await invitations.find(context)
   const ref = refOf(found)
-  return oneAtATime(services, invitationTurn(found), async () => {
+  return withChangeLock(services, invitationLock(found), async () => {
     const revoke = services.records.update(MemberInvitation, ref, {
       ...{ caller, ifMatch },
       change: ({ spec }) => {
-        const refusal = refuseRevoke(spec)
+        const refusal = revokeRefusalOf(spec)
         if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
         return { ...spec, state: 'Revoked' }
       },
     })
     await revoke.catch(goneAs(notThere))
     // An accept that was interrupted may have left its assignment, which is deleted with the invitation.
-    await takeBackAssignment(services, found, caller)
+    await revokeInvitedAssignment(services, found, caller)
     return noContent()
   })
 }
@@ -101,16 +107,16 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   const { object: found } = await invitations.find(context)
   const ref = refOf(found)
   const user = await services.accounts.users.findByEmail(found.spec.email)
-  const refused = refuseResend(found.spec, services.clock.now(), services.accounts.resendLimits)
+  const refused = resendRefusalOf(found.spec, services.clock.now(), services.accounts.resendLimits)
   if (refused?.code !== 'invalid_state')
-    await refuseWithoutGround(services, found, user?.id ?? found.spec.accountId ?? '')
+    await requireStillGrantable(services, found, user?.id ?? found.spec.accountId ?? '')
   if (refused === undefined && !services.accounts.outbox.isConfigured) requireOwnGift(services, caller, found, user?.id)
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const send = services.records.update(MemberInvitation, ref, {
     ...{ caller, ifMatch },
     change: ({ spec }) => {
       const now = services.clock.now()
-      const refusal = refuseResend(spec, now, services.accounts.resendLimits)
+      const refusal = resendRefusalOf(spec, now, services.accounts.resendLimits)
       if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
       // The address may have got an account elsewhere in the meantime, which must then be used to accept.
       const isElsewhere =
@@ -141,7 +147,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
   // Not part of the collection: creation has its own order of checks, and ended invitations stay readable.
   route('POST', INVITATIONS, {
     auth: action('boundaries/invitations/create'),
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     summary: 'Invite a person to a role by mail',
     body: CreateInvitationRequest,
     reply: InvitationDto,
@@ -155,7 +161,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
   route('POST', `${INVITATIONS}/{invitationId}/resend`, {
     auth: action('boundaries/invitations/create'),
     isHeld: true,
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     summary: 'Send an invitation again, with a new link',
     reply: InvitationDto,
     handler: resendInvitation,

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { alreadyGone, goneAs, notFound, PlatformError } from '../../core/errors.ts'
+import { goneAs, ignoreNotFound, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryIdOf, boundaryNamespace } from '../../core/names.ts'
@@ -13,20 +13,20 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import {
   type Acceptor,
+  acceptRefusalOf,
   decideSetPassword,
-  isOpen,
-  type Refusal,
-  refuseAccept,
-  refuseUnverified,
-  stateAt,
+  type InvitationRefusal,
+  invitationStateAt,
+  isInvitationOpen,
+  unverifiedRefusalOf,
 } from '../../iam/invitations.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
 import type { UpdateRequest } from '../records/records.ts'
-import { inTenant } from '../rules/tenants.ts'
-import { oneAtATime, type Turn } from '../rules/turns.ts'
-import { assignmentNamespace, outdated, refuseWithoutGround } from './grants.ts'
+import { type ChangeLock, withChangeLock } from '../rules/changeLocks.ts'
+import { withTenantLock } from '../rules/tenants.ts'
+import { assignmentNamespace, invitationOutdated, requireStillGrantable } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
 /** Returns the invitation of a link token; undefined if the token is malformed, unknown or replaced. */
@@ -57,7 +57,7 @@ function actorOf({ spec }: InvitationRecord): Caller {
   return { principalId, principalType: 'User', expiresAt: 0 }
 }
 
-function throwRefusal({ code, message }: Refusal): never {
+function throwRefusal({ code, message }: InvitationRefusal): never {
   throw new PlatformError(code, message)
 }
 
@@ -75,15 +75,17 @@ async function tellExpiry(services: Services, invitation: InvitationRecord, call
   await writeInvitation(services, invitation, {
     caller,
     change: ({ spec }) =>
-      stateAt(spec, services.clock.now()) === 'Expired' ? { ...spec, state: 'Expired', expiryAnswered: true } : spec,
+      invitationStateAt(spec, services.clock.now()) === 'Expired'
+        ? { ...spec, state: 'Expired', expiryAnswered: true }
+        : spec,
   })
 }
 
 /** GET /invitations/{token}. @throws PlatformError NOT_FOUND if the link can no longer be used */
 export async function showInvitation({ services, parameters }: Context<'token'>) {
   const found = await findByToken(services, parameters.token, false)
-  const status = found === undefined ? undefined : stateAt(found.spec, services.clock.now())
-  if (found === undefined || status === undefined || !isOpen(status)) throw notFound('The invitation')
+  const status = found === undefined ? undefined : invitationStateAt(found.spec, services.clock.now())
+  if (found === undefined || status === undefined || !isInvitationOpen(status)) throw notFound('The invitation')
   const { spec, metadata } = found
   const boundary = services.records.peek(Boundary, { name: boundaryIdOf(metadata) })
   return ok({
@@ -109,7 +111,7 @@ export async function setInvitationPassword(
   const { services, parameters } = context
   const found = await requireByToken(services, parameters.token)
   // A form that is submitted twice must create one account.
-  return oneAtATime(services, invitationTurn(found), async () =>
+  return withChangeLock(services, invitationLock(found), async () =>
     setStoredPassword(context, await requireByToken(services, parameters.token)),
   )
 }
@@ -132,7 +134,7 @@ async function setStoredPassword(
   const known = await users.findByEmail(spec.email)
   if (accountId === undefined || (known !== undefined && known.id !== accountId)) throw alreadyExists()
   // Checked before the account is created, so that no useless account is left behind.
-  await refuseWithoutGround(services, invitation, accountId)
+  await requireStillGrantable(services, invitation, accountId)
   await requireGoodPassword(services.accounts, body.password, spec.email)
   const { firstName, lastName } = body
   if (known === undefined) await makeAccount(services, { id: accountId, email: spec.email, firstName, lastName })
@@ -173,24 +175,29 @@ async function makeAccount({ accounts }: Services, account: Account): Promise<vo
 export async function acceptInvitation(context: Context<string, unknown, z.output<typeof AcceptInvitationRequest>>) {
   const { services, caller, body } = context
   const acceptor = await addressOf(caller, services.accounts.users)
-  const unverified = refuseUnverified(acceptor)
+  const unverified = unverifiedRefusalOf(acceptor)
   if (unverified !== undefined) throwRefusal(unverified)
-  return acceptAs(services, caller, acceptor, await requireByToken(services, body.token))
+  return acceptInvitationAs(services, caller, acceptor, await requireByToken(services, body.token))
 }
 
 /**
  * Serializes changes of an invitation: two concurrent accepts would share one assignment, which the refused one would
  * then delete.
  */
-export function invitationTurn({ metadata }: InvitationRecord): Turn {
+export function invitationLock({ metadata }: InvitationRecord): ChangeLock {
   return { key: `invitation ${metadata.name}`, sees: [] }
 }
 
 /** @throws PlatformError not_found, email_mismatch, expired, invalid_state, in this order */
-export function acceptAs(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
+export function acceptInvitationAs(
+  services: Services,
+  caller: Caller,
+  acceptor: Acceptor,
+  invitation: InvitationRecord,
+) {
   const { metadata, spec } = invitation
   const { namespace, name, uid } = metadata
-  return oneAtATime(services, invitationTurn(invitation), async () => {
+  return withChangeLock(services, invitationLock(invitation), async () => {
     const stored = await services.records.get(MemberInvitation, { namespace, name }, { fresh: true })
     const isSame = stored?.metadata.uid === uid && stored?.spec.tokenHash === spec.tokenHash
     if (stored === undefined || !isSame) throw unknownLink()
@@ -200,12 +207,12 @@ export function acceptAs(services: Services, caller: Caller, acceptor: Acceptor,
 
 async function acceptStored(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
   const { spec, metadata } = invitation
-  const refusal = refuseAccept(spec, acceptor, services.clock.now())
+  const refusal = acceptRefusalOf(spec, acceptor, services.clock.now())
   if (refusal !== undefined) {
     if (refusal.code === 'expired') await tellExpiry(services, invitation, caller)
     throwRefusal(refusal)
   }
-  await refuseWithoutGround(services, invitation, caller.principalId)
+  await requireStillGrantable(services, invitation, caller.principalId)
   const { ref, isNew } = await assign(services, invitation, caller)
   let hasJoined: string | undefined
   try {
@@ -213,7 +220,7 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
     await writeInvitation(services, invitation, {
       caller,
       change: (stored) => {
-        const again = refuseAccept(stored.spec, acceptor, services.clock.now())
+        const again = acceptRefusalOf(stored.spec, acceptor, services.clock.now())
         if (again !== undefined) throwRefusal(again)
         const acceptedAt = timestamp(services.clock.now())
         const { principalId: acceptedBy } = caller
@@ -223,7 +230,7 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   } catch (error) {
     // The invitation was revoked or accepted in the meantime, so undo the grant.
     if (error instanceof PlatformError) {
-      if (isNew) await takeBackAssignment(services, invitation, caller)
+      if (isNew) await revokeInvitedAssignment(services, invitation, caller)
       if (hasJoined !== undefined) await services.accounts.users.leaveTenant(caller.principalId, hasJoined)
     }
     throw error
@@ -246,12 +253,12 @@ export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace
 }
 
 /** Deletes the assignment of an invitation. A concurrent revocation may already have deleted it. */
-export async function takeBackAssignment(
+export async function revokeInvitedAssignment(
   { records }: Services,
   invitation: InvitationRecord,
   caller: Caller,
 ): Promise<void> {
-  await records.remove(RoleAssignment, assignmentRef(invitation), { caller }).catch(alreadyGone)
+  await records.remove(RoleAssignment, assignmentRef(invitation), { caller }).catch(ignoreNotFound)
 }
 
 /**
@@ -268,11 +275,11 @@ async function joinTenant(
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   const user = principalType === 'User' ? await accounts.users.find(principalId) : undefined
   if (tenantId === undefined || user === undefined || user.tenantIds.includes(tenantId)) return undefined
-  const joined = await inTenant({ records }, tenantId, async () => {
+  const joined = await withTenantLock({ records }, tenantId, async () => {
     await accounts.users.joinTenant(principalId, tenantId)
     return tenantId
   })
-  if (joined === undefined) throw outdated('The tenant of the boundary no longer exists')
+  if (joined === undefined) throw invitationOutdated('The tenant of the boundary no longer exists')
   return joined
 }
 

@@ -1,24 +1,24 @@
 import { badRequest, messageOf, PlatformError } from '../../core/errors.ts'
-import { escapeHtml, page, pageToward } from '../../core/page.ts'
+import { escapeHtml, page, redirectPage } from '../../core/page.ts'
 import { policySentences } from '../../iam/passwordPolicy.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import {
-  type Journey,
-  keepJourney,
-  peekJourney,
+  type PendingSignIn,
+  peekPendingSignIn,
   SIGNED_IN_PATH,
   SignInRefused,
-  takeJourney,
+  storePendingSignIn,
+  takePendingSignIn,
 } from '../people/browserSignIn.ts'
 import {
-  type Browser,
-  type Fields,
-  formOf,
+  type BrowserRequest,
+  type FormFields,
   type LinkPages,
   newPassword,
-  type Refused,
+  type RefusedForm,
+  renderForm,
   rulesList,
-  type Shown as ShownPage,
+  type PageResponse as ShownPage,
   signInLink,
 } from '../people/forms.ts'
 import { acceptInvitation, isAcceptedBy, setInvitationPassword, showInvitation } from './link.ts'
@@ -62,11 +62,11 @@ async function accept(services: Services, caller: Caller, token: string, shown: 
 }
 
 /** @throws PlatformError FORBIDDEN if the form was not shown to this browser */
-async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: Browser) {
-  const journey = peekJourney(browser)
+async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: BrowserRequest) {
+  const journey = peekPendingSignIn(browser)
   if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notBegunHere()
   const url = await accounts.browserSignIn.addressOf(journey)
-  return pageToward(url, 'Sign in', '<p>After you sign in, you return here.</p>')
+  return redirectPage(url, 'Sign in', '<p>After you sign in, you return here.</p>')
 }
 
 const notBegunHere = () =>
@@ -76,7 +76,7 @@ const notBegunHere = () =>
 export const signedInPages: LinkPages = {
   path: SIGNED_IN_PATH.replace(/[^/]+$/, ':token'),
   async show(services, _token, browser) {
-    const journey = takeJourney(browser)
+    const journey = takePendingSignIn(browser)
     try {
       const { browserSignIn } = services.accounts
       if (browserSignIn === undefined || journey === undefined) throw notBegunHere()
@@ -91,7 +91,7 @@ export const signedInPages: LinkPages = {
   },
 }
 
-function notAccepted({ log, accounts }: Services, error: unknown, journey: Journey | undefined): ShownPage {
+function notAccepted({ log, accounts }: Services, error: unknown, journey: PendingSignIn | undefined): ShownPage {
   const isSaid = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
   if (!isSaid) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
   const text = isSaid ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
@@ -113,7 +113,7 @@ async function formFor(
   services: Services,
   { requiresPassword, email }: Shown,
   token: string,
-  { browser, refused }: { browser: Browser; refused: Refused | undefined },
+  { browser, refused }: { browser: BrowserRequest; refused: RefusedForm | undefined },
 ): Promise<string> {
   // Lets password managers store the password with the address.
   const address = { name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', fixed: email }
@@ -124,13 +124,13 @@ async function formFor(
       { name: 'lastName', label: 'Last name', autocomplete: 'family-name', longest: 64 },
     ]
     const rules = rulesList(policySentences(await services.accounts.passwordRules()))
-    return `${rules}\n${formOf([...names, newPassword], 'Make my account and join', refused)}`
+    return `${rules}\n${renderForm([...names, newPassword], 'Make my account and join', refused)}`
   }
   const { isPassword, users, browserSignIn } = services.accounts
   // Passwords are managed elsewhere, so people sign in there.
   if (browserSignIn !== undefined) {
     const journey = browserSignIn.begin(token)
-    keepJourney(browser, journey)
+    storePendingSignIn(browser, journey)
     return `<form method="post">
 <input type="hidden" name="state" value="${escapeHtml(journey.state)}">
 <button type="submit">Sign in and accept</button>
@@ -140,7 +140,7 @@ async function formFor(
   if ((await users.findByEmail(email))?.isExternal === true)
     return `<p>You sign in at your organization: sign in there, then accept on your account page.</p>\n${signInLink(services)}`
   const password = { name: 'password', label: 'Your password', type: 'password', autocomplete: 'current-password' }
-  return formOf([address, password], 'Accept', refused)
+  return renderForm([address, password], 'Accept', refused)
 }
 
 function byProgram(token: string): string {
@@ -149,7 +149,7 @@ function byProgram(token: string): string {
 freehold invitation accept ${escapeHtml(token)}</pre>`
 }
 
-async function makeAccount(services: Services, token: string, fields: Fields): Promise<void> {
+async function makeAccount(services: Services, token: string, fields: FormFields): Promise<void> {
   const [password, firstName, lastName] = [fields('password'), fields('firstName'), fields('lastName')]
   const read = SetInvitationPasswordRequest.safeParse({ password, firstName, lastName })
   if (!read.success) throw badRequest('Give a first and a last name of at most 64 characters each.', [])

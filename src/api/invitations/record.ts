@@ -3,11 +3,11 @@ import { timestamp } from '../../core/clock.ts'
 import { boundaryIdOf } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { isShown, SHOWN_NAME } from '../../core/shownText.ts'
-import { Explanation, PersonName } from '../../crds/fields.ts'
+import { PersonName, ShownProse } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
-import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
+import { invitationStateAt, isInvitationOpen, nextResendAt, resendRefusalOf } from '../../iam/invitations.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { RoleName } from '../rules/memberRecord.ts'
@@ -39,7 +39,7 @@ export const CreateInvitationRequest = strictRecord('CreateInvitationRequest', {
   roleDefinitionName: RoleName,
   scope: z.string().max(400).nullish().describe('The boundary when absent'),
   expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
-  message: Explanation.max(1000).nullish().describe('A message that the mail contains'),
+  message: ShownProse.max(1000).nullish().describe('A message that the mail contains'),
   firstName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
   lastName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
 })
@@ -93,10 +93,12 @@ export function invitationDto(
     ...spec,
     id: metadata.name,
     boundaryId: boundaryIdOf(metadata),
-    status: stateAt(spec, now),
+    status: invitationStateAt(spec, now),
     createdAt: createdAtOf(metadata),
-    canResend: refuseResend(spec, now, accounts.resendLimits) === undefined,
-    nextResendAt: isOpen(stateAt(spec, now)) ? iso(nextResendAt(spec, now, accounts.resendLimits)) : null,
+    canResend: resendRefusalOf(spec, now, accounts.resendLimits) === undefined,
+    nextResendAt: isInvitationOpen(invitationStateAt(spec, now))
+      ? iso(nextResendAt(spec, now, accounts.resendLimits))
+      : null,
     link,
   })
 }

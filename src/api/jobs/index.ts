@@ -1,15 +1,15 @@
 import type { BlobStore } from '../../adapters/blobs/port.ts'
-import { isFinished, JOB_CONTAINER, type JobState, jobNames } from '../../contracts/jobs.ts'
+import { isJobFinished, JOB_CONTAINER, type JobState, jobNames } from '../../contracts/jobs.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { REFERENCES } from '../http/further.ts'
-import { action, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { action, dataAction, type RouteDraft, route, withKind } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
-import { findResource, locate, otherClusterOf, viewMaker } from '../resources/places.ts'
+import { createViewBuilder, findResource, locateResource, otherClusterOf } from '../resources/places.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
@@ -25,7 +25,7 @@ const BASE = '{RG}/jobs/{jobName}'
 export const jobRoutes: readonly RouteDraft[] = [
   ...resource(PlatformJob, {
     segment: 'jobs',
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,
@@ -39,7 +39,7 @@ export const jobRoutes: readonly RouteDraft[] = [
 ]
 
 /** `<base>/cancel`: stops the job and keeps its output. Repeating it changes nothing. */
-export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
+export const additionalJobRoutes: readonly RouteDraft[] = withKind(PlatformJob, [
   route('POST', `${BASE}/cancel`, {
     auth: action('jobs/write'),
     isHeld: true,
@@ -47,12 +47,15 @@ export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
     reply: jobRecord.dto,
     answers: [200, 202],
     handler: async (context) => {
-      const { ref, place } = await locate(context, 'jobName')
+      const { ref, place } = await locateResource(context, 'jobName')
       const { object, isChanged } = await changeResource(PlatformJob, { ref, place }, context, ({ spec, status }) => {
-        if (!spec.cancelled && isFinished(status?.state)) throw endedAs(place.name, status?.state)
+        if (!spec.cancelled && isJobFinished(status?.state)) throw endedAs(place.name, status?.state)
         return { ...spec, cancelled: true }
       })
-      const view = viewMaker<typeof PlatformJob>(context.services, place.boundaryId)(object, place.resourceGroup)
+      const view = createViewBuilder<typeof PlatformJob>(context.services, place.boundaryId)(
+        object,
+        place.resourceGroup,
+      )
       return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
     },
   }),
@@ -73,7 +76,7 @@ async function findLog(context: Context, { process = JOB_CONTAINER, previous }: 
   const { pod, logParts = 0, state } = object.status ?? {}
   const clusterId = otherClusterOf(context.services, object.spec.clusterId)
   const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process, clusterId }]
-  const hasEnded = isFinished(state)
+  const hasEnded = isJobFinished(state)
   return { sources, hasEnded, kept: { name: process, open: () => keptLog(blobs, namespace, name, logParts) } }
 }
 

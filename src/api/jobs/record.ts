@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { JOB_STATUSES, jobStatusOf, vaultReference } from '../../contracts/jobs.ts'
+import { JOB_STATUSES, jobStatusOf, parseVaultReference } from '../../contracts/jobs.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignVaults } from '../resources/references.ts'
+import { requireVaultRights } from '../resources/references.ts'
 import { planInView } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
@@ -26,8 +26,8 @@ export const jobRecord = recordOf(PlatformJob, {
   filled: { computePlan: planInView },
   refine: (draft, view) => {
     const values = Object.values(draft.env ?? {})
-    refuseForeignVaults(
-      values.flatMap((value) => vaultReference(value)?.vault ?? []),
+    requireVaultRights(
+      values.flatMap((value) => parseVaultReference(value)?.vault ?? []),
       view,
     )
     return {}

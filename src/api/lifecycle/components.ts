@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { neededValues, shownValues } from '../../contracts/componentValues.ts'
-import { COMPONENT_KINDS, COMPONENT_STATES, configKey, releasesOf, versionOrder } from '../../contracts/lifecycle.ts'
+import { COMPONENT_KINDS, COMPONENT_STATES, configKey, releasesOf, semverSortKey } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
 import { DateTime } from '../resources/dto.ts'
 import { enumeration, flag, text } from '../resources/paging.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
+import { componentOf, readInventory } from './inventory.ts'
 import { ComponentDto, ComponentSummaryDto, currentRelease, ReleaseDto, releaseDto, summaryOf } from './records.ts'
-import { componentOf, stockOf } from './stock.ts'
 
 const view = action('lifecycle/view')
 const ONE = '/lifecycle/components/{name}'
@@ -49,7 +49,7 @@ const FeedRefreshResult = namedRecord('FeedRefreshResult', {
 })
 
 async function one(context: Context<'name'>) {
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   const component = componentOf(stock, context.parameters.name)
   const { entries: held } = await context.services.lifecycle.configuration.read()
   const releases = releasesOf(stock.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
@@ -63,7 +63,7 @@ async function one(context: Context<'name'>) {
 
 /** Returns what an installation of the newest version needs. */
 async function installSpec(context: Context<'name'>) {
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   const component = componentOf(stock, context.parameters.name)
   const { entries: held } = await context.services.lifecycle.configuration.read()
   const { metadata, spec, status } = component
@@ -111,7 +111,7 @@ async function refresh(context: Context) {
       const feed = services.records.peek(PlatformComponent, { namespace, name })?.status?.feed
       return { component: name, feed, isRead: Date.parse(feed?.requestedAt ?? '') >= Date.parse(asked) }
     })
-  await untilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_WAIT)
+  await pollUntilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_WAIT)
   const read = feeds()
   if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
     throw unreachable(read.flatMap(({ component, feed }) => `${component}: ${feed?.problem ?? 'no answer'}`))
@@ -126,7 +126,7 @@ async function refresh(context: Context) {
   })
 }
 
-const orderOfRelease = (row: unknown) => versionOrder((row as z.output<typeof ReleaseDto>).version)
+const orderOfRelease = (row: unknown) => semverSortKey((row as z.output<typeof ReleaseDto>).version)
 
 export const componentRoutes: readonly RouteDraft[] = [
   listRoute('/lifecycle/components', {
@@ -145,7 +145,7 @@ export const componentRoutes: readonly RouteDraft[] = [
     name: 'name',
     id: 'name',
     rows: async (context) => {
-      const stock = await stockOf(context)
+      const stock = await readInventory(context)
       return stock.components.map((component) => summaryOf(component, stock))
     },
   }),
@@ -179,7 +179,7 @@ export const componentRoutes: readonly RouteDraft[] = [
     name: 'version',
     id: 'version',
     rows: async (context) => {
-      const stock = await stockOf(context)
+      const stock = await readInventory(context)
       const component = componentOf(stock, context.query.component)
       return releasesOf(stock.releases, component.metadata.name).map((release) => releaseDto(release, stock))
     },

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../contracts/componentValues.ts'
+import type { InstallValues } from '../../contracts/componentValues.ts'
 import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type SecretObject, secretData, secretTexts } from '../../core/secretData.ts'
@@ -10,9 +10,9 @@ import { putSecret } from '../../kube/putSecret.ts'
 /** Values that people set for components (Secret install-configuration), read from the API server each time. */
 export interface InstallConfiguration {
   /** Returns no entries and no version if nothing has been set yet. */
-  read(): Promise<{ readonly version: string | undefined; readonly entries: Configuration }>
+  read(): Promise<{ readonly version: string | undefined; readonly entries: InstallValues }>
   /** Sets these entries and keeps the others. */
-  put(entries: Configuration): Promise<void>
+  put(entries: InstallValues): Promise<void>
   /** Sets one entry. @returns false if the version has changed */
   replace(key: string, value: string, version: string): Promise<boolean>
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { COMPONENT_KINDS, isSameVersion } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
-import { agreed, counted } from '../../core/counted.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
-import { type ComponentRecord, currentRelease, type Stock } from './records.ts'
-import { stockOf } from './stock.ts'
+import { readInventory } from './inventory.ts'
+import { type ComponentInventory, type ComponentRecord, currentRelease } from './records.ts'
 
 const view = action('lifecycle/view')
 const words = z.string().nullable()
@@ -46,7 +46,10 @@ const DependencyGraphDto = namedRecord('DependencyGraphDto', {
 })
 
 /** Returns how a component differs from what installs and rollouts wrote; undefined while a change is in progress. */
-export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock: Stock): VersionDriftItem | undefined {
+export function driftOf(
+  { metadata, spec, status = {} }: ComponentRecord,
+  stock: ComponentInventory,
+): VersionDriftItem | undefined {
   if (status.state === 'Installing' || status.state === 'Upgrading') return undefined
   const running = status.installedVersion
   const release = stock.releases.find(
@@ -70,7 +73,7 @@ export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock:
   if (gone > 0)
     return found(
       'Missing',
-      `${gone} of its ${counted(spec.workloads.length, 'workload')} ${agreed(spec.workloads.length, 'is', 'are')} missing.`,
+      `${gone} of its ${pluralize(spec.workloads.length, 'workload')} ${pluralizeVerb(spec.workloads.length, 'is', 'are')} missing.`,
     )
   if (!isSameVersion(running, spec.version))
     return found('Version', `Version ${spec.version} is wanted, and ${running} is installed.`)
@@ -82,14 +85,14 @@ export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock:
 }
 
 async function drift(context: Context) {
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   const components = stock.components.flatMap((component) => driftOf(component, stock) ?? [])
   components.sort((one, other) => (one.name < other.name ? -1 : 1))
   return ok({ checkedAt: timestamp(context.services.clock.now()), components })
 }
 
 async function dependencies(context: Context) {
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   const sorted = [...stock.components].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
   return ok({
     nodes: sorted.map(({ metadata: { name }, spec: { kind }, status }) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { missingValues, type NeededValue, neededValues, valueTrouble } from '../../contracts/componentValues.ts'
-import { configKey, INSTALL_STATES, missingDependencies, newestOf } from '../../contracts/lifecycle.ts'
+import { missingValues, type NeededValue, neededValues, valueObstacle } from '../../contracts/componentValues.ts'
+import { configKey, INSTALL_STATES, missingDependencies, newestRelease } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
@@ -9,12 +9,14 @@ import { ComponentInstall, Version } from '../../crds/lifecycle.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { oneAtATime } from '../rules/turns.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
+import { componentOf, platformObjectId, readInventory } from './inventory.ts'
+import { LIFECYCLE_LOCK, refuseWhileBusy } from './lifecycleLock.ts'
 import {
   type ComponentRecord,
   canResume,
@@ -23,8 +25,6 @@ import {
   installFields,
   type ReleaseRecord,
 } from './records.ts'
-import { componentOf, idIn, stockOf } from './stock.ts'
-import { LIFECYCLE_TURN, refuseWhileBusy } from './turn.ts'
 
 const install = action('lifecycle/install')
 const VALUE_MAX = 16_384
@@ -46,9 +46,9 @@ const installs = collection(ComponentInstall, {
   home: () => atPlatform(),
   may: { read: action('lifecycle/view'), write: install },
   dto: InstallDto,
-  around: (_objects, context) => stockOf(context),
+  around: (_objects, context) => readInventory(context),
   toDto: (object, { around: { releases } }) =>
-    installFields(object, newestOf(releases, object.spec.component)?.spec.version ?? ''),
+    installFields(object, newestRelease(releases, object.spec.component)?.spec.version ?? ''),
   columns: {
     startedAt: dateTime('Started'),
     component: text('Component', { isSearched: true }),
@@ -68,7 +68,7 @@ function releaseFor(
   const { name } = metadata
   const found = version
     ? releases.find(({ spec }) => spec.component === name && spec.version === version)
-    : newestOf(releases, name)
+    : newestRelease(releases, name)
   if (found !== undefined) return found
   const message = version ? 'is not a release of this component' : 'has no release yet: read the release feed first'
   throw refusedFields([{ field: 'version', message }])
@@ -78,7 +78,7 @@ function releaseFor(
 function refuseUnknownValues(values: Readonly<Record<string, string>>, needed: readonly NeededValue[]): void {
   const errors = Object.entries(values).flatMap(([key, value]): FieldError[] => {
     const known = needed.find((one) => one.key === key)
-    const message = known === undefined ? 'is not a value of this component' : valueTrouble(value, known.type)
+    const message = known === undefined ? 'is not a value of this component' : valueObstacle(value, known.type)
     return message === undefined ? [] : [{ field: `values.${key}`, message }]
   })
   if (errors.length > 0) throw refusedFields(errors)
@@ -87,7 +87,7 @@ function refuseUnknownValues(values: Readonly<Record<string, string>>, needed: r
 /** @throws PlatformError BAD_REQUEST, AlreadyInstalled, DependencyMissing, ValueMissing, RolloutBusy */
 async function start(context: Context<'name', unknown, Body | undefined>) {
   const { services, caller, body, parameters } = context
-  const stock = await stockOf({ ...context, fresh: true })
+  const stock = await readInventory({ ...context, fresh: true })
   const component = componentOf(stock, parameters.name)
   const { name } = component.metadata
   const installed = component.status?.installedVersion
@@ -130,7 +130,7 @@ type NewInstall = { component: string; kind: 'Install' | 'Repair'; version?: str
 /** Creates the install unless something else is in progress. @throws PlatformError RolloutBusy */
 async function begin(context: Context, spec: NewInstall, before: () => Promise<void> = async () => {}) {
   const { services, caller } = context
-  const object = await oneAtATime(services, LIFECYCLE_TURN, async () => {
+  const object = await withChangeLock(services, LIFECYCLE_LOCK, async () => {
     await refuseWhileBusy(context)
     await before()
     const { namespace } = atPlatform()
@@ -140,7 +140,7 @@ async function begin(context: Context, spec: NewInstall, before: () => Promise<v
 }
 
 function dtoOf(object: InstallRecord, version: string): z.output<typeof InstallDto> {
-  return { id: idIn(ComponentInstall, object.metadata), ...installFields(object, version) }
+  return { id: platformObjectId(ComponentInstall, object.metadata), ...installFields(object, version) }
 }
 
 /** Returns the record that a dry run shows. */
@@ -156,7 +156,7 @@ function wouldBe({ services }: Context, spec: NewInstall): z.output<typeof Insta
 
 /** @throws PlatformError NotInstalled, RolloutBusy */
 async function repair(context: Context<'name'>) {
-  const component = componentOf(await stockOf({ ...context, fresh: true }), context.parameters.name)
+  const component = componentOf(await readInventory({ ...context, fresh: true }), context.parameters.name)
   const { name } = component.metadata
   const version = component.spec.version ?? component.status?.installedVersion
   if (component.status?.installedVersion === undefined || component.spec.chart === undefined)
@@ -173,7 +173,7 @@ async function repair(context: Context<'name'>) {
 async function resume(context: Context<'installId'>) {
   const { services, caller, ifMatch } = context
   const { object: found } = await installs.find(context)
-  const object = await oneAtATime(services, LIFECYCLE_TURN, async () => {
+  const object = await withChangeLock(services, LIFECYCLE_LOCK, async () => {
     await refuseWhileBusy(context, found.metadata.name)
     const resumeAt = new Date(services.clock.now()).toISOString()
     const written = await services.records.update(ComponentInstall, refOf(found), {

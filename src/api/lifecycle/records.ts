@@ -5,16 +5,16 @@ import {
   INSTALL_KINDS,
   INSTALL_PHASES,
   INSTALL_STATES,
-  isNewer,
+  INSTALL_STEP_STATES,
+  isNewerSemver,
   isSameVersion,
   isUpgradedByPeople,
-  newestOf,
-  STEP_STATES,
+  newestRelease,
 } from '../../contracts/lifecycle.ts'
-import { readyOf } from '../../core/counted.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { describeReadyCount } from '../../core/pluralize.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, HealthReportDto, Uuid, wholeRecord } from '../resources/dto.ts'
 
@@ -75,7 +75,7 @@ export const ComponentDto = namedRecord('ComponentDto', {
 
 const InstallStep = namedRecord('InstallStep', {
   name: z.enum(INSTALL_PHASES),
-  status: z.enum(STEP_STATES),
+  status: z.enum(INSTALL_STEP_STATES),
   message: words,
   startedAt: date,
   finishedAt: date,
@@ -97,20 +97,23 @@ export const InstallDto = namedRecord('InstallDto', {
 })
 
 /** The objects from which component records are computed. */
-export type Stock = { components: readonly ComponentRecord[]; releases: readonly ReleaseRecord[] }
+export type ComponentInventory = { components: readonly ComponentRecord[]; releases: readonly ReleaseRecord[] }
 
 /** Returns the installed release of the component, or else the newest. */
-export function currentRelease(component: ComponentRecord, { releases }: Stock): ReleaseRecord | undefined {
+export function currentRelease(
+  component: ComponentRecord,
+  { releases }: ComponentInventory,
+): ReleaseRecord | undefined {
   const { name } = component.metadata
   const version = component.spec.version ?? component.status?.installedVersion
   const installed = releases.find(({ spec }) => spec.component === name && isSameVersion(spec.version, version))
-  return installed ?? newestOf(releases, name)
+  return installed ?? newestRelease(releases, name)
 }
 
-export function summaryOf(component: ComponentRecord, stock: Stock): z.output<typeof ComponentSummaryDto> {
+export function summaryOf(component: ComponentRecord, stock: ComponentInventory): z.output<typeof ComponentSummaryDto> {
   const { metadata, spec, status = {} } = component
   const { name } = metadata
-  const newest = newestOf(stock.releases, name)
+  const newest = newestRelease(stock.releases, name)
   const installed = status.installedVersion
   const reason = unselectableReason(component, newest)
   return wholeRecord(ComponentSummaryDto, {
@@ -120,7 +123,7 @@ export function summaryOf(component: ComponentRecord, stock: Stock): z.output<ty
     chartName: spec.chart?.name,
     latestVersion: newest?.spec.version,
     isInstalled: installed !== undefined,
-    isOutdated: installed !== undefined && newest !== undefined && isNewer(newest.spec.version, installed),
+    isOutdated: installed !== undefined && newest !== undefined && isNewerSemver(newest.spec.version, installed),
     isSelectable: reason === null,
     unselectableReason: reason,
     isManualUpgrade: isUpgradedByPeople(component),
@@ -150,7 +153,8 @@ function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthRepo
     status.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '1970-01-01T00:00:00Z'
   const checks = spec.workloads.map(({ kind, name, namespace = spec.namespace }) => {
     const found = seen.find((one) => one.kind === kind && one.name === name && one.namespace === namespace)
-    const message = found === undefined ? 'It is missing.' : `${readyOf(found.ready, found.wanted, 'replica')}.`
+    const message =
+      found === undefined ? 'It is missing.' : `${describeReadyCount(found.ready, found.wanted, 'replica')}.`
     const isWhole = found !== undefined && found.ready >= found.wanted
     const state = isWhole ? 'Healthy' : (found?.ready ?? 0) > 0 ? 'Degraded' : 'Unhealthy'
     return { name: `${kind} ${namespace}/${name}`, status: state, message, durationMs: null, observedAt } as const
@@ -161,12 +165,15 @@ function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthRepo
   return { status: whole, checkedAt: observedAt, message: worst ? `${worst.name}: ${worst.message}` : null, checks }
 }
 
-export function releaseDto({ spec }: ReleaseRecord, { components, releases }: Stock): z.output<typeof ReleaseDto> {
+export function releaseDto(
+  { spec }: ReleaseRecord,
+  { components, releases }: ComponentInventory,
+): z.output<typeof ReleaseDto> {
   const component = components.find(({ metadata }) => metadata.name === spec.component)
   return wholeRecord(ReleaseDto, {
     ...spec,
     isInstalled: isSameVersion(spec.version, component?.status?.installedVersion),
-    isNewest: newestOf(releases, spec.component)?.spec.version === spec.version,
+    isNewest: newestRelease(releases, spec.component)?.spec.version === spec.version,
   })
 }
 

@@ -7,11 +7,11 @@ import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { type IdentityRecord, isReady, principalOf } from './record.ts'
 
@@ -75,7 +75,7 @@ export async function rotateCredentials(context: Context, object: IdentityRecord
     },
   })
   let seen = asked
-  await untilChanged(context, async () => {
+  await pollUntilChanged(context, async () => {
     seen = records.peek(ManagedIdentity, ref) ?? seen
     return seen.spec.secretVersion >= asked.spec.secretVersion && isReady(seen)
   })

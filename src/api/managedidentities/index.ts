@@ -15,11 +15,11 @@ import {
   workloadKind,
 } from '../../crds/managedidentities.ts'
 import type { Context } from '../http/context.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type GroupHome, inGroup } from '../resources/collection/homes.ts'
-import type { Made } from '../resources/collection/types.ts'
+import type { CreationResult } from '../resources/collection/types.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { ManagedIdentityCredentialsDto, readCredentials, rotateCredentials } from './credentials.ts'
@@ -55,7 +55,7 @@ async function provision(
   kinds: readonly AnyKind[],
   context: Context<string, unknown, ProvisionRequest>,
   home: GroupHome,
-): Promise<Made<typeof ManagedIdentity>> {
+): Promise<CreationResult<typeof ManagedIdentity>> {
   const { services, caller, body } = context
   const { namespace } = home
   const isSame = ({ spec }: Pick<IdentityRecord, 'spec'>) =>

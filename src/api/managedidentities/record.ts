@@ -7,7 +7,7 @@ import { PlatformClient } from '../../crds/identity.ts'
 import { CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { ALERT_LEVELS, ALERT_STATES, PLACE_KEYS, RUNBOOK_KEY, seenOf } from '../../contracts/monitoring.ts'
+import { ALERT_LEVELS, ALERT_STATES, alertOccurrencesOf, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monitoring.ts'
 import { timestamp } from '../../core/clock.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { PlatformAlert } from '../../crds/monitoring.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
@@ -52,7 +52,7 @@ export function alertDto({ clock }: Pick<Services, 'clock'>, alert: AlertRecord)
   const { namespace = '', name } = metadata
   return wholeRecord(AlertDto, {
     ...spec,
-    ...seenOf(alert, timestamp(clock.now())),
+    ...alertOccurrencesOf(alert, timestamp(clock.now())),
     id: alertIdOf({ namespace, name }),
     levelName: ALERT_LEVELS[spec.level] ?? 'Information',
     boundaryId: boundaryOfNamespace(namespace),

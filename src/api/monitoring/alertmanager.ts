@@ -3,12 +3,12 @@ import { type AlertState, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monito
 import { plainLine } from '../../core/plainLine.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { type AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
+import { KIND_BY_COLLECTION, type MonitoredResource } from './monitoredResource.ts'
 import { targetOf } from './targets.ts'
-import { KIND_OF, type Watched } from './watched.ts'
 
 /** Alerts per delivery; a lower `max_alerts` can be set in Alertmanager. */
 const ALERTS_MAX = 500
@@ -82,10 +82,10 @@ function resourceOf(
 ): { type: string; name: string } | undefined {
   const named = NAMING.flatMap((label) => labels[label] ?? [])
   let best: { type: string; name: string; length: number } | undefined
-  for (const [collection, kind] of KIND_OF) {
+  for (const [collection, kind] of KIND_BY_COLLECTION) {
     for (const object of services.records.peekAll(kind, { namespace })) {
       const { name } = object.metadata
-      const place = { boundaryId, resourceGroup, name, collection } as Watched['place']
+      const place = { boundaryId, resourceGroup, name, collection } as MonitoredResource['place']
       const { pods, claims, jobs } = targetOf(services, { kind, object, place, namespace })
       const stems = [
         ...pods.map(({ workload }) => workload),

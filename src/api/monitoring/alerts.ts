@@ -14,7 +14,7 @@ import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { AlertDto, type AlertRecord, alertDto, groupOfAlert } from './alertRecord.ts'
 import { AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
-import { findWatched, MONITORING } from './watched.ts'
+import { findMonitoredResource, MONITORING_PATH } from './monitoredResource.ts'
 
 const Query = z.strictObject({ includeResolved: Flag.optional().describe('Also those that are over; false') })
 type Asked = Context<string, z.output<typeof Query>>
@@ -52,7 +52,7 @@ async function shown(
 
 /** Returns the alerts of this incarnation: those last seen before it was created concern an earlier namesake. */
 async function ofResource(context: Asked): Promise<AlertDto[]> {
-  const { place, object } = await findWatched(context)
+  const { place, object } = await findMonitoredResource(context)
   const { boundaryId, resourceGroup, name, collection } = place
   const made = Date.parse(createdAtOf(object.metadata))
   const alerts = await shown(context, { namespace: boundaryNamespace(boundaryId) }, (alert) => {
@@ -88,7 +88,7 @@ function scopeOf(boundaryId: string, group: string, { spec }: AlertRecord): stri
 
 /** Lists of alerts, and the route that reports them (interface section 4.16). */
 export const alertRoutes: readonly RouteDraft[] = [
-  listRoute(`${MONITORING}/alerts`, {
+  listRoute(`${MONITORING_PATH}/alerts`, {
     ...LIST,
     auth: read,
     summary: 'Alerts about a resource, newest first',

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { type MeasuredSeries, type MetricQuestion, MetricSourceError } from '../../adapters/prometheus/port.ts'
-import { stepOf } from '../../contracts/metrics.ts'
+import { type MeasuredSeries, type MetricSeriesQuery, MetricSourceError } from '../../adapters/prometheus/port.ts'
+import { defaultStepSeconds } from '../../contracts/metrics.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
-import { Whole } from '../http/query.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { WholeNumber } from '../http/query.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
 import { enumeration, number, text } from '../resources/paging.ts'
-import { pointsOf, type Span } from './asked.ts'
-import { clusterListRoute, type Where } from './clusterLists.ts'
-import { bytesOf, type Claim, ownerFinder } from './storageObjects.ts'
+import { clusterListRoute, type ListedCluster } from './clusterLists.ts'
+import { type MonitoringTimeRange, pointsOf } from './metricQuery.ts'
+import { type Claim, ownerFinder, parseQuantityBytes } from './storageObjects.ts'
 import { ownerFields } from './volumes.ts'
 
 const Amount = z.number().nullable()
@@ -41,7 +41,7 @@ const Query = z.strictObject({
     .max(100)
     .optional()
     .describe('Only these: namespace/name or name; repeated, or with commas between'),
-  lookbackMinutes: Whole(5, 10_080).optional().describe('Also what was used since then'),
+  lookbackMinutes: WholeNumber(5, 10_080).optional().describe('Also what was used since then'),
   namespace: z.string().min(1).max(63).optional().describe('Only in this namespace of Kubernetes'),
 })
 type Asked = Context<string, z.output<typeof Query>>
@@ -85,11 +85,12 @@ async function measuresOf({ services, query }: Asked, wanted: readonly Wanted[])
     ...{ pods: [], routes: [], buckets: [], jobs: [] },
   }
   const now = Math.floor(services.clock.now() / 1000)
-  const ask = (metric: string, aggregation: MetricQuestion['aggregation'], span: Span) =>
+  const ask = (metric: string, aggregation: MetricSeriesQuery['aggregation'], span: MonitoringTimeRange) =>
     metrics.of({ collection: 'platform', metric, aggregation, target }, span)
   const atOnce = { from: now - 60, to: now, stepSeconds: 60 }
   const { lookbackMinutes: back } = query
-  const since = back === undefined ? undefined : { from: now - back * 60, to: now, stepSeconds: stepOf(back * 60) }
+  const since =
+    back === undefined ? undefined : { from: now - back * 60, to: now, stepSeconds: defaultStepSeconds(back * 60) }
   try {
     const [used, inodes, growth, history] = await Promise.all([
       ask('ClaimUsed', 'Last', atOnce),
@@ -110,7 +111,7 @@ const rounded = (value: number | undefined) => (value === undefined ? null : Mat
 /** Returns the records of claims, with their owners and measurements. */
 export function claimDtos(
   services: Pick<Services, 'records'>,
-  { clusterId }: Pick<Where, 'clusterId'>,
+  { clusterId }: Pick<ListedCluster, 'clusterId'>,
   claims: readonly KubeObject[],
   measures: Measures,
 ): StorageClaimDto[] {
@@ -119,7 +120,7 @@ export function claimDtos(
     const { metadata, spec = {}, status = {} } = claim
     const { namespace = '', name } = metadata
     const key = keyOf(namespace, name)
-    const capacity = bytesOf(status.capacity?.storage)
+    const capacity = parseQuantityBytes(status.capacity?.storage)
     const [used, growth] = [measures.used.get(key), measures.growth.get(key)]
     const left = used === undefined ? undefined : Math.max(0, capacity - used)
     return {
@@ -128,7 +129,7 @@ export function claimDtos(
       clusterId,
       storageClass: spec.storageClassName ?? '',
       phase: status.phase ?? 'Pending',
-      requestedBytes: bytesOf(spec.resources?.requests?.storage),
+      requestedBytes: parseQuantityBytes(spec.resources?.requests?.storage),
       capacityBytes: capacity,
       usedBytes: used === undefined ? null : Math.round(used),
       usedPercent: used === undefined || capacity === 0 ? null : rounded((100 * used) / capacity),

@@ -1,20 +1,20 @@
 import type { z } from 'zod'
-import { clusterStateOf, isReachable } from '../../contracts/clusters.ts'
+import { clusterStateOf, isClusterReachable } from '../../contracts/clusters.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { defaultCluster } from '../resources/places.ts'
-import type { Place } from './kubernetesObjects.ts'
+import type { ClusterTarget } from './kubernetesObjects.ts'
 
 /** Lists the ids of clusters that are missing from a response. */
 const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
 
 /** A cluster, as its rows name it. */
-export type Where = Place & { readonly clusterId: string; readonly clusterName: string }
+export type ListedCluster = ClusterTarget & { readonly clusterId: string; readonly clusterName: string }
 
-function clustersOf(services: Services, signal: AbortSignal): { where: Where; isThere: boolean }[] {
+function clustersOf(services: Services, signal: AbortSignal): { where: ListedCluster; isThere: boolean }[] {
   const own = defaultCluster(services)
   const others = services.records.peekAll(PlatformCluster).flatMap((cluster) => {
     const { metadata, spec } = cluster
@@ -22,7 +22,7 @@ function clustersOf(services: Services, signal: AbortSignal): { where: Where; is
     // No agent has joined yet, or none may any more.
     if (spec.isPlatform || state === 'AwaitingJoin' || state === 'Revoked') return []
     const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name, signal }
-    return [{ where, isThere: isReachable(state) }]
+    return [{ where, isThere: isClusterReachable(state) }]
   })
   const here = { clusterId: own.id, clusterName: own.name, elsewhere: undefined, signal: undefined }
   return [{ where: here, isThere: true }, ...others]
@@ -31,7 +31,7 @@ function clustersOf(services: Services, signal: AbortSignal): { where: Where; is
 /** The timeout for other clusters in milliseconds, so that a hanging one does not delay the rest. */
 const ANSWERS_WITHIN = 5_000
 
-type Read<Row> = (where: Where) => Promise<readonly Row[]>
+type Read<Row> = (where: ListedCluster) => Promise<readonly Row[]>
 
 /** Returns the rows of all clusters that answer, and the ids of those that do not. */
 async function rowsOfClusters<Row>(services: Services, read: Read<Row>) {

@@ -3,10 +3,10 @@ import {
   ALERT_LEVEL_MAX,
   ALERT_STATES,
   type AlertIdentity,
+  addAlertReport,
   alertObjectName,
   isSameAlert,
   PLACE_KEYS,
-  toldAgain,
 } from '../../contracts/monitoring.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -16,7 +16,7 @@ import { PlainText, Prose } from '../../crds/fields.ts'
 import { PlatformAlert } from '../../crds/monitoring.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { Uuid } from '../resources/dto.ts'
 import { type AlertRecord, alertIdOf, groupOfAlert } from './alertRecord.ts'
 
@@ -109,7 +109,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
     level: body.level,
     status,
     metadata: { ...(named === undefined && placedBefore(before)), ...body.metadata },
-    told: toldAgain(before?.told ?? countedBefore(known), status, now),
+    told: addAlertReport(before?.told ?? countedBefore(known), status, now),
   })
   if (known === undefined && status === 'Resolved') {
     // Another replica may have stored it before our watch has seen it.

@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
 /** The cluster to query, undefined for the platform's own, and its timeout. */
-export type Place = { readonly elsewhere: string | undefined; readonly signal: AbortSignal | undefined }
+export type ClusterTarget = { readonly elsewhere: string | undefined; readonly signal: AbortSignal | undefined }
 
 /**
  * Reads nodes and volumes of a cluster for administrators. Nodes and pods of the platform's own cluster come from the
@@ -13,12 +13,12 @@ export type Place = { readonly elsewhere: string | undefined; readonly signal: A
  * @throws KubeError if the cluster does not answer
  */
 export interface KubernetesObjects {
-  nodes(place: Place): Promise<readonly KubeObject[]>
-  pods(place: Place): Promise<readonly KubeObject[]>
+  nodes(place: ClusterTarget): Promise<readonly KubeObject[]>
+  pods(place: ClusterTarget): Promise<readonly KubeObject[]>
   /** Returns the current usage of nodes by name; empty if there are no metrics. */
-  nodeUsage(place: Place): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
-  volumes(place: Place): Promise<readonly KubeObject[]>
-  claims(place: Place): Promise<readonly KubeObject[]>
+  nodeUsage(place: ClusterTarget): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
+  volumes(place: ClusterTarget): Promise<readonly KubeObject[]>
+  claims(place: ClusterTarget): Promise<readonly KubeObject[]>
 }
 
 /** The most objects in one list; of a larger cluster, only a part is shown. */
@@ -45,12 +45,12 @@ export function createKubernetesObjects({
   caches: Pick<CacheSet, 'has' | 'get'>
   clientOf: (clusterId: string) => Lister
 }): KubernetesObjects {
-  async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: Place) {
+  async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: ClusterTarget) {
     const there = elsewhere === undefined ? client : clientOf(elsewhere)
     // Lets the API server answer from its cache, because slightly stale data is good enough here.
     return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0', signal })).items.slice(0, MOST)
   }
-  const held = (resource: Resource, place: Place) =>
+  const held = (resource: Resource, place: ClusterTarget) =>
     place.elsewhere === undefined && caches.has(resource)
       ? caches.get<KubeObject>(resource).list()
       : listed(resource, place)

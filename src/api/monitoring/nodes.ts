@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
-import { namedRecord } from '../http/named.ts'
+import { formatBytes, formatCores, parseForeignQuantity } from '../../core/quantity.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { NOTHING_REQUESTED, type PodObject, requestedOn } from '../resources/capacity.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { enumeration, number, quantity, text } from '../resources/paging.ts'
-import { clusterListRoute, type Where } from './clusterLists.ts'
+import { clusterListRoute, type ListedCluster } from './clusterLists.ts'
 
 const STATES = ['Ready', 'NotReady', 'Unknown'] as const
 
@@ -67,7 +67,7 @@ function stateOf({ status }: Node): NodeDto['status'] {
 
 /** Returns the records of nodes, with the requests of their pods and their usage. */
 export function nodeDtos(
-  { clusterId, clusterName }: Pick<Where, 'clusterId' | 'clusterName'>,
+  { clusterId, clusterName }: Pick<ListedCluster, 'clusterId' | 'clusterName'>,
   nodes: readonly KubeObject[],
   pods: readonly KubeObject[],
   usage: ReadonlyMap<string, { cpu?: string; memory?: string }>,
@@ -91,16 +91,16 @@ export function nodeDtos(
       osImage: line(nodeInfo.osImage),
       architecture: line(nodeInfo.architecture),
       containerRuntime: line(nodeInfo.containerRuntimeVersion),
-      cpuCapacity: formatCores(amountOf(capacity.cpu)),
-      cpuAllocatable: formatCores(amountOf(allocatable.cpu)),
+      cpuCapacity: formatCores(parseForeignQuantity(capacity.cpu)),
+      cpuAllocatable: formatCores(parseForeignQuantity(allocatable.cpu)),
       cpuRequested: formatCores(sum.cpu),
-      memoryCapacity: formatBytes(amountOf(capacity.memory)),
-      memoryAllocatable: formatBytes(amountOf(allocatable.memory)),
+      memoryCapacity: formatBytes(parseForeignQuantity(capacity.memory)),
+      memoryAllocatable: formatBytes(parseForeignQuantity(allocatable.memory)),
       memoryRequested: formatBytes(sum.memory),
-      cpuUsage: cpu === undefined ? null : formatCores(amountOf(cpu)),
-      memoryUsage: memory === undefined ? null : formatBytes(amountOf(memory)),
+      cpuUsage: cpu === undefined ? null : formatCores(parseForeignQuantity(cpu)),
+      memoryUsage: memory === undefined ? null : formatBytes(parseForeignQuantity(memory)),
       podCount: sum.pods,
-      podCapacity: Number(amountOf(capacity.pods) / 1000n),
+      podCapacity: Number(parseForeignQuantity(capacity.pods) / 1000n),
       conditions: conditions
         .slice(0, CONDITIONS_MAX)
         .map(({ type, status: state, reason, message, lastTransitionTime }) => ({

@@ -10,20 +10,20 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import { currentPoint, expiringSoon } from './localMetrics.ts'
 import {
+  findNameIgnoringCase,
   MetricQuery,
-  measured,
-  metricAsked,
-  notOffered,
+  type MonitoringTimeRange,
+  parseMetric,
+  parseTimeRange,
   pointsOf,
-  type Span,
-  shownSpan,
-  sourceOf,
-  spanAsked,
-  spelled,
-} from './asked.ts'
-import { expiringSoon, pointOfNow } from './countedHere.ts'
-import { isWhole, MonitoringSeriesDto, type ShownSeries } from './series.ts'
+  queryMetric,
+  requireMetricSource,
+  timeRangeDto,
+  unsupportedParameter,
+} from './metricQuery.ts'
+import { coversEveryStep, MonitoringSeriesDto, type ShownSeries } from './series.ts'
 import { targetOfAll } from './targets.ts'
 
 const Query = MetricQuery.extend({
@@ -31,13 +31,13 @@ const Query = MetricQuery.extend({
 })
 type Asked = Context<string, z.output<typeof Query>>
 
-const has = (metrics: object, name: string) => spelled(Object.keys(metrics), name) !== undefined
+const has = (metrics: object, name: string) => findNameIgnoringCase(Object.keys(metrics), name) !== undefined
 
 /** Returns the platform, or the collections that have the metric. @throws PlatformError BAD_REQUEST */
 function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (MetricCollection | 'platform')[] {
   if (resourceType !== undefined) {
-    const collection = spelled(METRIC_COLLECTIONS, resourceType)
-    if (collection === undefined) throw notOffered('resourceType', resourceType, METRIC_COLLECTIONS)
+    const collection = findNameIgnoringCase(METRIC_COLLECTIONS, resourceType)
+    if (collection === undefined) throw unsupportedParameter('resourceType', resourceType, METRIC_COLLECTIONS)
     return [collection]
   }
   if (has(PLATFORM_METRICS, metric)) return ['platform']
@@ -50,10 +50,10 @@ async function platformSeries(context: Asked) {
   const collections = collectionsAsked(query)
   const metricsOf = (collection: MetricCollection | 'platform') =>
     collection === 'platform' ? everyMetric(query.resourceType) : METRICS[collection]
-  const asked = collections.map((collection) => [collection, metricAsked(metricsOf(collection), query)] as const)
+  const asked = collections.map((collection) => [collection, parseMetric(metricsOf(collection), query)] as const)
   const [, first] = asked[0] ?? []
-  const span = spanAsked(query)
-  if (asked.some(([, { metric }]) => metric.by === undefined)) sourceOf(services)
+  const span = parseTimeRange(query)
+  if (asked.some(([, { metric }]) => metric.by === undefined)) requireMetricSource(services)
   const part = { ...span, to: Math.min(span.to, Math.floor(services.clock.now() / 1000)) }
   const series: ShownSeries = await Promise.all(
     asked.map(async ([collection, { name, metric, aggregation }]) => ({
@@ -71,8 +71,8 @@ async function platformSeries(context: Asked) {
     metric: first?.name ?? query.metric,
     aggregation: first?.aggregation ?? query.aggregation,
     unit: series[0]?.unit ?? '',
-    ...shownSpan(span),
-    isComplete: isWhole(series, span),
+    ...timeRangeDto(span),
+    isComplete: coversEveryStep(series, span),
     series,
   })
 }
@@ -86,16 +86,16 @@ function everyMetric(resourceType: string | undefined): Readonly<Record<string, 
 async function pointsAsked(
   { services }: Asked,
   collection: MetricCollection | 'platform',
-  { name, metric, aggregation }: ReturnType<typeof metricAsked>,
-  span: Span,
+  { name, metric, aggregation }: ReturnType<typeof parseMetric>,
+  span: MonitoringTimeRange,
 ) {
   // The activator counts per function, and nothing sums that up.
   if (metric.by === 'activator') return []
   if (metric.by === 'objects')
-    return name === 'SecretsExpiringSoon' ? pointOfNow(services, span, expiringSoon(services)) : []
+    return name === 'SecretsExpiringSoon' ? currentPoint(services, span, expiringSoon(services)) : []
   const target = collection === 'platform' ? undefined : targetOfAll(collection)
   const question = { collection, metric: name, aggregation, target, isSummed: true }
-  const [one] = await measured(sourceOf(services), question, span)
+  const [one] = await queryMetric(requireMetricSource(services), question, span)
   return one?.points ?? []
 }
 

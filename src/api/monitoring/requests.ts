@@ -4,14 +4,14 @@ import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
 import { countedRequests, webMetrics } from '../resources/webMetrics.ts'
-import { SpanQuery, shownSpan, sourceOf, spanAsked } from './asked.ts'
+import { parseTimeRange, requireMetricSource, TimeRangeQuery, timeRangeDto } from './metricQuery.ts'
+import { findMonitoredResource, MONITORING_PATH, type MonitoredResource } from './monitoredResource.ts'
 import { targetOf } from './targets.ts'
-import { findWatched, MONITORING, type Watched } from './watched.ts'
 
 const RequestStatsDto = namedRecord('RequestStatsDto', {
   from: DateTime,
@@ -38,19 +38,19 @@ const RequestStatsDto = namedRecord('RequestStatsDto', {
 
 const SHOWN = ['Requests', 'Errors4xx', 'Errors5xx', 'LatencyP95']
 
-type Asked = Context<string, z.output<typeof SpanQuery>>
+type Asked = Context<string, z.output<typeof TimeRangeQuery>>
 
 async function requestsOf(context: Asked) {
-  const watched = await findWatched(context)
+  const watched = await findMonitoredResource(context)
   const routed = routedTo(context, watched)
-  const span = spanAsked(context.query)
-  sourceOf(context.services)
+  const span = parseTimeRange(context.query)
+  requireMetricSource(context.services)
   const now = context.services.clock.now()
   const counted =
     routed && (await countedRequests(context as Context, { object: watched.object as never, routed }, span, now))
   const { totals, series, statusCodes } = webMetrics(counted)
   return ok({
-    ...shownSpan(span),
+    ...timeRangeDto(span),
     total: totals.requests,
     errors4xx: totals.errors4xx,
     errors5xx: totals.errors5xx,
@@ -63,7 +63,7 @@ async function requestsOf(context: Asked) {
 }
 
 /** Returns the Gateway route of a resource; undefined if there is none. @throws PlatformError METRIC_NOT_APPLICABLE */
-function routedTo({ services }: Asked, watched: Watched) {
+function routedTo({ services }: Asked, watched: MonitoredResource) {
   const { namespace, place } = watched
   if (place.collection === 'functionnamespaces') {
     const route = functionRouteName(namespace, place.name)
@@ -79,10 +79,10 @@ function routedTo({ services }: Asked, watched: Watched) {
 }
 
 /** Web requests answered by a resource (interface section 4.16, records: monitoring). */
-export const requestsRoute: RouteDraft = route('GET', `${MONITORING}/requests`, {
+export const requestsRoute: RouteDraft = route('GET', `${MONITORING_PATH}/requests`, {
   auth: action('monitoring/read'),
   summary: 'The web requests that a resource answered',
-  query: SpanQuery,
+  query: TimeRangeQuery,
   reply: RequestStatsDto,
   answers: [422],
   handler: requestsOf as never,

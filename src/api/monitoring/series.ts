@@ -2,24 +2,24 @@ import { z } from 'zod'
 import { METRICS, type Metric, unitOf } from '../../contracts/metrics.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
+import { queryLocalMetric } from './localMetrics.ts'
 import {
+  clipToCreation,
   MetricQuery,
-  measured,
-  metricAsked,
+  type MonitoringTimeRange,
+  parseMetric,
+  parseTimeRange,
   pointsOf,
-  type Span,
-  shownSpan,
-  sinceItsBeginning,
-  sourceOf,
-  spanAsked,
-} from './asked.ts'
-import { countedHere } from './countedHere.ts'
+  queryMetric,
+  requireMetricSource,
+  timeRangeDto,
+} from './metricQuery.ts'
+import { findMonitoredResource, isMeasuredHere, MONITORING_PATH, type MonitoredResource } from './monitoredResource.ts'
 import { choosesPods, hasProcess, targetOf } from './targets.ts'
-import { findWatched, isMeasuredHere, MONITORING, type Watched } from './watched.ts'
 
 export const MonitoringSeriesDto = namedRecord('MonitoringSeriesDto', {
   resourceType: z.string().nullable().describe('Null for the platform itself'),
@@ -53,7 +53,7 @@ export function shownLabels(labels: Readonly<Record<string, string>>): Record<st
 }
 
 /** Returns whether each step has a point in some series. */
-export function isWhole(series: ShownSeries, { from, to, stepSeconds }: Span): boolean {
+export function coversEveryStep(series: ShownSeries, { from, to, stepSeconds }: MonitoringTimeRange): boolean {
   const times = new Set(series.flatMap(({ points }) => points.map(({ timestamp }) => timestamp)))
   return times.size >= Math.ceil((to - from) / stepSeconds)
 }
@@ -65,9 +65,9 @@ const SeriesQuery = MetricQuery.extend({
 
 async function seriesOf(context: Asked) {
   const { services, query } = context
-  const watched = await findWatched(context)
-  const { name, metric, aggregation } = metricAsked(METRICS[watched.place.collection], query)
-  const span = spanAsked(query)
+  const watched = await findMonitoredResource(context)
+  const { name, metric, aggregation } = parseMetric(METRICS[watched.place.collection], query)
+  const span = parseTimeRange(query)
   const unit = unitOf(metric, aggregation)
   const isStopped = (watched.object.spec as { running?: boolean }).running === false
   const ask = metric.by === undefined ? measuredSeries : countedSeries
@@ -84,8 +84,8 @@ async function seriesOf(context: Asked) {
   // Without measurements, one empty series is shown, but none for a process that does not exist.
   const series = named.length > 0 || query.container !== undefined ? named : [{ name, unit, labels: {}, points: [] }]
   const { collection: resourceType, name: resourceName } = watched.place
-  const isComplete = isWhole(series, span)
-  return ok({ resourceType, resourceName, metric: name, aggregation, unit, ...shownSpan(span), isComplete, series })
+  const isComplete = coversEveryStep(series, span)
+  return ok({ resourceType, resourceName, metric: name, aggregation, unit, ...timeRangeDto(span), isComplete, series })
 }
 
 type Words = { metric: string; aggregation: Metric['aggregations'][number]; container?: string | undefined }
@@ -99,8 +99,13 @@ const OF_CONTAINERS: ReadonlySet<string> = new Set([
   'Restarts',
 ])
 
-async function measuredSeries({ services }: Asked, watched: Watched, asked: Words, span: Span): Promise<Found> {
-  const source = sourceOf(services)
+async function measuredSeries(
+  { services }: Asked,
+  watched: MonitoredResource,
+  asked: Words,
+  span: MonitoringTimeRange,
+): Promise<Found> {
+  const source = requireMetricSource(services)
   const { object, place } = watched
   if (!isMeasuredHere(services, watched)) return []
   const { metric, aggregation, container } = asked
@@ -109,17 +114,22 @@ async function measuredSeries({ services }: Asked, watched: Watched, asked: Word
   const chooses = choosesPods(place.collection)
   const target = targetOf(services, watched, chooses ? container : undefined)
   const question = { collection: place.collection, metric, aggregation, target }
-  const part = sinceItsBeginning(span, object, services.clock.now())
-  return measured(source, chooses ? question : { ...question, container }, part)
+  const part = clipToCreation(span, object, services.clock.now())
+  return queryMetric(source, chooses ? question : { ...question, container }, part)
 }
 
-async function countedSeries({ services }: Asked, watched: Watched, asked: Words, span: Span): Promise<Found> {
-  const part = sinceItsBeginning(span, watched.object, services.clock.now())
-  return part === undefined ? [] : countedHere(services, watched, asked, part)
+async function countedSeries(
+  { services }: Asked,
+  watched: MonitoredResource,
+  asked: Words,
+  span: MonitoringTimeRange,
+): Promise<Found> {
+  const part = clipToCreation(span, watched.object, services.clock.now())
+  return part === undefined ? [] : queryLocalMetric(services, watched, asked, part)
 }
 
 /** Metrics of one resource (interface section 4.16, records: monitoring). */
-export const seriesRoute: RouteDraft = route('GET', MONITORING, {
+export const seriesRoute: RouteDraft = route('GET', MONITORING_PATH, {
   auth: action('monitoring/read'),
   summary: 'What was measured of a resource',
   query: SeriesQuery,

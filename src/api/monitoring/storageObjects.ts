@@ -1,6 +1,6 @@
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { amountOf } from '../../core/quantity.ts'
+import { parseForeignQuantity } from '../../core/quantity.ts'
 import { KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import { type NamespaceOwner, ownerOfNamespace } from '../resources/namespaceOwner.ts'
@@ -22,22 +22,22 @@ export type Volume = KubeObject & {
 }
 
 /** Returns 0 for text that is not a quantity. */
-export const bytesOf = (text: string | undefined) => Number(amountOf(text) / 1000n)
+export const parseQuantityBytes = (text: string | undefined) => Number(parseForeignQuantity(text) / 1000n)
 
-export type Owner = {
+export type ClaimOwner = {
   boundaryId: string | null
   resourceGroup: string | null
   collection: string | null
   resourceName: string | null
 }
-export const NO_OWNER: Owner = { boundaryId: null, resourceGroup: null, collection: null, resourceName: null }
+export const NO_OWNER: ClaimOwner = { boundaryId: null, resourceGroup: null, collection: null, resourceName: null }
 
 const KIND_BY_NAME = new Map(KINDS.map((kind) => [kind.kind, kind]))
 
 /** Returns a finder for owners of claims: the namespace, which is cached, gives the group, labels the resource. */
 export function ownerFinder(
   services: Pick<Services, 'records'>,
-): (namespace: string, claim: Claim | undefined) => Owner {
+): (namespace: string, claim: Claim | undefined) => ClaimOwner {
   const known = new Map<string, NamespaceOwner | undefined>()
   return (namespace, claim) => {
     if (!known.has(namespace)) known.set(namespace, ownerOfNamespace(services, namespace))

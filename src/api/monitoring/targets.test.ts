@@ -4,8 +4,8 @@ import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { KIND_BY_COLLECTION, type MonitoredResource } from './monitoredResource.ts'
 import { targetOf } from './targets.ts'
-import { KIND_OF, type Watched } from './watched.ts'
 
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const SAMPLE = { boundaryId: BOUNDARY, ownerId: OWNER, memberId: OWNER }
@@ -28,7 +28,7 @@ describe('what of the cluster belongs to a resource', () => {
     return shop.ask('post', '/admin/monitoring/alerts/alertmanager').send({ version: '4', alerts })
   }
 
-  for (const [collection, kind] of KIND_OF)
+  for (const [collection, kind] of KIND_BY_COLLECTION)
     it(`is known of one of ${collection} that says only what it must`, async () => {
       put(kind)
       for (const path of [
@@ -51,7 +51,7 @@ describe('what of the cluster belongs to a resource', () => {
     it(`is known where requests to a container instance go whose component has ${sentence}`, () => {
       const object = shop.put(ContainerInstance, 'one', { components: [{ name: 'web', image, ...ports }] }, NAMESPACE)
       const place = { boundaryId: BOUNDARY, resourceGroup: 'shop', name: 'one', collection: 'containerinstances' }
-      const watched = { kind: ContainerInstance, object, place, namespace: NAMESPACE } as unknown as Watched
+      const watched = { kind: ContainerInstance, object, place, namespace: NAMESPACE } as unknown as MonitoredResource
       const { routes } = targetOf({ records: {} as never }, watched)
       expect('stem' in routes ? [] : routes.map(({ service }) => service)).to.deep.equal(services)
     })

@@ -1,4 +1,4 @@
-import type { ClaimName, PodName, Target } from '../../adapters/prometheus/port.ts'
+import type { ClaimName, MetricTarget, PodName } from '../../adapters/prometheus/port.ts'
 import { type ContainerKind, containerNames } from '../../contracts/containerinstances.ts'
 import { FUNCTION_CONTAINER, functionNames } from '../../contracts/functions.ts'
 import { JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
@@ -15,10 +15,10 @@ import { ServerlessFunction } from '../../crds/functions.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { Services } from '../http/context.ts'
-import type { Watched } from './watched.ts'
+import type { MonitoredResource } from './monitoredResource.ts'
 
 const NOTHING = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
-type Names = Omit<Target, 'namespace'>
+type Names = Omit<MetricTarget, 'namespace'>
 
 /** Names of one of our StatefulSets, with one volume for each pod. */
 const stateful = (workload: string): Names => ({
@@ -33,7 +33,7 @@ type Components = {
 }
 
 /** @param process one of its processes; all if absent */
-function componentsOf(kind: ContainerKind, { object, place }: Watched, process: string | undefined): Names {
+function componentsOf(kind: ContainerKind, { object, place }: MonitoredResource, process: string | undefined): Names {
   const names = containerNames(place.name, kind)
   const { components = [{ name: APP_COMPONENT }], volumes = [] } = object.spec as Components
   const wanted = components.filter(({ name }) => process === undefined || name === process)
@@ -53,7 +53,7 @@ function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof co
   return component === undefined ? [] : [{ route: names.whole, service: names.component(component) }]
 }
 
-function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place }: Watched): Names {
+function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
   const workloads = records
     .peekAll(ServerlessFunction, { namespace })
     .filter(({ spec }) => spec.namespaceName === place.name)
@@ -61,12 +61,12 @@ function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place 
   return { ...NOTHING, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
 }
 
-function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: Watched): Names {
+function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
   const own = records.peekAll(AccountBucket, { namespace }).filter(({ spec }) => spec.accountName === place.name)
   return { ...NOTHING, buckets: own.map(storeNameOf) }
 }
 
-type NamesOf = (services: Pick<Services, 'records'>, watched: Watched, process: string | undefined) => Names
+type NamesOf = (services: Pick<Services, 'records'>, watched: MonitoredResource, process: string | undefined) => Names
 
 /** The names of pods, claims and buckets, by collection. */
 const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
@@ -89,10 +89,17 @@ const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
   secretvaults: () => NOTHING,
 }
 
-const withoutVolumes = (watched: Watched): Watched => ({ ...watched, object: { ...watched.object, spec: {} } as never })
+const withoutVolumes = (watched: MonitoredResource): MonitoredResource => ({
+  ...watched,
+  object: { ...watched.object, spec: {} } as never,
+})
 
 /** Returns the objects in the cluster that belong to a resource. */
-export function targetOf(services: Pick<Services, 'records'>, watched: Watched, process?: string): Target {
+export function targetOf(
+  services: Pick<Services, 'records'>,
+  watched: MonitoredResource,
+  process?: string,
+): MetricTarget {
   const { collection } = watched.place
   return { namespace: watched.namespace, ...NAMES[collection](services, watched, process) }
 }
@@ -106,7 +113,7 @@ const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
   jobs: () => JOB_CONTAINER,
 }
 
-export function hasProcess({ object, place }: Watched, name: string): boolean {
+export function hasProcess({ object, place }: MonitoredResource, name: string): boolean {
   const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
   if (choosesPods(place.collection)) return components.some((component) => component.name === name)
   return MAIN[place.collection]?.(object.spec) === name
@@ -142,7 +149,7 @@ const STEMS: Partial<Record<MetricCollection, Stems>> = {
 }
 
 /** Returns the objects that belong to any resource of a collection. */
-export function targetOfAll(collection: MetricCollection): Target {
+export function targetOfAll(collection: MetricCollection): MetricTarget {
   const { workload, claim }: Partial<Stems> = STEMS[collection] ?? {}
   return {
     namespace: 'every group',

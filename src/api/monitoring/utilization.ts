@@ -4,24 +4,24 @@ import { METRICS } from '../../contracts/metrics.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { SeriesDto } from '../resources/metrics.ts'
 import { planOf } from '../resources/sizing.ts'
 import {
+  clipToCreation,
+  findNameIgnoringCase,
   MetricQuery,
-  measured,
-  notOffered,
+  type MonitoringTimeRange,
+  parseTimeRange,
   pointsOf,
-  type Span,
-  sinceItsBeginning,
-  sourceOf,
-  spanAsked,
-  spelled,
-} from './asked.ts'
+  queryMetric,
+  requireMetricSource,
+  unsupportedParameter,
+} from './metricQuery.ts'
+import { findMonitoredResource, isMeasuredHere, MONITORING_PATH, type MonitoredResource } from './monitoredResource.ts'
 import { recommendation } from './recommendation.ts'
 import { targetOf } from './targets.ts'
-import { findWatched, isMeasuredHere, MONITORING, type Watched } from './watched.ts'
 
 /** The metric of each usage, and the amounts to compare it with. */
 const METERS = {
@@ -59,12 +59,12 @@ type Asked = Context<string, z.output<typeof Query>>
 
 async function utilizationOf(context: Asked) {
   const { services, query } = context
-  const watched = await findWatched(context)
+  const watched = await findMonitoredResource(context)
   const meters = metersOf(watched)
-  const meter = spelled(meters, query.metric)
-  if (meter === undefined) throw notOffered('metric', query.metric, meters)
-  const span = spanAsked(query)
-  sourceOf(services)
+  const meter = findNameIgnoringCase(meters, query.metric)
+  if (meter === undefined) throw unsupportedParameter('metric', query.metric, meters)
+  const span = parseTimeRange(query)
+  requireMetricSource(services)
   const { unit, used, requested, limit, size } = METERS[meter]
   const [ofUse, highest, ofRequest, ofLimit] = await Promise.all([
     ask(context, watched, used, 'Average', span),
@@ -87,7 +87,7 @@ async function utilizationOf(context: Asked) {
   })
 }
 
-function metersOf({ place }: Watched): (keyof typeof METERS)[] {
+function metersOf({ place }: MonitoredResource): (keyof typeof METERS)[] {
   const metrics: object = METRICS[place.collection]
   const names = Object.keys(METERS) as (keyof typeof METERS)[]
   return names.filter((name) => Object.hasOwn(metrics, METERS[name].used))
@@ -97,17 +97,17 @@ type Points = MeasuredSeries['points']
 
 async function ask(
   { services }: Asked,
-  watched: Watched,
+  watched: MonitoredResource,
   metric: string,
   aggregation: 'Average' | 'Maximum' | 'Last',
-  span: Span,
+  span: MonitoringTimeRange,
 ): Promise<Points> {
   const { object, place } = watched
   if (!isMeasuredHere(services, watched)) return []
   const target = targetOf(services, watched)
   const question = { collection: place.collection, metric, aggregation, target, isSummed: true }
-  const part = sinceItsBeginning(span, object, services.clock.now())
-  const [one] = await measured(sourceOf(services), question, part)
+  const part = clipToCreation(span, object, services.clock.now())
+  const [one] = await queryMetric(requireMetricSource(services), question, part)
   return one?.points ?? []
 }
 
@@ -128,7 +128,7 @@ type Figures = ReturnType<typeof figuresOf> & { limit: number | null; request: n
 
 function recommended(
   { services }: Asked,
-  { kind, object }: Watched,
+  { kind, object }: MonitoredResource,
   { p95, maximum, limit, request }: Figures,
   { size, seconds }: { size: (typeof METERS)[keyof typeof METERS]['size']; seconds: number },
 ) {
@@ -139,7 +139,7 @@ function recommended(
 }
 
 /** Usage of a resource against its request and limit (interface section 4.16, records: monitoring). */
-export const utilizationRoute: RouteDraft = route('GET', `${MONITORING}/utilization`, {
+export const utilizationRoute: RouteDraft = route('GET', `${MONITORING_PATH}/utilization`, {
   auth: action('monitoring/read'),
   summary: 'How much of what it has a resource uses',
   query: Query,

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
-import { clusterListRoute, type Where } from './clusterLists.ts'
-import { bytesOf, type Claim, hasOwner, NO_OWNER, ownerFinder, type Volume } from './storageObjects.ts'
+import { clusterListRoute, type ListedCluster } from './clusterLists.ts'
+import { type Claim, hasOwner, NO_OWNER, ownerFinder, parseQuantityBytes, type Volume } from './storageObjects.ts'
 
 const PHASES = ['Available', 'Bound', 'Released', 'Failed', 'Pending'] as const
 const LINE_MAX = 253
@@ -37,7 +37,7 @@ export type StorageVolumeDto = z.output<typeof StorageVolumeDto>
 /** Returns the records of volumes, with their owners. */
 export function volumeDtos(
   services: Pick<Services, 'records'>,
-  { clusterId }: Pick<Where, 'clusterId'>,
+  { clusterId }: Pick<ListedCluster, 'clusterId'>,
   volumes: readonly KubeObject[],
   claims: readonly KubeObject[],
 ): StorageVolumeDto[] {
@@ -54,7 +54,7 @@ export function volumeDtos(
       clusterId,
       storageClass: spec.storageClassName ?? '',
       phase: PHASES.find((phase) => phase === status.phase) ?? 'Pending',
-      capacityBytes: bytesOf(spec.capacity?.storage),
+      capacityBytes: parseQuantityBytes(spec.capacity?.storage),
       reclaimPolicy: spec.persistentVolumeReclaimPolicy ?? '',
       accessModes: spec.accessModes ?? [],
       claim: claimRef === undefined ? null : { namespace: claimRef.namespace ?? '', name: claimRef.name ?? '' },

@@ -1,12 +1,12 @@
 import { sourceRanges } from '../../core/cidr.ts'
-import type { Place } from './ends.ts'
-import type { Side } from './policy/verdict.ts'
+import type { ConnectionEnd } from './connectionEnds.ts'
+import type { SideVerdict } from './policy/verdict.ts'
 
 /**
  * Names the field `allowedCidrs` of the resource as the deciding rule: callers who ask about an outside address know
  * that field, not the policy that the platform generates from it.
  */
-export function byAllowedCidrs(ingress: Side, from: Place, to: Place): Side {
+export function byAllowedCidrs(ingress: SideVerdict, from: ConnectionEnd, to: ConnectionEnd): SideVerdict {
   const { rule } = ingress
   if (!('end' in from) || 'end' in to || rule === null) return ingress
   const [resource] = to.resources ?? []

@@ -6,12 +6,12 @@ import { BoundaryProjection } from '../../crds/projections.ts'
 import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
-import { clusterWords, defaultCluster, findBoundary } from '../resources/places.ts'
+import { clusterInfo, defaultCluster, findBoundary } from '../resources/places.ts'
 import { byAllowedCidrs } from './allowedCidrs.ts'
-import { checkEnds, endsAt, type Place, placeOfEnd, podsAt } from './ends.ts'
-import { lookAt, type Seen } from './looks.ts'
-import type { Direction, End, Question } from './policy/question.ts'
-import { agreed, bothSides, judgeSide, type Side } from './policy/verdict.ts'
+import { type ConnectionEnd, checkEnds, endsAt, podsAt, resolveConnectionEnd } from './connectionEnds.ts'
+import { type ClusterNetworkState, readNetworkState } from './networkState.ts'
+import type { ConnectionQuestion, Direction, End } from './policy/question.ts'
+import { combineDirections, combineSides, judgeSide, type SideVerdict } from './policy/verdict.ts'
 import { NetworkCheckRequest, NetworkCheckResult } from './record.ts'
 
 type Request = z.output<typeof NetworkCheckRequest>
@@ -26,20 +26,25 @@ async function check(context: Context<'boundaryId', unknown, Request>) {
   const { boundaryId } = context.parameters
   checkEnds(body)
   await findBoundary(context, boundaryId)
-  const from = await placeOfEnd(context, boundaryId, body.from, 'from')
-  const to = await placeOfEnd(context, boundaryId, body.to, 'to')
+  const from = await resolveConnectionEnd(context, boundaryId, body.from, 'from')
+  const to = await resolveConnectionEnd(context, boundaryId, body.to, 'to')
   const clusterId = clusterOf(services, boundaryId, body.clusterId ?? undefined, [from, to])
-  const seen = await lookAt(services, clusterId, namespacesOf([from, to]))
+  const seen = await readNetworkState(services, clusterId, namespacesOf([from, to]))
   const result = typeof seen === 'string' ? unknown(seen) : judge(body, from, to, seen)
   return ok({ ...result, clusterId, evaluatedAt: timestamp(services.clock.now()) })
 }
 
 /** @throws PlatformError CLUSTER_NOT_PROJECTED */
-function clusterOf(services: Services, boundaryId: string, wanted: string | undefined, ends: readonly Place[]): string {
+function clusterOf(
+  services: Services,
+  boundaryId: string,
+  wanted: string | undefined,
+  ends: readonly ConnectionEnd[],
+): string {
   const own = defaultCluster(services).id
   if (wanted === undefined) {
     const [first] = ends.flatMap((end) => ('end' in end ? [] : (end.resources ?? [])))
-    return clusterWords(services, (first?.object.spec as { clusterId?: string } | undefined)?.clusterId).id
+    return clusterInfo(services, (first?.object.spec as { clusterId?: string } | undefined)?.clusterId).id
   }
   const isThere =
     wanted === own ||
@@ -49,7 +54,7 @@ function clusterOf(services: Services, boundaryId: string, wanted: string | unde
   throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
 }
 
-function namespacesOf(ends: readonly Place[]): string[] {
+function namespacesOf(ends: readonly ConnectionEnd[]): string[] {
   return [...new Set(ends.flatMap((end) => ('end' in end ? [] : [end.namespace])))]
 }
 
@@ -63,7 +68,7 @@ function unknown(message: string): Result {
 
 const PROTOCOLS = { Tcp: 'TCP', Udp: 'UDP', Sctp: 'SCTP' } as const
 
-function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen): Result {
+function judge({ port, protocol }: Request, from: ConnectionEnd, to: ConnectionEnd, seen: ClusterNetworkState): Result {
   const [fromPods, toPods] = [podsAt(from, seen), podsAt(to, seen)]
   const matches = {
     fromMatches: fromPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
@@ -78,8 +83,8 @@ function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen):
   const question = { port, protocol: PROTOCOLS[protocol], blocksTakePods: !seen.hasCilium } as const
   const egress = sideOf('egress', ends, question, seen)
   const ingress = byAllowedCidrs(sideOf('ingress', ends, question, seen), from, to)
-  const { verdict, decidedBy } = bothSides(egress, ingress)
-  const shown = ({ warnings: _, ...side }: Side) => side
+  const { verdict, decidedBy } = combineDirections(egress, ingress)
+  const shown = ({ warnings: _, ...side }: SideVerdict) => side
   const warnings = [...warningsOf(from), ...warningsOf(to), ...egress.warnings, ...ingress.warnings]
   if (Math.max(fromPods.length, toPods.length) > JUDGED_MAX)
     warnings.push(`Only the first ${JUDGED_MAX} pods of each end were checked.`)
@@ -91,11 +96,11 @@ function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen):
 }
 
 /** Which policies apply to a resource is only known from its pods. */
-function isSilent(place: Place, pods: readonly unknown[]): boolean {
+function isSilent(place: ConnectionEnd, pods: readonly unknown[]): boolean {
   return !('end' in place) && place.resources !== undefined && pods.length === 0
 }
 
-function noPods(place: Place): string {
+function noPods(place: ConnectionEnd): string {
   const [first] = 'end' in place ? [] : (place.resources ?? [])
   const name = first?.object.metadata.name ?? ''
   return `"${name}" has no pods on this cluster now; without pods, no policy can be checked.`
@@ -104,9 +109,9 @@ function noPods(place: Place): string {
 function sideOf(
   direction: Direction,
   { from, to }: { from: readonly End[]; to: readonly End[] },
-  asked: Omit<Question, 'from' | 'to'>,
-  { policies }: Seen,
-): Side {
+  asked: Omit<ConnectionQuestion, 'from' | 'to'>,
+  { policies }: ClusterNetworkState,
+): SideVerdict {
   const sides = from.flatMap((one) =>
     to.map((other) => ({
       pods: [one, other].flatMap((end) => (end.kind === 'pod' ? [end.name] : [])).join(' and '),
@@ -114,10 +119,10 @@ function sideOf(
     })),
   )
   // Neither list is empty, so there is a result.
-  return agreed(sides) as Side
+  return combineSides(sides) as SideVerdict
 }
 
-function warningsOf(place: Place): string[] {
+function warningsOf(place: ConnectionEnd): string[] {
   if ('end' in place || place.resources === undefined || place.resources.length < 2) return []
   const collections = place.resources.map(({ kind }) => kind.segment).join(' and ')
   return [`Several resources have the name "${place.resources[0]?.object.metadata.name}": ${collections}.`]

@@ -5,7 +5,7 @@ import { notFound } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, route } from '../http/route.ts'
 import { applyListRequest } from '../resources/appliedList.ts'
 import { shapeOf } from '../resources/collection/columns.ts'
@@ -13,10 +13,10 @@ import { resourcesOfGroup } from '../resources/contents.ts'
 import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { badParameter } from '../resources/queryFaults.ts'
-import { type Around, type Denied, deniesOf, type Known, knownEnd } from './flows.ts'
+import { flowsIn, listBoundaryClusters, listVisibleGroups, type SeenCluster } from './boundaryClusters.ts'
+import { groupDenies, type KnownEnd, knownEnd, type ObservedDeny, type VisibleContents } from './flows.ts'
+import { networkVisibilityOf } from './networkVisibility.ts'
 import { NetworkRuleDto } from './record.ts'
-import { sightOf } from './sight.ts'
-import { clustersOf, flowsIn, groupsOf, type SeenCluster } from './surroundings.ts'
 import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 
 export const NODE_KINDS = ['Resource', 'Group', 'Platform', 'Cluster', 'Internet'] as const
@@ -70,32 +70,32 @@ const DeniesQuery = z.strictObject({
 type Query = z.output<typeof DeniesQuery>
 
 /** Returns what a query is about. A name alone must be unique. @throws PlatformError NOT_FOUND, BAD_REQUEST */
-export async function lookedAt(
+export async function resolveFlowSubject(
   context: Context,
   { resource, resourceGroup }: Pick<Query, 'resource' | 'resourceGroup'>,
 ) {
-  const groups = await groupsOf(context, resourceGroup)
+  const groups = await listVisibleGroups(context, resourceGroup)
   const { boundaryId = '' } = context.parameters
-  const sight = sightOf(context, boundaryId)
+  const sight = networkVisibilityOf(context, boundaryId)
   const all = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
   const [resources, hidden] = [all.filter(sight.resource), all.filter((one) => !sight.resource(one))]
   const named = resources.filter(({ object }) => object.metadata.name === resource)
   if (resource !== undefined && named.length === 0) throw notFound(`Resource "${resource}"`)
   if (new Set(named.map((found) => found.resourceGroup)).size > 1)
     throw badParameter('resourceGroup', `Several groups have a resource "${resource}": name its resourceGroup.`)
-  const isMeant = ({ resource: found }: Known) =>
+  const isMeant = ({ resource: found }: KnownEnd) =>
     resource === undefined || (found !== undefined && named.includes(found))
   return { groups, resources, hidden, isMeant }
 }
 
-const endsOf = ({ from, to }: Flow, around: Around) =>
-  [from, to].map((end) => knownEnd(end, around, SYSTEM_NAMESPACE)) as [Known, Known]
+const endsOf = ({ from, to }: Flow, around: VisibleContents) =>
+  [from, to].map((end) => knownEnd(end, around, SYSTEM_NAMESPACE)) as [KnownEnd, KnownEnd]
 
 /** Returns the flows that a query is about, by cluster. */
-export async function observed(context: Context, query: Omit<Query, 'direction'>) {
+export async function listObservedFlows(context: Context, query: Omit<Query, 'direction'>) {
   const window = windowOf(query.window, context.services.clock.now())
-  const { isMeant, ...around } = await lookedAt(context, query)
-  const clusters = await clustersOf(context, around.groups)
+  const { isMeant, ...around } = await resolveFlowSubject(context, query)
+  const clusters = await listBoundaryClusters(context, around.groups)
   const { told, reason } = await flowsIn(context, clusters, around.groups, window)
   const meant = told.map(({ cluster, flows }) => ({
     cluster,
@@ -105,7 +105,7 @@ export async function observed(context: Context, query: Omit<Query, 'direction'>
   return { window, around, clusters, told: meant, reason }
 }
 
-function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Around): Deny {
+function denyDto({ id, flows }: ObservedDeny, cluster: SeenCluster, around: VisibleContents): Deny {
   const [first] = flows
   const last = flows.at(-1) ?? first
   const [from, to] = endsOf(last, around)
@@ -127,7 +127,7 @@ function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Around): D
   }
 }
 
-function endpointDto({ namespace, podName, ipAddress, labels }: FlowEnd, { kind, group, resource }: Known) {
+function endpointDto({ namespace, podName, ipAddress, labels }: FlowEnd, { kind, group, resource }: KnownEnd) {
   // Shows pods of the boundary only.
   const isOwn = kind === 'Resource' || kind === 'Group'
   return {
@@ -154,9 +154,9 @@ const shape = shapeOf<Deny>({
 
 async function list(context: Context<'boundaryId', Query>) {
   const { direction } = context.query
-  const { window, around, told, reason } = await observed(context, context.query)
+  const { window, around, told, reason } = await listObservedFlows(context, context.query)
   const rows = told
-    .flatMap(({ cluster, flows }) => deniesOf(cluster.id, flows).map((denied) => denyDto(denied, cluster, around)))
+    .flatMap(({ cluster, flows }) => groupDenies(cluster.id, flows).map((denied) => denyDto(denied, cluster, around)))
     .filter((row) => direction === undefined || row.direction === direction)
   const { rows: items, pagination } = applyListRequest(rows, context.list, shape)
   return ok({ items: [...items], pagination, ...shownWindow(window, reason) })
@@ -168,9 +168,9 @@ const LONGEST = '7d'
 /** @throws PlatformError NOT_FOUND, also if its flows are no longer stored */
 async function read(context: Context<'boundaryId' | 'denyId'>) {
   const { denyId } = context.parameters
-  const { around, told } = await observed(context, { window: LONGEST })
+  const { around, told } = await listObservedFlows(context, { window: LONGEST })
   for (const { cluster, flows } of told) {
-    const denied = deniesOf(cluster.id, flows).find(({ id }) => id === denyId)
+    const denied = groupDenies(cluster.id, flows).find(({ id }) => id === denyId)
     if (denied === undefined) continue
     const samples = denied.flows.slice(-SAMPLES).reverse()
     return ok({

@@ -10,14 +10,14 @@ import type { Window } from './window.ts'
 export type Group = { readonly name: string; readonly namespace: string }
 
 /** An end of a flow, as seen from a boundary. */
-export type Known = {
+export type KnownEnd = {
   readonly kind: 'Resource' | 'Group' | 'Platform' | 'Cluster' | 'Internet'
   readonly group?: string | undefined
   readonly resource?: GroupResource | undefined
 }
 
 /** The content of a boundary that the caller may see. */
-export type Around = {
+export type VisibleContents = {
   readonly groups: readonly Group[]
   readonly resources: readonly GroupResource[]
   /** Resources of the same groups that the caller may not see. */
@@ -25,7 +25,11 @@ export type Around = {
 }
 
 /** @param system the namespace of the platform itself */
-export function knownEnd({ namespace, labels }: FlowEnd, { groups, resources, hidden }: Around, system: string): Known {
+export function knownEnd(
+  { namespace, labels }: FlowEnd,
+  { groups, resources, hidden }: VisibleContents,
+  system: string,
+): KnownEnd {
   if (namespace === undefined) return { kind: 'Internet' }
   if (namespace === system) return { kind: 'Platform' }
   const group = groups.find((each) => each.namespace === namespace)?.name
@@ -39,10 +43,10 @@ export function knownEnd({ namespace, labels }: FlowEnd, { groups, resources, hi
   return resource === undefined ? { kind: 'Group', group } : { kind: 'Resource', group, resource }
 }
 
-export type Denied = { readonly id: string; readonly flows: readonly [Flow, ...Flow[]] }
+export type ObservedDeny = { readonly id: string; readonly flows: readonly [Flow, ...Flow[]] }
 
 /** Groups drops of one kind between the same ends into one deny, with a stable id. */
-export function deniesOf(clusterId: string, flows: readonly Flow[]): Denied[] {
+export function groupDenies(clusterId: string, flows: readonly Flow[]): ObservedDeny[] {
   const byId = new Map<string, [Flow, ...Flow[]]>()
   for (const flow of flows) {
     if (flow.denied === undefined) continue
@@ -57,7 +61,7 @@ export function deniesOf(clusterId: string, flows: readonly Flow[]): Denied[] {
 }
 
 /** Returns the step in seconds: 120 points per window, but at least 15 seconds each. */
-export function stepOf({ from, to }: Window): number {
+export function windowStepSeconds({ from, to }: Window): number {
   return Math.max(15, Math.ceil((to - from) / 120_000))
 }
 

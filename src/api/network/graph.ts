@@ -6,13 +6,21 @@ import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { recordStatusOf } from '../resources/shape.ts'
-import { CLUSTER, declaredBy, groupNode, INTERNET, PLATFORM, referenced, resourceNode } from './declared.ts'
-import { NODE_KINDS, observed } from './denies.ts'
-import { type Around, type Known, knownEnd } from './flows.ts'
+import { recordStatusOf } from '../resources/resourceShape.ts'
+import {
+  CLUSTER_NODE,
+  groupNode,
+  INTERNET_NODE,
+  listDeclaredEdges,
+  listReferenceEdges,
+  PLATFORM_NODE,
+  resourceNode,
+} from './declaredEdges.ts'
+import { listObservedFlows, NODE_KINDS } from './denies.ts'
+import { type KnownEnd, knownEnd, type VisibleContents } from './flows.ts'
 import type { NetworkPolicy } from './policy/kubernetes.ts'
 import { shownWindow, WindowQuery, windowFields } from './window.ts'
 
@@ -56,7 +64,7 @@ const NODES_MAX = 500
 const EDGES_MAX = 2000
 
 async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>) {
-  const { window, around, clusters, told, reason } = await observed(context, context.query)
+  const { window, around, clusters, told, reason } = await listObservedFlows(context, context.query)
   const isOfHidden = ({ metadata }: NetworkPolicy) =>
     around.hidden.some(
       ({ kind, object }) =>
@@ -66,9 +74,9 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
     .flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
     .filter((policy) => !isOfHidden(policy))
   const edges = new Map<string, Edge>()
-  const declared = declaredBy(policies, around)
+  const declared = listDeclaredEdges(policies, around)
   for (const each of declared) add(edges, each, true)
-  for (const { isAllowed, ...each } of referenced(around, declared)) add(edges, each, isAllowed)
+  for (const { isAllowed, ...each } of listReferenceEdges(around, declared)) add(edges, each, isAllowed)
   for (const flow of told.flatMap(({ flows }) => flows)) count(edges, flow, around)
   const nodes = nodesOf(around, [...edges.values()])
   const shown = nodes.slice(0, NODES_MAX)
@@ -97,7 +105,7 @@ function add(edges: Map<string, Edge>, { sourceId, targetId, protocol, port }: E
   return edges.get(id) as Edge
 }
 
-function count(edges: Map<string, Edge>, flow: Flow, around: Around): void {
+function count(edges: Map<string, Edge>, flow: Flow, around: VisibleContents): void {
   const [sourceId, targetId] = [flow.from, flow.to].map((end) => nodeOf(knownEnd(end, around, SYSTEM_NAMESPACE))) as [
     string,
     string,
@@ -109,20 +117,20 @@ function count(edges: Map<string, Edge>, flow: Flow, around: Around): void {
   edge.lastSeenAt = timestamp(flow.time)
 }
 
-function nodeOf({ kind, group, resource }: Known): string {
+function nodeOf({ kind, group, resource }: KnownEnd): string {
   if (resource !== undefined) return resourceNode(resource)
   if (group !== undefined) return groupNode(group)
-  return kind === 'Platform' ? PLATFORM : kind === 'Cluster' ? CLUSTER : INTERNET
+  return kind === 'Platform' ? PLATFORM_NODE : kind === 'Cluster' ? CLUSTER_NODE : INTERNET_NODE
 }
 
 /** Returns all nodes of the boundary, and others only if an edge leads to them. */
-function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.output<typeof NetworkNode>[] {
+function nodesOf({ groups, resources }: VisibleContents, edges: readonly Edge[]): z.output<typeof NetworkNode>[] {
   const none = { resourceGroup: null, collection: null, resourceId: null, status: null }
   const used = new Set(edges.flatMap(({ sourceId, targetId }) => [sourceId, targetId]))
   const others = [
-    { id: PLATFORM, kind: 'Platform', name: 'Platform' },
-    { id: CLUSTER, kind: 'Cluster', name: 'Cluster' },
-    { id: INTERNET, kind: 'Internet', name: 'Internet' },
+    { id: PLATFORM_NODE, kind: 'Platform', name: 'Platform' },
+    { id: CLUSTER_NODE, kind: 'Cluster', name: 'Cluster' },
+    { id: INTERNET_NODE, kind: 'Internet', name: 'Internet' },
   ] as const
   return [
     ...others.filter(({ id }) => used.has(id)).map((node) => ({ ...none, ...node })),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isCanonicalCidr } from '../../core/cidr.ts'
 import { matching, ResourceName } from '../../crds/fields.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 /** Records of the network view (records section 1, "Network view"). */

@@ -2,15 +2,22 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
-import { observed } from './denies.ts'
-import { rates, stepOf } from './flows.ts'
+import {
+  flowStateOf,
+  flowsIn,
+  listBoundaryClusters,
+  listVisibleGroups,
+  policiesOf,
+  type SeenCluster,
+} from './boundaryClusters.ts'
+import { listObservedFlows } from './denies.ts'
+import { rates, windowStepSeconds } from './flows.ts'
 import { directionsOf } from './policy/kubernetes.ts'
 import type { Selector } from './policy/selectors.ts'
-import { clustersOf, flowsIn, groupsOf, policiesOf, type SeenCluster, stateOf } from './surroundings.ts'
 import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 
 const NetworkClusterDto = namedRecord('NetworkClusterDto', {
@@ -39,11 +46,11 @@ const RETENTION_HOURS = 168
 
 async function status(context: Context<'boundaryId'>) {
   const now = context.services.clock.now()
-  const groups = await groupsOf(context, undefined)
-  const clusters = await clustersOf(context, groups)
+  const groups = await listVisibleGroups(context, undefined)
+  const clusters = await listBoundaryClusters(context, groups)
   const window = windowOf('1h', now)
   const { told, reason } = await flowsIn(context, clusters, groups, window)
-  const states = await Promise.all(clusters.map((cluster) => stateOf(context, cluster)))
+  const states = await Promise.all(clusters.map((cluster) => flowStateOf(context, cluster)))
   const policyCount = clusters.reduce((sum, cluster) => sum + policiesOf(cluster).length, 0)
   const collected = states.some((state) => state !== undefined)
   return ok({
@@ -100,9 +107,9 @@ const NetworkSeriesDto = namedRecord('NetworkSeriesDto', {
 })
 
 async function series(context: Context<'boundaryId', z.output<typeof SeriesQuery>>) {
-  const { window, clusters, told, reason } = await observed(context, context.query)
-  const stepSeconds = stepOf(window)
-  const states = await Promise.all(clusters.map((cluster) => stateOf(context, cluster)))
+  const { window, clusters, told, reason } = await listObservedFlows(context, context.query)
+  const stepSeconds = windowStepSeconds(window)
+  const states = await Promise.all(clusters.map((cluster) => flowStateOf(context, cluster)))
   const points = rates(
     told.flatMap(({ flows }) => flows),
     window,

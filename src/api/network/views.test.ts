@@ -12,7 +12,7 @@ import { BoundaryProjection } from '../../crds/projections.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { namespace, networkPolicy, pod } from '../../kube/builtin.ts'
-import { createNetworkLooks, type NetworkLooks } from './looks.ts'
+import { createNetworkStateReader, type NetworkStateReader } from './networkState.ts'
 
 const FAR = '88888888-8888-4888-8888-888888888888'
 const HOME = groupNamespace(BOUNDARY, 'shop')
@@ -200,7 +200,9 @@ describe('the network of a boundary', () => {
     before(() => flows.saw(drop(90), drop(10), drop(9), { ...passed, from: { ipAddress: '203.0.113.7', labels: {} } }))
     beforeEach(async () => {
       // The API server is made with the facade.
-      const looks: NetworkLooks = { at: (...asked) => createNetworkLooks(server.client, () => server.far).at(...asked) }
+      const looks: NetworkStateReader = {
+        at: (...asked) => createNetworkStateReader(server.client, () => server.far).at(...asked),
+      }
       server = await startShop({}, { network: { looks, flows } })
       furnish(server)
       get = at(server)

@@ -3,7 +3,7 @@ import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
-import { type AccountView, accountRecord, bucketsOf, COLLECTION, useOfAccount } from './record.ts'
+import { type AccountView, accountRecord, accountUsage, bucketsOf, COLLECTION } from './record.ts'
 
 /** List, read, create, replace, patch, delete, the list over groups and its configuration (interface section 4.12). */
 export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccount, {
@@ -16,11 +16,11 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   fields: {
     enablePublicAccess: flag('Public access'),
     usedBytes: number('Used bytes', {
-      of: ({ object, services }) => useOfAccount(services, object).usedBytes,
+      of: ({ object, services }) => accountUsage(services, object).usedBytes,
       isFiltered: false,
     }),
     bucketCount: number('Buckets', {
-      of: ({ object, services }) => useOfAccount(services, object).bucketCount,
+      of: ({ object, services }) => accountUsage(services, object).bucketCount,
       isFiltered: false,
     }),
   },

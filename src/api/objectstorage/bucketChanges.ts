@@ -1,4 +1,4 @@
-import { bucketLacks } from '../../contracts/objectstorage.ts'
+import { unsupportedBucketFields } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
 import {
   AccountBucket,
@@ -11,9 +11,9 @@ import { isEqual } from '../records/mergePatch.ts'
 import type { ParentHome } from '../resources/collection/homes.ts'
 import { placeOf } from '../resources/places.ts'
 import { patchedBody } from '../resources/writes.ts'
-import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
+import { mergePatchBody, withIgnoredReadFields } from '../resources/writtenBody.ts'
 import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
-import { refuseLacking } from './store.ts'
+import { requireStoreFeature } from './store.ts'
 
 /** The settings of a new bucket, and what of them can change later; the schema of the kind refuses other changes. */
 export type BucketBody = Omit<BucketCreateDto, 'name'>
@@ -38,7 +38,7 @@ export function bucketSpec(body: BucketBody) {
 }
 
 const body = BucketCreateDto.omit({ name: true })
-const { body: names, documentedBody } = mergePatchBody(withRepeated(body, BucketDto))
+const { body: names, documentedBody } = mergePatchBody(withIgnoredReadFields(body, BucketDto))
 export const patchedBucketBody = { body: names, documentedBody }
 const writable = new Set(Object.keys(body.shape))
 
@@ -68,9 +68,9 @@ export function patchedBucket(stored: BucketObject, context: Context, { owner: a
     ...(isAlike(spec.lifecycleRules, lifecycleRules, completeLifecycleRule) && { lifecycleRules }),
     ...(isAlike(spec.corsRules, corsRules, completeCorsRule) && { corsRules }),
   }
-  if (spec.publicRead && !stored.spec.publicRead) refuseClosed(account)
+  if (spec.publicRead && !stored.spec.publicRead) requirePublicAccess(account)
   const features = context.services.objectStorage.store?.info.features
-  if (features !== undefined) refuseLacking(bucketLacks(spec, features))
+  if (features !== undefined) requireStoreFeature(unsupportedBucketFields(spec, features))
   return { ...stored.spec, ...spec, ...kept }
 }
 
@@ -79,7 +79,7 @@ function isAlike<Rule>(one: readonly Rule[], other: readonly Rule[], complete: (
 }
 
 /** @throws PlatformError PUBLIC_ACCESS_DISABLED */
-export function refuseClosed({ spec, metadata }: AccountObject): void {
+export function requirePublicAccess({ spec, metadata }: AccountObject): void {
   if (spec.enablePublicAccess) return
   const message = `Account "${metadata.name}" allows no public buckets: set its enablePublicAccess first.`
   throw new PlatformError('PUBLIC_ACCESS_DISABLED', message, { field: 'publicRead' })

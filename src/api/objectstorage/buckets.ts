@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { isStoreError } from '../../adapters/objectstorage/port.ts'
-import { bucketLacks, storeBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
-import { counted } from '../../core/counted.ts'
+import { storeBucketName, storeNameOf, unsupportedBucketFields } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
@@ -11,7 +11,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
-import { type AccountHome, bucketSpec, patchedBucket, patchedBucketBody, refuseClosed } from './bucketChanges.ts'
+import { type AccountHome, bucketSpec, patchedBucket, patchedBucketBody, requirePublicAccess } from './bucketChanges.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -22,7 +22,7 @@ import {
   bucketsOf,
   COLLECTION,
 } from './record.ts'
-import { asking, refuseLacking } from './store.ts'
+import { requireStoreFeature, translateStoreErrors } from './store.ts'
 
 export function accountOf(context: Context, parameter: 'name' | 'accountName') {
   return findResource(ObjectStorageAccount, context, parameter, { segment: COLLECTION })
@@ -33,7 +33,7 @@ function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject,
   const present = bucketsOf(services, metadata.namespace, metadata.name)
   const used = present.length
   if (used < spec.maxBuckets || present.some((bucket) => bucket.spec.bucketName === name)) return
-  const message = `Account "${metadata.name}" has ${used} of ${counted(spec.maxBuckets, 'bucket')}.`
+  const message = `Account "${metadata.name}" has ${used} of ${pluralize(spec.maxBuckets, 'bucket')}.`
   const extras = { quota: 'maxBuckets', limit: spec.maxBuckets, used, requested: 1 }
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }
@@ -45,7 +45,7 @@ async function refuseFull({ services, signal }: Context, object: BucketObject, f
   // Do not list when everything will be deleted, because the store may be unable to list some of it.
   if (store === undefined || (force && !objectLock)) return
   const storeName = storeNameOf(object)
-  await asking(async () => {
+  await translateStoreErrors(async () => {
     if (await store.isEmpty(storeName, { signal }).catch((error: unknown) => refuseUnlisted(error, object))) return
     if (objectLock && (await store.holdsLocked(storeName, { signal }))) {
       const message = `Bucket "${bucketName}" holds objects that may not be deleted yet.`
@@ -69,10 +69,10 @@ type Create = Context<string, unknown, BucketCreateDto>
 /** @throws PlatformError PUBLIC_ACCESS_DISABLED, FEATURE_UNSUPPORTED, QUOTA_EXCEEDED */
 function newBucket(context: Create, { owner: account }: AccountHome) {
   const { services, body } = context
-  if (body.publicRead) refuseClosed(account)
+  if (body.publicRead) requirePublicAccess(account)
   const spec = { accountName: account.metadata.name, bucketName: body.name, ...bucketSpec(body) }
   const features = services.objectStorage.store?.info.features
-  if (features !== undefined) refuseLacking(bucketLacks(spec, features))
+  if (features !== undefined) requireStoreFeature(unsupportedBucketFields(spec, features))
   refuseOneMore(context as Context, account, body.name)
   return spec
 }

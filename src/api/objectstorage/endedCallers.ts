@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { createdByOf } from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
-import { repeatedly } from '../../core/repeatedly.ts'
+import { runPeriodically } from '../../core/runPeriodically.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -35,5 +35,5 @@ export function endSessionsOfEnded({ keys, principals, client, clock, log }: End
       await client.remove(ObjectAccessKey.resource, refOf(session), { uid }).catch(absent)
     }
   }
-  return repeatedly(look, INTERVAL, { clock, log, failed: 'Callers of sessions could not be looked for.' })
+  return runPeriodically(look, INTERVAL, { clock, log, failed: 'Callers of sessions could not be looked for.' })
 }

@@ -7,7 +7,7 @@ import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, wholeRecord } from '../resources/dto.ts'
@@ -16,7 +16,7 @@ import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { accountOf } from './buckets.ts'
 import { type AccountObject, type BucketObject, bucketsOf } from './record.ts'
-import { asking, refuseLacking, storeOf } from './store.ts'
+import { requireStoreFeature, storeOf, translateStoreErrors } from './store.ts'
 
 const ACCOUNT = '{RG}/objectstorageaccounts/{name}'
 
@@ -46,11 +46,11 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
     throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" has no audit: set auditEnabled first.`)
   }
   const store = storeOf(context.services)
-  if (!store.info.audits) refuseLacking({ field: 'audit', feature: 'audit' })
+  if (!store.info.audits) requireStoreFeature({ field: 'audit', feature: 'audit' })
   const lives = livesOf(account)
   const names = new Set(lives.map(({ storeName }) => storeName))
   const { signal } = context
-  const found = await asking(() => store.audit(names, AUDIT_MAX, { signal }))
+  const found = await translateStoreErrors(() => store.audit(names, AUDIT_MAX, { signal }))
   const principals = principalsByKey(context, account)
   return found.flatMap((record) => {
     const life = lives.find((each) => isOf(record, each))

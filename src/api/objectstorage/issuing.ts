@@ -4,8 +4,8 @@ import { PlatformError } from '../../core/errors.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { invalidState } from '../resources/invalidState.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
-import { oneAtATime } from '../rules/turns.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
@@ -48,12 +48,12 @@ export async function issueKey(
   const { namespace, name, spec, annotations, owner, refuseOneMore } = request
   const { caller } = context
   const turn = { key: `keys of ${namespace}/${owner}`, sees: [{ kind: ObjectAccessKey, namespace }] }
-  let { object } = await oneAtATime(context.services, turn, async () => {
+  let { object } = await withChangeLock(context.services, turn, async () => {
     refuseOneMore()
     return records.create(ObjectAccessKey, { namespace, name, spec, caller, ...(annotations && { annotations }) })
   })
   const ref = { namespace, name }
-  await untilChanged(
+  await pollUntilChanged(
     context,
     async () => {
       object = records.peek(ObjectAccessKey, ref) ?? object

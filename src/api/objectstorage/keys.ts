@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
+import { isConsumerKey, keyState, OWNER_KEYS_MAX } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError, refusedFields, unreadableFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
@@ -8,18 +8,18 @@ import { groupNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { requireBelow, resourceScope } from '../callers/visibility.ts'
+import { requireActionBelow, resourceScope } from '../callers/visibility.ts'
 import { NO_STORE } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
-import type { Made } from '../resources/collection/types.ts'
+import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { accountOf } from './buckets.ts'
@@ -50,13 +50,13 @@ type Owner = { namespace: string; account: AccountObject; managedIdentityId?: st
 function refuseOneMore(context: Context, { namespace, account, managedIdentityId }: Owner): void {
   const used = keysIn(context, namespace).filter(
     (key) =>
-      !isConsumersKey(key) &&
+      !isConsumerKey(key) &&
       key.spec.managedIdentityId === managedIdentityId &&
       (managedIdentityId !== undefined || key.spec.accountName === account.metadata.name),
   ).length
-  if (used < KEYS_OF_ONE_OWNER) return
-  const extras = { quota: 'accessKeys', limit: KEYS_OF_ONE_OWNER, used, requested: 1 }
-  throw new PlatformError('QUOTA_EXCEEDED', `An owner can have at most ${KEYS_OF_ONE_OWNER} access keys.`, extras)
+  if (used < OWNER_KEYS_MAX) return
+  const extras = { quota: 'accessKeys', limit: OWNER_KEYS_MAX, used, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', `An owner can have at most ${OWNER_KEYS_MAX} access keys.`, extras)
 }
 
 async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, owner: Owner) {
@@ -100,7 +100,7 @@ function scopeOfAccount({ parameters }: Context, accountName: string): string {
 
 /** Checks the account too, because a deny may be at a single one. @throws PlatformError FORBIDDEN */
 function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
-  return requireBelow(context, wanted, scopeOfAccount(context, accountName))
+  return requireActionBelow(context, wanted, scopeOfAccount(context, accountName))
 }
 
 /** Returns the account named in the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
@@ -154,7 +154,7 @@ function keysAt<H extends KeysHome>(options: {
   summary: string
   issueSummary: string
   home: (context: Context) => Promise<H>
-  issue: (context: Issue, home: H) => Promise<Made<typeof ObjectAccessKey>>
+  issue: (context: Issue, home: H) => Promise<CreationResult<typeof ObjectAccessKey>>
 }) {
   return collection(ObjectAccessKey, {
     path: options.path,
@@ -205,7 +205,7 @@ function keysAt<H extends KeysHome>(options: {
 /** Waits until the store has applied the change: a response with Inactive means that the key is dead. */
 async function untilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
   let seen = object
-  await untilChanged(context, async () => {
+  await pollUntilChanged(context, async () => {
     seen = context.services.records.peek(ObjectAccessKey, refOf(object)) ?? seen
     return seen.status?.state === (object.spec.isActive ? 'Active' : 'Inactive')
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
+import { keyState, storeNameOf, unsupportedAccountFields } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import { Tags } from '../../crds/fields.ts'
 import {
@@ -10,19 +10,19 @@ import {
   completeLifecycleRule,
   KEY_PERMISSIONS,
   LifecycleRule,
+  MIN_QUOTA_BYTES,
   type ObjectAccessKey,
   ObjectStorageAccount,
-  QUOTA_MIN_BYTES,
   VERSIONING,
 } from '../../crds/objectstorage.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { namedBy } from '../records/derived.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { indexedByReference } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
-import { refuseLacking } from './store.ts'
+import { requireStoreFeature } from './store.ts'
 
 export type AccountObject = RecordOf<typeof ObjectStorageAccount>
 export type BucketObject = RecordOf<typeof AccountBucket>
@@ -30,10 +30,10 @@ export type KeyObject = RecordOf<typeof ObjectAccessKey>
 export type AccountView = ResourceView<typeof ObjectStorageAccount>
 export const COLLECTION = 'objectstorageaccounts'
 
-const QuotaBytes = z.int().min(QUOTA_MIN_BYTES)
+const QuotaBytes = z.int().min(MIN_QUOTA_BYTES)
 
-const use = (field: keyof ReturnType<typeof useOfAccount>) => (view: AccountView) =>
-  useOfAccount(view.services, view.object)[field]
+const use = (field: keyof ReturnType<typeof accountUsage>) => (view: AccountView) =>
+  accountUsage(view.services, view.object)[field]
 
 /** ObjectStorageAccountDto (records: object storage). */
 export const accountRecord = recordOf(ObjectStorageAccount, {
@@ -53,13 +53,13 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
   },
   refine: (draft, view) => {
     const features = view.services.objectStorage.store?.info.features
-    if (features !== undefined) refuseLacking(accountLacks(draft, features))
+    if (features !== undefined) requireStoreFeature(unsupportedAccountFields(draft, features))
     return {}
   },
 })
 
 /** Returns the totals of an account's buckets, from their own figures. */
-export function useOfAccount(services: Services, { metadata }: AccountObject) {
+export function accountUsage(services: Services, { metadata }: AccountObject) {
   let [bucketCount, objectCount, usedBytes, usageAt] = [0, 0, 0, ''] as [number, number, number, string]
   for (const { status } of bucketsOf(services, metadata.namespace, metadata.name)) {
     bucketCount += 1
@@ -70,7 +70,7 @@ export function useOfAccount(services: Services, { metadata }: AccountObject) {
   return { bucketCount, objectCount, usedBytes, usageAt: usageAt === '' ? null : usageAt }
 }
 
-const ofAccount = namedBy(AccountBucket, ({ spec }) => spec.accountName)
+const ofAccount = indexedByReference(AccountBucket, ({ spec }) => spec.accountName)
 
 export function bucketsOf({ records }: Services, namespace = '', account: string): BucketObject[] {
   return ofAccount(records, namespace, account)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
+import { ACCOUNT_SESSIONS_MAX, keyState } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
@@ -10,7 +10,7 @@ import { principalIncarnations } from '../../crds/principals.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { created, NO_STORE } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -84,8 +84,8 @@ function refuseOneMore({ services }: Context, { metadata }: AccountObject): void
     .filter(
       (key) => key.spec.isSession && key.spec.accountName === metadata.name && keyState(key, now) === 'Active',
     ).length
-  if (used < SESSIONS_OF_ACCOUNT) return
-  const extras = { quota: 'sessions', limit: SESSIONS_OF_ACCOUNT, used, requested: 1 }
+  if (used < ACCOUNT_SESSIONS_MAX) return
+  const extras = { quota: 'sessions', limit: ACCOUNT_SESSIONS_MAX, used, requested: 1 }
   throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" already has ${used} sessions.`, extras)
 }
 

@@ -23,7 +23,7 @@ export function storeOf({ objectStorage }: Services): ObjectStore {
 }
 
 /** Translates errors of the store. @throws PlatformError SERVICE_UNAVAILABLE, UPSTREAM_FAILED */
-export async function asking<T>(work: () => Promise<T>): Promise<T> {
+export async function translateStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -41,7 +41,7 @@ export async function asking<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** @throws PlatformError FEATURE_UNSUPPORTED */
-export function refuseLacking(lacking: { field: string; feature: StoreFeature | 'audit' } | undefined): void {
+export function requireStoreFeature(lacking: { field: string; feature: StoreFeature | 'audit' } | undefined): void {
   if (lacking === undefined) return
   const { field, feature } = lacking
   const message = `${field} needs "${feature}", which this platform's object store does not have.`

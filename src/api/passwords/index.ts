@@ -54,7 +54,7 @@ async function setPassword(services: Changing, user: UserRecord, password: strin
 }
 
 /** For the account page of the identity provider; returns why a password is refused. */
-export function onAccountPage(services: Changing) {
+export function accountPagePasswordChange(services: Changing) {
   return async ({ id }: { id: string }, password: string, keepSession: string | undefined) => {
     const user = await services.accounts.users.find(id)
     if (user === undefined) return 'The account no longer exists.'

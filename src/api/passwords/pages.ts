@@ -2,7 +2,7 @@ import { badRequest } from '../../core/errors.ts'
 import { escapeHtml, page } from '../../core/page.ts'
 import { policySentences } from '../../iam/passwordPolicy.ts'
 import type { Context } from '../http/context.ts'
-import { formOf, type LinkPages, newPassword, rulesList, signInLink } from '../people/forms.ts'
+import { type LinkPages, newPassword, renderForm, rulesList, signInLink } from '../people/forms.ts'
 import { PasswordResetConfirmRequest } from '../people/passwordRecord.ts'
 import { confirmReset, showReset } from './reset.ts'
 
@@ -15,7 +15,7 @@ export const resetPages: LinkPages = {
       'Choose a new password',
       `<p>For the account of ${escapeHtml(body?.email ?? '')}. All its sign-ins end.</p>
 ${rulesList(rules)}
-${formOf([newPassword], 'Set the password', refused)}`,
+${renderForm([newPassword], 'Set the password', refused)}`,
       { error: refused?.error },
     )
   },

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
 import { addressKey } from '../../core/addressKey.ts'
 import { timestamp } from '../../core/clock.ts'
-import { alreadyGone, goneAs, notFound, PlatformError } from '../../core/errors.ts'
+import { goneAs, ignoreNotFound, notFound, PlatformError } from '../../core/errors.ts'
 import { newLinkToken, readLinkToken } from '../../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isSameText } from '../../core/sameText.ts'
@@ -83,7 +83,7 @@ export async function endResets(
   const open = all.filter(({ metadata, spec }) => spec.userId === userId && metadata.name !== except)
   for (const { metadata } of open) {
     const ref = { namespace, name: metadata.name }
-    await records.remove(PasswordReset, ref, { caller: callerFor(userId) }).catch(alreadyGone)
+    await records.remove(PasswordReset, ref, { caller: callerFor(userId) }).catch(ignoreNotFound)
   }
 }
 

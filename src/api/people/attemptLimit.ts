@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 
 const KEYS_MAX = 10_000
 
@@ -8,7 +8,7 @@ export class AttemptLimit {
   readonly #max: number
   readonly #window: number
   readonly #clock: Clock
-  readonly #attempts = recentlyUsed<string, number[]>(KEYS_MAX)
+  readonly #attempts = createLruCache<string, number[]>(KEYS_MAX)
 
   constructor(max: number, clock: Clock, window = 3_600_000) {
     this.#max = max

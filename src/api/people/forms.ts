@@ -12,17 +12,17 @@ import type { Route } from '../http/route.ts'
 export type LinkPages = {
   /** The path with `:token`, as the JSON route has it. */
   path: string
-  show(services: Services, token: string, browser: Browser, refused?: Refused): Promise<Shown>
+  show(services: Services, token: string, browser: BrowserRequest, refused?: RefusedForm): Promise<PageResponse>
   /** Handles the form. On an error, the form is shown again with what was entered. */
-  submit(services: Services, token: string, fields: Fields, browser: Browser): Promise<Shown>
+  submit(services: Services, token: string, fields: FormFields, browser: BrowserRequest): Promise<PageResponse>
 }
 /** What was sent, and what was wrong with it. */
-export type Refused = { error: string; fields: Fields }
-export type Fields = (name: string) => string
+export type RefusedForm = { error: string; fields: FormFields }
+export type FormFields = (name: string) => string
 /** A page, with its status if that is not 200. */
-export type Shown = Page & { status?: number }
+export type PageResponse = Page & { status?: number }
 /** The requesting browser: its address, its cookies, and the query of its request. */
-export type Browser = {
+export type BrowserRequest = {
   address: string
   search: string
   cookie(name: string): string | undefined
@@ -81,7 +81,7 @@ function prefersPage(request: Request): boolean {
 
 async function submitted(services: Services, pages: LinkPages, request: Request, response: Response): Promise<void> {
   const body = (request.body ?? {}) as Record<string, unknown>
-  const fields: Fields = (name) => (typeof body[name] === 'string' ? body[name] : '')
+  const fields: FormFields = (name) => (typeof body[name] === 'string' ? body[name] : '')
   const token = tokenOf(request)
   const browser = browserOf(services, request, response)
   try {
@@ -99,7 +99,7 @@ async function answer(
   services: Services,
   response: Response,
   status: number,
-  make: () => Promise<Shown>,
+  make: () => Promise<PageResponse>,
 ): Promise<void> {
   try {
     const made = await make()
@@ -119,7 +119,7 @@ const gonePage = () =>
 const failedPage = () =>
   page('That did not work', '<p role="alert">The platform could not finish this. Try again in a moment.</p>')
 
-function browserOf({ accounts }: Services, request: Request, response: Response): Browser {
+function browserOf({ accounts }: Services, request: Request, response: Response): BrowserRequest {
   const isSecure = accounts.linkBase.startsWith('https:')
   // Browsers accept a cookie with this prefix only from this very host (RFC 6265bis section 4.1.3).
   const prefix = isSecure ? '__Host-' : ''
@@ -162,7 +162,7 @@ type Input = {
 }
 
 /** Returns a form that posts to the page itself. What was sent is filled in again, except passwords. */
-export function formOf(inputs: readonly Input[], button: string, refused?: Refused): string {
+export function renderForm(inputs: readonly Input[], button: string, refused?: RefusedForm): string {
   const fields = inputs.map(({ name, label, type = 'text', autocomplete, longest = 128, fixed, rules }) => {
     const isSecret = type === 'password'
     const value = fixed ?? (isSecret ? '' : refused?.fields(name)) ?? ''

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type PasswordPolicy, policySentences } from '../../iam/passwordPolicy.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime } from '../resources/dto.ts'
 
 export const PasswordPolicyDto = namedRecord('PasswordPolicyDto', {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { namedRecord } from '../http/named.ts'
-import { type EncodedDocument, encoded } from './encodedDocument.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { type EncodedDocument, encodeDocument } from './encodedDocument.ts'
 
 export const DocsManifestDto = namedRecord('DocsManifest', {
   module: z.string(),
@@ -110,7 +110,7 @@ export class Documentation {
   encoded(file: DocumentationFile): Promise<EncodedDocument> {
     const known = this.#encoded.get(file)
     if (known !== undefined) return known
-    const made = encoded(file.content)
+    const made = encodeDocument(file.content)
     this.#encoded.set(file, made)
     return made
   }

@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { documentAnswer, type EncodedDocument, encoded } from './encodedDocument.ts'
+import { documentAnswer, type EncodedDocument, encodeDocument } from './encodedDocument.ts'
 
 describe('a document that many ask for', () => {
   let document: EncodedDocument
   before(async () => {
-    document = await encoded('Größe: 3')
+    document = await encodeDocument('Größe: 3')
   })
   const asked = (headers: Record<string, string> = {}) =>
     documentAnswer(document, { header: (name) => headers[name] }, { 'content-type': 'text/plain' })
@@ -38,6 +38,6 @@ describe('a document that many ask for', () => {
     })
 
   it('has another tag when it has changed', async () => {
-    expect((await encoded('Größe: 4')).etag).not.to.equal(document.etag)
+    expect((await encodeDocument('Größe: 4')).etag).not.to.equal(document.etag)
   })
 })

@@ -9,7 +9,7 @@ const gzip = promisify(gzipWith)
 /** A document that is requested often, encoded once. */
 export type EncodedDocument = { readonly plain: Buffer; readonly gzip: Buffer; readonly etag: string }
 
-export async function encoded(text: string): Promise<EncodedDocument> {
+export async function encodeDocument(text: string): Promise<EncodedDocument> {
   const plain = Buffer.from(text)
   return { plain, gzip: await gzip(plain), etag: contentTag(plain) }
 }

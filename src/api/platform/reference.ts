@@ -1,4 +1,4 @@
-import { type EncodedDocument, encoded } from './encodedDocument.ts'
+import { type EncodedDocument, encodeDocument } from './encodedDocument.ts'
 
 /**
  * Generates the complete document at the first request and keeps it: it takes seconds of CPU time, and the route is
@@ -9,7 +9,7 @@ export function wholeDocument(make: () => Promise<string>): () => Promise<Encode
   let made: Promise<EncodedDocument> | undefined
   return () => {
     made ??= make()
-      .then(encoded)
+      .then(encodeDocument)
       .catch((error: unknown) => {
         made = undefined
         throw error

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import {
   type DatabaseCluster,
+  findSuspension,
   isArchiving,
   isUnderPressure,
-  suspensionIn,
 } from '../../contracts/platformbackups/archives.ts'
-import { backupConditions, overallOf } from '../../contracts/platformbackups/conditions.ts'
+import { backupConditions, overallStateOf } from '../../contracts/platformbackups/conditions.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { firstReason, PlatformError } from '../../core/errors.ts'
@@ -22,7 +22,7 @@ import {
   BackupConditionsDto,
   type SeenDatabase,
 } from './record.ts'
-import { changeSettings, type Settings, storedSettings } from './settings.ts'
+import { type BackupSettings, changeSettings, storedSettings } from './settings.ts'
 
 type Request = Context<string, unknown, z.output<typeof ArchivingClusterRequest>>
 
@@ -53,7 +53,7 @@ async function find(context: Request): Promise<SeenDatabase> {
 async function seenDatabases(
   { services }: Context,
   clusters: readonly DatabaseCluster[],
-  settings: Settings | undefined,
+  settings: BackupSettings | undefined,
 ): Promise<SeenDatabase[]> {
   const { cluster, logs } = services.platformBackups
   const [figures, stores] = await Promise.all([logs.all(), cluster.stores()])
@@ -64,7 +64,7 @@ async function seenDatabases(
   )
   return clusters.map((each) => {
     const marked = owners.get(keyOf(each)) ?? each
-    const wanted = suspensionIn(settings?.spec.suspendedArchives ?? [], each, marked)
+    const wanted = findSuspension(settings?.spec.suspendedArchives ?? [], each, marked)
     return { cluster: each, marked, wanted, figures: figures.get(keyOf(each)), stores }
   })
 }
@@ -142,7 +142,7 @@ async function conditions(context: Context) {
   const states = shown.map(({ archiving }) => archiving)
   return ok({
     observedAt: timestamp(now),
-    overall: overallOf(found, states),
+    overall: overallStateOf(found, states),
     conditions: found,
     databases: shown.sort((one, other) => placeOf(one).localeCompare(placeOf(other))),
   })

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Backup, BackupLocation } from '../../contracts/backups.ts'
-import { targetOf } from '../../contracts/backups.ts'
+import { selectBackupLocation } from '../../contracts/backups.ts'
 import type { ArchiveStore, DatabaseCluster } from '../../contracts/platformbackups/archives.ts'
-import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
-import { type Definition, type Restore, VELERO_DEFINITIONS } from '../../contracts/platformbackups/conditions.ts'
+import { isPlatformBackup, type VeleroSchedule } from '../../contracts/platformbackups/backups.ts'
+import { type Restore, VELERO_CRD_NAMES, type VeleroCrd } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_BACKUP_LABEL, PLATFORM_SCHEDULE, SCHEDULE_LABEL } from '../../contracts/platformbackups/names.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '../../core/object.ts'
 import { customResourceDefinition } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { alreadyThere, isKubeError } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists, isKubeError } from '../../kube/errors.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSchedule } from '../../kube/velero.ts'
+import {
+  veleroBackup,
+  veleroBackupStorageLocation,
+  veleroDeleteBackupRequest,
+  veleroRestore,
+  veleroSchedule,
+} from '../../kube/velero.ts'
 
 /** A Velero Backup with the fields that only platform administrators see. */
 export type PlatformBackup = Backup & {
@@ -38,13 +44,13 @@ export type DatabaseBackup = KubeObject & { spec?: { cluster?: { name?: string }
  * @throws KubeError if the API server does not answer
  */
 export interface BackupCluster {
-  schedule(): Promise<Schedule | undefined>
+  schedule(): Promise<VeleroSchedule | undefined>
   /** Returns Velero's default location, or its only one. */
   location(): Promise<Location | undefined>
   /** Returns backups of the platform only. */
   backups(): Promise<PlatformBackup[]>
   restores(): Promise<Restore[]>
-  definitions(): Promise<Definition[]>
+  definitions(): Promise<VeleroCrd[]>
   databases(): Promise<DatabaseCluster[]>
   database(ref: ObjectRef): Promise<DatabaseCluster | undefined>
   stores(): Promise<ArchiveStore[]>
@@ -62,13 +68,13 @@ const READ = ['get', 'list']
 
 /** Returns the permissions of the facade for this. */
 export function platformBackupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: string[] }[] {
-  const read = [veleroSchedule, veleroBackup, veleroLocation, veleroRestore]
+  const read = [veleroSchedule, veleroBackup, veleroBackupStorageLocation, veleroRestore]
   const databases = [postgresqlCluster, postgresqlBackup, barmanObjectStore]
   return [
     ...[...read, ...databases].map((resource) => ({ resource, verbs: READ })),
     { resource: veleroBackup, verbs: ['create'] },
-    { resource: veleroDeletion, verbs: ['get', 'create'] },
-    ...VELERO_DEFINITIONS.map((name) => ({
+    { resource: veleroDeleteBackupRequest, verbs: ['get', 'create'] },
+    ...VELERO_CRD_NAMES.map((name) => ({
       resource: customResourceDefinition,
       verbs: ['get'],
       resourceNames: [name],
@@ -84,15 +90,16 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
   const one = <T extends KubeObject>(resource: Resource, ref: ObjectRef) => found(() => client.get<T>(resource, ref))
   const ofVelero = { namespace: velero }
   return {
-    schedule: () => one<Schedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
-    location: async () => targetOf(await all<Location>(veleroLocation, ofVelero)) as Location | undefined,
+    schedule: () => one<VeleroSchedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
+    location: async () =>
+      selectBackupLocation(await all<Location>(veleroBackupStorageLocation, ofVelero)) as Location | undefined,
     async backups() {
       const labelSelector = `${SCHEDULE_LABEL}=${PLATFORM_SCHEDULE}`
-      return (await all<PlatformBackup>(veleroBackup, { ...ofVelero, labelSelector })).filter(isOfPlatform)
+      return (await all<PlatformBackup>(veleroBackup, { ...ofVelero, labelSelector })).filter(isPlatformBackup)
     },
     restores: () => all<Restore>(veleroRestore, ofVelero),
     async definitions() {
-      const asked = VELERO_DEFINITIONS.map((name) => one<Definition>(customResourceDefinition, { name }))
+      const asked = VELERO_CRD_NAMES.map((name) => one<VeleroCrd>(customResourceDefinition, { name }))
       return (await Promise.all(asked)).filter((each) => each !== undefined)
     },
     databases: () => all<DatabaseCluster>(postgresqlCluster),
@@ -101,9 +108,10 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
     databaseBackups: () => all<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
     take: (backup) => client.create<PlatformBackup>(veleroBackup, backup as PlatformBackup),
     async remove({ metadata: { name: backupName, labels } }) {
-      const ask = (name: string) => client.create(veleroDeletion, deletionOf({ ...ofVelero, name, labels }, backupName))
-      if ((await ask(backupName).catch(alreadyThere)) !== undefined) return
-      const before = await one<Deletion>(veleroDeletion, { ...ofVelero, name: backupName })
+      const ask = (name: string) =>
+        client.create(veleroDeleteBackupRequest, deletionOf({ ...ofVelero, name, labels }, backupName))
+      if ((await ask(backupName).catch(ignoreKubeAlreadyExists)) !== undefined) return
+      const before = await one<Deletion>(veleroDeleteBackupRequest, { ...ofVelero, name: backupName })
       // Velero tries each request once, and keeps a failed or interrupted one for a day.
       if (!isWaiting(before)) await ask(`${backupName}-${randomUUID().slice(0, 8)}`)
     },
@@ -118,8 +126,8 @@ type Place = { namespace: string; name: string; labels: Record<string, string> |
 
 function deletionOf({ labels, ...place }: Place, backupName: string): KubeObject {
   return {
-    apiVersion: apiVersionOf(veleroDeletion),
-    kind: veleroDeletion.kind,
+    apiVersion: apiVersionOf(veleroDeleteBackupRequest),
+    kind: veleroDeleteBackupRequest.kind,
     metadata: { ...place, ...(labels !== undefined && { labels }) },
     spec: { backupName },
   }

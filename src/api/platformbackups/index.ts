@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { BackupTargets } from '../../adapters/backuptarget/port.ts'
-import type { DatabaseLogs } from '../../adapters/prometheus/port.ts'
+import type { WalMetrics } from '../../adapters/prometheus/port.ts'
 import { phaseOf } from '../../contracts/backups.ts'
 import {
-  backupFrom,
-  backupName,
+  BACKUP_TRIGGERS,
   blockingBackup,
-  isPhaseOver,
-  isUnderWay,
-  TRIGGERS,
+  buildBackupFromSchedule,
+  isBackupInProgress,
+  isFinalBackupPhase,
+  platformBackupName,
 } from '../../contracts/platformbackups/backups.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import type { ObjectRef } from '../../core/object.ts'
@@ -29,7 +29,7 @@ declare module '../http/context.ts' {
     readonly platformBackups: {
       readonly cluster: BackupCluster
       readonly targets: BackupTargets
-      readonly logs: DatabaseLogs
+      readonly logs: WalMetrics
       /** Secrets in freehold-system, for the key of the target. */
       readonly secrets: SecretReader & SecretWriter & { remove(ref: ObjectRef): Promise<void> }
     }
@@ -48,8 +48,10 @@ async function take(context: Context) {
     const now = services.clock.now()
     const running = blockingBackup(await cluster.backups(), now)
     if (running !== undefined) throw inProgress(running.metadata.name, phaseOf(running))
-    const name = backupName('Manual', now, randomUUID().slice(0, 4))
-    const backup = await cluster.take(backupFrom(schedule, { name, trigger: 'Manual', startedBy: caller.principalId }))
+    const name = platformBackupName('Manual', now, randomUUID().slice(0, 4))
+    const backup = await cluster.take(
+      buildBackupFromSchedule(schedule, { name, trigger: 'Manual', startedBy: caller.principalId }),
+    )
     return accepted(backupDto(backup, []))
   })
 }
@@ -59,7 +61,7 @@ const inProgress = (backup: string, phase: string) =>
 
 /** A queued backup sorts as newer than all that have started. */
 function startOrLater({ startedAt, phase }: PlatformBackupRecord) {
-  return startedAt ?? (isPhaseOver(phase) ? null : LATER)
+  return startedAt ?? (isFinalBackupPhase(phase) ? null : LATER)
 }
 const LATER = '9999-12-31T23:59:59Z'
 
@@ -74,7 +76,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
     columns: {
       name: text('Name', { isSearched: true }),
       phase: enumeration('Phase'),
-      trigger: enumeration('Trigger', TRIGGERS),
+      trigger: enumeration('Trigger', BACKUP_TRIGGERS),
       startedAt: dateTime('Started', { of: startOrLater }),
     },
     sort: '-startedAt',
@@ -103,7 +105,7 @@ async function remove({ services, parameters }: Context<'name'>) {
   const { cluster } = services.platformBackups
   const found = (await cluster.backups()).find(({ metadata }) => metadata.name === parameters.name)
   if (found === undefined) throw notFound(`Backup "${parameters.name.slice(0, 64)}"`)
-  if (isUnderWay(found)) throw inProgress(found.metadata.name, phaseOf(found))
+  if (isBackupInProgress(found)) throw inProgress(found.metadata.name, phaseOf(found))
   await cluster.remove(found)
   return acceptedEmpty()
 }

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { secret } from '../../kube/builtin.ts'
-import { veleroBackup, veleroDeletion, veleroLocation } from '../../kube/velero.ts'
+import { veleroBackup, veleroBackupStorageLocation, veleroDeleteBackupRequest } from '../../kube/velero.ts'
 
 const PATH = '/lifecycle/backups'
 const TARGET = {
@@ -108,7 +108,7 @@ describe('the routes of the backups of the platform', () => {
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
       expect((await world.call('delete', '/done')).status).to.equal(202)
       expect((await world.call('delete', '/done')).status).to.equal(202)
-      expect((await world.facade.client.list(veleroDeletion)).items.map(({ spec }) => spec)).to.deep.equal([
+      expect((await world.facade.client.list(veleroDeleteBackupRequest)).items.map(({ spec }) => spec)).to.deep.equal([
         { backupName: 'done' },
       ])
       expect((await world.call('delete', '/runs')).code).to.equal('backup-in-progress')
@@ -129,9 +129,9 @@ describe('the routes of the backups of the platform', () => {
     for (const phase of ['Processed', 'InProgress'])
       it(`is deleted when somebody asks again, after a request that Velero left ${phase}`, async () => {
         backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
-        world.seed(veleroDeletion, 'done', { spec: { backupName: 'done' }, status: { phase } })
+        world.seed(veleroDeleteBackupRequest, 'done', { spec: { backupName: 'done' }, status: { phase } })
         expect((await world.call('delete', '/done')).status).to.equal(202)
-        const { items } = await world.facade.client.list(veleroDeletion)
+        const { items } = await world.facade.client.list(veleroDeleteBackupRequest)
         expect(items.map(({ spec }) => spec)).to.deep.equal([{ backupName: 'done' }, { backupName: 'done' }])
       })
   })
@@ -215,7 +215,10 @@ describe('the routes of the backups of the platform', () => {
         bucket: '',
       })
       const spec = { provider: 'aws', default: true, objectStorage: { bucket: 'first' }, config: { s3Url: 'http://a' } }
-      world.seed(veleroLocation, 'default', { spec, status: { phase: 'Available', lastValidationTime: hoursAgo(1) } })
+      world.seed(veleroBackupStorageLocation, 'default', {
+        spec,
+        status: { phase: 'Available', lastValidationTime: hoursAgo(1) },
+      })
       const installed = (await world.call('get', '/target')).body
       expect(installed).to.include({
         bucket: 'first',

@@ -5,18 +5,18 @@ import {
   type ArchiveStore,
   archiveOf,
   type DatabaseCluster,
-  type LogFigures,
-  suspensionOf,
-  windowOf,
+  recoveryWindowOf,
+  suspensionStateOf,
+  type WalStatistics,
 } from '../../contracts/platformbackups/archives.ts'
-import { platformFailureOf, TRIGGERS, triggerOf } from '../../contracts/platformbackups/backups.ts'
+import { BACKUP_TRIGGERS, platformFailureOf, triggerOf } from '../../contracts/platformbackups/backups.ts'
 import { CONDITION_TYPES, OVERALL_STATES } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_BACKUP_LABEL, SUSPENDED_ANNOTATION } from '../../contracts/platformbackups/names.ts'
 import { createdByOf } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { SuspendedArchive } from '../../crds/platformBackups.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime } from '../resources/dto.ts'
 import type { DatabaseBackup, PlatformBackup } from './cluster.ts'
 
@@ -27,7 +27,7 @@ const MESSAGE_MAX = 1024
 export const PlatformBackupDto = namedRecord('PlatformBackupDto', {
   name: z.string(),
   trigger: z
-    .enum(TRIGGERS)
+    .enum(BACKUP_TRIGGERS)
     .describe('Manual: requested by a person; Scheduled: by the schedule; Rollout: before a rollout'),
   phase: z.string().describe('Phase, as Velero reports it, such as Queued, InProgress or Completed'),
   queuePosition: z.int().nullable(),
@@ -104,19 +104,19 @@ export type SeenDatabase = {
   marked: Pick<KubeObject, 'metadata'>
   /** Its entry in the settings; undefined if there is none. */
   wanted: SuspendedArchive | undefined
-  figures: LogFigures | undefined
+  figures: WalStatistics | undefined
   stores: readonly ArchiveStore[]
 }
 
 export function archiveIn({ cluster, marked, wanted, figures }: SeenDatabase) {
-  return archiveOf(cluster, suspensionOf(marked, wanted !== undefined), figures)
+  return archiveOf(cluster, suspensionStateOf(marked, wanted !== undefined), figures)
 }
 
 export function archivingDto(seen: SeenDatabase): ArchivingRecord {
   const { cluster, marked, wanted, figures, stores } = seen
   const { state, lastArchivedAt, message } = archiveIn(seen)
   const [at, by] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
-  const window = windowOf(cluster, stores)
+  const window = recoveryWindowOf(cluster, stores)
   const isSuspended = state === 'Suspended'
   return {
     namespace: cluster.metadata.namespace ?? '',

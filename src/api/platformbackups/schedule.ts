@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { newestFirst, startOf } from '../../contracts/backups.ts'
-import type { Schedule } from '../../contracts/platformbackups/backups.ts'
-import { lastSuccess } from '../../contracts/platformbackups/conditions.ts'
+import { backupStartOf, sortBackupsNewestFirst } from '../../contracts/backups.ts'
+import type { VeleroSchedule } from '../../contracts/platformbackups/backups.ts'
+import { lastSuccessfulBackup } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { type BackupSchedule, PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { tagOf } from '../http/etag.ts'
+import { etagHeader } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { changeSettings, DEFAULTS, refuseMatchOfNothing, storedSettings } from './settings.ts'
+import { changeSettings, DEFAULT_BACKUP_SETTINGS, refuseMatchOfNothing, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
 
@@ -41,17 +41,17 @@ const UpdateBackupScheduleRequest = strictRecord('UpdateBackupScheduleRequest', 
 const Read = z.strictObject({ cron: z.string().nullish(), ttlHours: z.int().nullish(), ...computed })
 
 /** @throws PlatformError schedule-missing */
-export async function requireSchedule({ services }: Context): Promise<Schedule> {
+export async function requireSchedule({ services }: Context): Promise<VeleroSchedule> {
   const schedule = await services.platformBackups.cluster.schedule()
   if (schedule !== undefined) return schedule
   const message = `Velero has no schedule "${PLATFORM_SCHEDULE}": it appears once Velero is installed and has a target.`
   throw new PlatformError('schedule-missing', message)
 }
 
-async function shown(context: Context, set: BackupSchedule, schedule: Schedule | undefined) {
+async function shown(context: Context, set: BackupSchedule, schedule: VeleroSchedule | undefined) {
   const backups = await context.services.platformBackups.cluster.backups()
-  const [last] = newestFirst(backups)
-  const good = lastSuccess(backups)
+  const [last] = sortBackupsNewestFirst(backups)
+  const good = lastSuccessfulBackup(backups)
   const missing = `There is no Velero Schedule "${PLATFORM_SCHEDULE}".`
   const said = schedule === undefined ? [missing] : (schedule.status?.validationErrors ?? [])
   const runs = schedule !== undefined && !set.paused
@@ -61,7 +61,7 @@ async function shown(context: Context, set: BackupSchedule, schedule: Schedule |
     isPaused: set.paused,
     nextRunAt: runs ? nextRunAt(context.services, set.cron) : null,
     lastBackupName: last?.metadata.name ?? null,
-    lastSuccessAt: good === undefined ? null : (good.status?.completionTimestamp ?? startOf(good)),
+    lastSuccessAt: good === undefined ? null : (good.status?.completionTimestamp ?? backupStartOf(good)),
     validationErrors: said.map((one) => plainLine(one, 1024)),
   }
 }
@@ -75,7 +75,7 @@ async function put(context: Context<string, unknown, z.output<typeof Read>>) {
     ({ spec }) => ({ ...spec, schedule: { ...spec.schedule, ...given } }),
     context.ifMatch,
   )
-  return ok(await shown(context, settings.spec.schedule, schedule), tagOf(settings))
+  return ok(await shown(context, settings.spec.schedule, schedule), etagHeader(settings))
 }
 
 /** @throws PlatformError invalid-schedule */
@@ -100,7 +100,10 @@ export const scheduleRoutes: readonly RouteDraft[] = [
         storedSettings(context),
         context.services.platformBackups.cluster.schedule(),
       ])
-      return ok(await shown(context, (settings?.spec ?? DEFAULTS).schedule, schedule), tagOf(settings))
+      return ok(
+        await shown(context, (settings?.spec ?? DEFAULT_BACKUP_SETTINGS).schedule, schedule),
+        etagHeader(settings),
+      )
     },
   }),
   route('PUT', '/lifecycle/backups/schedule', {

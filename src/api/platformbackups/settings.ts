@@ -6,20 +6,20 @@ import { nothingToMatch } from '../http/etag.ts'
 import type { RecordOf } from '../records/records.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 
-export type Settings = RecordOf<typeof PlatformBackupSettings>
+export type BackupSettings = RecordOf<typeof PlatformBackupSettings>
 
-export const SETTINGS = { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME }
+export const SETTINGS_REF = { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME }
 
 /** The defaults, until something is set. */
-export const DEFAULTS = PlatformBackupSettings.spec.parse({})
+export const DEFAULT_BACKUP_SETTINGS = PlatformBackupSettings.spec.parse({})
 
 /** Read from the API server: replicas must not decide by stale copies. */
-export function storedSettings({ services }: Context): Promise<Settings | undefined> {
-  return services.records.get(PlatformBackupSettings, SETTINGS, { fresh: true })
+export function storedSettings({ services }: Context): Promise<BackupSettings | undefined> {
+  return services.records.get(PlatformBackupSettings, SETTINGS_REF, { fresh: true })
 }
 
 /** @throws PlatformError CONFLICT for an If-Match although nothing is stored */
-export function refuseMatchOfNothing(context: Context, stored: Settings | undefined): void {
+export function refuseMatchOfNothing(context: Context, stored: BackupSettings | undefined): void {
   if (stored === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
 }
 
@@ -29,12 +29,12 @@ export function refuseMatchOfNothing(context: Context, stored: Settings | undefi
  */
 export async function changeSettings(
   { services, caller }: Context,
-  change: (stored: Settings) => Settings['spec'],
+  change: (stored: BackupSettings) => BackupSettings['spec'],
   ifMatch?: Context['ifMatch'],
-): Promise<Settings> {
-  if ((await services.records.get(PlatformBackupSettings, SETTINGS)) === undefined)
-    await services.records.create(PlatformBackupSettings, { ...SETTINGS, spec: {}, caller, isSame: () => true })
-  const { object } = await services.records.update(PlatformBackupSettings, SETTINGS, {
+): Promise<BackupSettings> {
+  if ((await services.records.get(PlatformBackupSettings, SETTINGS_REF)) === undefined)
+    await services.records.create(PlatformBackupSettings, { ...SETTINGS_REF, spec: {}, caller, isSame: () => true })
+  const { object } = await services.records.update(PlatformBackupSettings, SETTINGS_REF, {
     caller,
     ifMatch,
     fresh: true,

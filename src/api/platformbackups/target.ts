@@ -1,5 +1,5 @@
 import type { TargetAccess } from '../../adapters/backuptarget/port.ts'
-import { otherSecret, TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
+import { otherTargetSecret, TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
@@ -8,11 +8,11 @@ import { secretData } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { isAmong, tagOf } from '../http/etag.ts'
+import { etagHeader, matchesAnyVersion } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { refuseInRollout } from './rollout.ts'
-import { changeSettings, refuseMatchOfNothing, type Settings, storedSettings } from './settings.ts'
+import { type BackupSettings, changeSettings, refuseMatchOfNothing, storedSettings } from './settings.ts'
 import {
   BackupTargetDto,
   BackupTargetRequest,
@@ -43,12 +43,12 @@ async function put(context: Context<string, unknown, Body>) {
     throw new PlatformError('target-rejected', `The target was not saved. ${verdict.message}`, { reason: verdict.code })
   if (before?.metadata.deletionTimestamp !== undefined)
     throw new PlatformError('target-not-applied', 'The settings of backups are being deleted: try again.')
-  if (await isStored(context, before, access)) return ok(await shown(context, before), tagOf(before))
+  if (await isStored(context, before, access)) return ok(await shown(context, before), etagHeader(before))
   await refuseInRollout(context)
   refuseMatchOfNothing(context, before)
-  if (before !== undefined && ifMatch !== undefined && !isAmong(ifMatch, before)) throw changed()
+  if (before !== undefined && ifMatch !== undefined && !matchesAnyVersion(ifMatch, before)) throw changed()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
-  return accepted(await shown(context, after), tagOf(after))
+  return accepted(await shown(context, after), etagHeader(after))
 }
 
 const changed = () =>
@@ -59,7 +59,11 @@ function specOf({ accessKeyId: _id, secretAccessKey: _secret, ...rest }: TargetA
   return rest
 }
 
-async function isStored({ services }: Context, settings: Settings | undefined, access: TargetAccess): Promise<boolean> {
+async function isStored(
+  { services }: Context,
+  settings: BackupSettings | undefined,
+  access: TargetAccess,
+): Promise<boolean> {
   const target = settings?.spec.target
   if (target === undefined) return false
   const { secretName, provider: _, ...rest } = target
@@ -73,15 +77,19 @@ function keyOf({ accessKeyId, secretAccessKey }: TargetAccess): Record<string, s
 }
 
 /** The key goes to the unused of two Secret names, so that one write, of the settings, switches everything. */
-async function store(context: Context, before: Settings | undefined, access: TargetAccess): Promise<Settings> {
+async function store(
+  context: Context,
+  before: BackupSettings | undefined,
+  access: TargetAccess,
+): Promise<BackupSettings> {
   const { secrets } = context.services.platformBackups
-  const version = (settings: Settings | undefined) => `${settings?.metadata.uid} ${settings?.metadata.generation}`
+  const version = (settings: BackupSettings | undefined) => `${settings?.metadata.uid} ${settings?.metadata.generation}`
   const now = await storedSettings(context)
   if (version(now) !== version(before)) throw changed()
   const settings = now ?? (await changeSettings(context, ({ spec }) => spec))
   const { apiVersion, kind, metadata } = settings
   const former = settings.spec.target?.secretName
-  const secretName = otherSecret(former)
+  const secretName = otherTargetSecret(former)
   const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }
   await secrets.put({ namespace: SYSTEM_NAMESPACE, name: secretName }, keyOf(access), {
     ...owner,
@@ -96,7 +104,7 @@ async function store(context: Context, before: Settings | undefined, access: Tar
   return after
 }
 
-async function shown(context: Context, settings: Settings | undefined) {
+async function shown(context: Context, settings: BackupSettings | undefined) {
   return targetDto(context, settings, await context.services.platformBackups.cluster.location())
 }
 
@@ -132,7 +140,7 @@ export const targetRoutes: readonly RouteDraft[] = [
     errors,
     handler: async (context) => {
       const settings = await storedSettings(context)
-      return ok(await shown(context, settings), tagOf(settings))
+      return ok(await shown(context, settings), etagHeader(settings))
     },
   }),
   route('PUT', '/lifecycle/backups/target', {

@@ -11,10 +11,10 @@ import { secretText } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime, ignoredFields, wholeRecord } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
-import type { Settings } from './settings.ts'
+import type { BackupSettings } from './settings.ts'
 
 export const BackupTargetDto = namedRecord('BackupTargetDto', {
   isConfigured: z.boolean().describe('Whether Velero has anywhere to write to'),
@@ -115,7 +115,7 @@ const NOTHING: TargetRecord = {
 /** Returns the configured target, or the one that Velero was installed with. */
 export async function targetDto(
   context: Context,
-  settings: Settings | undefined,
+  settings: BackupSettings | undefined,
   location: Location | undefined,
 ): Promise<TargetRecord> {
   const target = settings?.spec.target

@@ -6,7 +6,7 @@ import { FINALIZER } from '../../core/labels.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -15,7 +15,7 @@ import { readResources } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { clusterWords, groupsOfBoundary } from '../resources/places.ts'
+import { clusterInfo, groupsOfBoundary } from '../resources/places.ts'
 
 type ProjectionRecord = RecordOf<typeof BoundaryProjection>
 
@@ -98,7 +98,7 @@ const projections = collection(BoundaryProjection, {
   dto: BoundaryProjectionDto,
   toDto: (projection, { services, home: { boundaryId } }) => ({
     boundaryId,
-    clusterName: clusterWords(services, projection.spec.clusterId).name,
+    clusterName: clusterInfo(services, projection.spec.clusterId).name,
     resolvedNamespaces: (projection.status?.resolvedNamespaces ?? []).map(
       ({ namespace, state, message, appliedAt }) => ({
         namespace,

@@ -6,11 +6,11 @@ import { parseScope, scopeContains } from '../../core/scope.ts'
 import { Scope } from '../../crds/fields.ts'
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary, isAllowedNow } from '../callers/visibility.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { asking, type RouteDraft, route } from '../http/route.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 const CHECKS_MAX = 100
@@ -122,7 +122,7 @@ async function principalRefusal(
   const reaches = everywhere || boundaryIds.includes(boundaryId)
   const known = reaches
     ? await services.principals.find([principalId], boundaryId)
-    : await findNameable(services, caller, [principalId], boundaryId)
+    : await findVisiblePrincipals(services, caller, [principalId], boundaryId)
   const found = known.get(principalId)
   if (found === undefined) return 'PrincipalNotFound'
   return found.isEnabled ? undefined : 'PrincipalDisabled'
@@ -170,7 +170,7 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
 
 export const checkAccessRoutes: readonly RouteDraft[] = [
   route('POST', '{B}/providers/authorization/checkAccess', {
-    auth: asking('a role in the boundary, and to ask about others the action `rbac/members/read` at it'),
+    auth: checkedByHandler('a role in the boundary, and to ask about others the action `rbac/members/read` at it'),
     summary: 'Whether a principal may do something, and which record decides it',
     body: CheckAccessRequestDto,
     reply: CheckAccessResultDto,

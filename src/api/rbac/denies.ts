@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { groupsAround } from '../../iam/groups.ts'
+import { groupsContaining } from '../../iam/groups.ts'
 import { boundaryScope } from '../callers/visibility.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { boundaryLock } from '../rules/changeLocks.ts'
 import { checkDeny, refuseOwnDeny } from '../rules/denies.ts'
 import { refuseLockout } from '../rules/governing.ts'
 import { groupsIn, incarnationAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
-import { boundaryTurn } from '../rules/turns.ts'
 
 const { actions, dataActions } = DenyAssignment.spec.shape
 
@@ -61,7 +61,7 @@ export const denies = collection(DenyAssignment, {
     query: z.object({ principalId: Uuid.optional().describe('Denies of this principal and of the groups it is in') }),
     where: ({ principalId }, { services, parameters }) => {
       if (principalId === undefined) return () => true
-      const around = groupsAround(principalId, groupsIn(services, parameters.boundaryId)).add(principalId)
+      const around = groupsContaining(principalId, groupsIn(services, parameters.boundaryId)).add(principalId)
       return ({ spec }) => around.has(spec.principalId ?? '')
     },
   },
@@ -69,7 +69,7 @@ export const denies = collection(DenyAssignment, {
   create: {
     summary: 'Deny actions to somebody, or to everyone',
     body: CreateDenyAssignmentRequest,
-    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
+    turn: ({ boundaryId }) => boundaryLock(boundaryId),
     toSpec: async ({ services, caller, body }, { boundaryId }) => {
       const { scope, principalType } = await checkDeny(services, caller, boundaryId, body)
       await refuseLockout(services, boundaryId, body)

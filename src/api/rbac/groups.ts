@@ -6,8 +6,8 @@ import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
-import { GRANTING } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -15,13 +15,13 @@ import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { withRepeated } from '../resources/writtenBody.ts'
-import { refuseSheddingDenies } from '../rules/denies.ts'
+import { withIgnoredReadFields } from '../resources/writtenBody.ts'
+import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
+import { refuseEscapingDenies } from '../rules/denies.ts'
 import { refuseDenyingRootOwners, refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, groupsIn, isInForce, removeAssignments, roleToGive, writeAssignment } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
 import { RoleName } from '../rules/memberRecord.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
@@ -49,7 +49,7 @@ const UpdateBoundaryGroupRequest = strictRecord('UpdateBoundaryGroupRequest', {
   memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
 })
 /** Null is accepted here, so that it can be refused with a better message: a group must have a name. */
-const DocumentedUpdate = withRepeated(
+const DocumentedUpdate = withIgnoredReadFields(
   strictRecord('UpdateBoundaryGroupRequest', {
     ...UpdateBoundaryGroupRequest.shape,
     displayName: DisplayName.optional().describe('Unique in the boundary'),
@@ -82,7 +82,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
   const memberIds = [...new Set(body.memberIds)]
   const id = randomUUID()
   await checkMembers(services, caller, boundaryId, { id, memberIds, added: memberIds })
-  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
+  return withChangeLock(services, boundaryLock(boundaryId), async () => {
     const { displayName, description } = body
     refuseTakenName(services, boundaryId, { id, displayName })
     // The assignment first: without its group it grants nothing, but a group without its role was not requested.
@@ -110,7 +110,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
     await checkMembers(services, caller, boundaryId, { id, memberIds, added })
     const groups = new Map(groupsIn(services, boundaryId)).set(id, memberIds)
     refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')
-    refuseSheddingDenies(services, caller, boundaryId, groups)
+    refuseEscapingDenies(services, caller, boundaryId, groups)
     await refuseDenyingRootOwners(services, boundaryId, groups)
     await refuseUngoverned(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
   }
@@ -132,7 +132,7 @@ async function beforeRemoval(
   const groups = new Map(groupsIn(services, boundaryId)).set(groupId, [])
   const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
   const own = all.filter(({ spec }) => spec.principalId === groupId)
-  refuseSheddingDenies(services, caller, boundaryId, groups)
+  refuseEscapingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
   await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
   // Before anything is removed, so that a request refused for a stale version changes nothing.
@@ -163,16 +163,16 @@ export const groups = collection(PrincipalGroup, {
   get: { summary: 'Read a group' },
   create: {
     summary: 'Make a group of principals, with a role at the boundary if one is named',
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     body: CreateBoundaryGroupRequest,
     make: makeGroup,
   },
   patch: {
     summary: 'Change the name or the members of a group',
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     body: UpdateBoundaryGroupRequest,
     documentedBody: DocumentedUpdate,
-    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
+    turn: ({ boundaryId }) => boundaryLock(boundaryId),
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
       ...spec,
@@ -183,7 +183,7 @@ export const groups = collection(PrincipalGroup, {
   },
   remove: {
     summary: 'Remove a group and what it was given',
-    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
+    turn: ({ boundaryId }) => boundaryLock(boundaryId),
     before: beforeRemoval,
   },
 })

@@ -1,24 +1,24 @@
 import { z } from 'zod'
-import { alreadyGone, notFound } from '../../core/errors.ts'
+import { ignoreNotFound, notFound } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
-import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
+import { invitationStateAt, isInvitationOpen, isSameAddress } from '../../iam/invitations.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
-import { refuseSheddingDenies } from '../rules/denies.ts'
+import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
+import { refuseEscapingDenies } from '../rules/denies.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, groupsIn, removeAssignments } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const IamMemberDto = namedRecord('IamMemberDto', {
   userId: Uuid,
@@ -78,7 +78,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
   await findBoundary({ services }, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
   const { records } = services
-  return oneAtATime(services, boundaryTurn(boundaryId), async () => {
+  return withChangeLock(services, boundaryLock(boundaryId), async () => {
     const assignments = (await records.list(RoleAssignment, { namespace }, { fresh: true })).filter(
       ({ spec }) => spec.principalId === userId && spec.principalType !== 'Group',
     )
@@ -89,7 +89,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
     }
     refuseStale([...assignments, ...groups], ifMatch)
     const left = withoutMember(groupsIn(services, boundaryId), groups, userId)
-    if (userId === caller.principalId) refuseSheddingDenies(services, caller, boundaryId, left)
+    if (userId === caller.principalId) refuseEscapingDenies(services, caller, boundaryId, left)
     const after = { removed: new Set(assignments.map(assignmentIdOf)), groups: left }
     await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
     await withdrawRequests(services, caller, namespace, userId)
@@ -100,7 +100,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
         ...spec,
         memberIds: spec.memberIds.filter((id) => id !== userId),
       })
-      await records.update(PrincipalGroup, ref, { caller, change }).catch(alreadyGone)
+      await records.update(PrincipalGroup, ref, { caller, change }).catch(ignoreNotFound)
     }
     return noContent()
   })
@@ -134,12 +134,12 @@ async function withdrawRequests(
 ): Promise<void> {
   for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
     if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
-    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller }).catch(alreadyGone)
+    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller }).catch(ignoreNotFound)
   }
   const email = (await principals.find([userId])).get(userId)?.email
   for (const { metadata, spec } of records.peekAll(MemberInvitation, { namespace })) {
     const isTheirs = spec.accountId === userId || (email != null && isSameAddress(spec.email, email))
-    if (!isTheirs || !isOpen(stateAt(spec, clock.now()))) continue
+    if (!isTheirs || !isInvitationOpen(invitationStateAt(spec, clock.now()))) continue
     const change = (stored: { spec: object }) => ({ ...stored.spec, state: 'Revoked' })
     await records.update(MemberInvitation, { namespace, name: metadata.name }, { caller, change })
   }

@@ -7,7 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { JitRequest, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-import { REQUESTS_MAX } from '../rules/requests.ts'
+import { MAX_ROLE_REQUESTS } from '../rules/requests.ts'
 import { jitRoutes } from './jit.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
@@ -40,8 +40,8 @@ describe('a request for a role for a while', () => {
         facade.records.put(JitRequest, { namespace: boundaryNamespace(BOUNDARY), name: randomUUID() }, spec)
       }
     }
-    put(randomUUID(), REQUESTS_MAX)
-    put(ANNA, REQUESTS_MAX - 1)
+    put(randomUUID(), MAX_ROLE_REQUESTS)
+    put(ANNA, MAX_ROLE_REQUESTS - 1)
     expect(await ask()).to.include({ code: 'none' })
     facade.group(BOUNDARY, 'depot')
     const other = { ...body, scope: SHOP.replace('shop', 'depot') }

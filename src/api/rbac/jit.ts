@@ -1,22 +1,22 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { ignoreNotFound, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf, refOf } from '../../core/object.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Description, Prose, Scope } from '../../crds/fields.ts'
-import { meansPresent } from '../../crds/principals.ts'
+import { namesCurrentPrincipal } from '../../crds/principals.ts'
 import { JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { meansPresentRole } from '../../crds/roleLife.ts'
+import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
 import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { boundaryScope, isAllowedNow, requireBelow } from '../callers/visibility.ts'
+import { boundaryScope, isAllowedNow, requireActionBelow } from '../callers/visibility.ts'
 import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { action, asking, type RouteDraft, route } from '../http/route.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { action, checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/homes.ts'
@@ -105,7 +105,7 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
   }
   if (jitState(request, services.clock.now()) !== 'Pending') throw notPending(request, services.clock.now())
   const { scope, principalId } = spec
-  await requireBelow(context, 'rbac/members/write', scope)
+  await requireActionBelow(context, 'rbac/members/write', scope)
   const role = findRole(services, spec.roleDefinitionName)
   refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
   return { request, home }
@@ -146,8 +146,8 @@ async function approve(context: Decide) {
     const message = `What was at ${text} at the time of the request no longer exists.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
-  if (!meansPresent(principalLookup(services), request, principalId)) throw principalNotFound(principalId)
-  if (!meansPresentRole(services.records.peekAll(RoleDefinition), request)) {
+  if (!namesCurrentPrincipal(principalLookup(services), request, principalId)) throw principalNotFound(principalId)
+  if (!namesCurrentRole(services.records.peekAll(RoleDefinition), request)) {
     const message = `The role "${request.spec.roleDefinitionName}" is not the one that was requested.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
@@ -188,7 +188,7 @@ async function endRequest(context: Context) {
   )
   const name = jitAssignmentName(request)
   // The controller may already have deleted it.
-  await services.records.remove(RoleAssignment, { namespace, name }, { caller }).catch(alreadyGone)
+  await services.records.remove(RoleAssignment, { namespace, name }, { caller }).catch(ignoreNotFound)
   return noContent()
 }
 
@@ -203,8 +203,8 @@ const jitRequests = collection(JitRequest, {
   holds: ({ spec }, { boundaryId }, context) =>
     spec.principalId === context.caller.principalId || mayReadAll(context, boundaryId),
   may: {
-    read: asking('the action `rbac/members/read` at the boundary for requests of others than the caller'),
-    write: asking('the action `boundaries/read` at the boundary'),
+    read: checkedByHandler('the action `rbac/members/read` at the boundary for requests of others than the caller'),
+    write: checkedByHandler('the action `boundaries/read` at the boundary'),
   },
   dto: JitRequestDto,
   around: (requests, { services }, { boundaryId }) =>
@@ -269,7 +269,7 @@ export const jitRoutes: readonly RouteDraft[] = [
   decision('deny', 'Reject a request for a role', deny),
   // Not a removal of the object: ended requests stay readable.
   route('DELETE', jitRequests.itemPath, {
-    auth: asking('the action `rbac/members/write` at the boundary for requests of others than the caller'),
+    auth: checkedByHandler('the action `rbac/members/write` at the boundary for requests of others than the caller'),
     summary: 'Withdraw a request, or end the role at once',
     answers: [204],
     handler: endRequest,

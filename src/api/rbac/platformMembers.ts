@@ -10,16 +10,16 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { refuseStale, tagOf } from '../http/etag.ts'
-import { GRANTING } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { etagHeader, refuseStale } from '../http/etag.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { ROOT_LOCK, withChangeLock } from '../rules/changeLocks.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import { assignmentIdOf, findRole, isInForce, removeAssignments, roleToGive, writeAssignment } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
-import { inTenant, noTenant } from '../rules/tenants.ts'
-import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
+import { noTenant, withTenantLock } from '../rules/tenants.ts'
 
 const ROOT = '/'
 
@@ -61,7 +61,7 @@ async function addPlatformMember(context: Add) {
     .some((assignment) => isInForce(services, assignment))
   if (isMember && (wanted === undefined || holds)) throw alreadyMember(userId, tenantId)
   const role = roleToGive(services, caller, wanted, { scope: ROOT, principalIds: [userId] })
-  const added = await inTenant(services, tenantId, () => takeIn(context, holds ? undefined : role))
+  const added = await withTenantLock(services, tenantId, () => takeIn(context, holds ? undefined : role))
   if (added === undefined) throw noTenant(tenantId)
   const { given, isChanged } = added
   if (!isChanged && given?.isNew !== true) throw alreadyMember(userId, tenantId)
@@ -74,7 +74,7 @@ async function addPlatformMember(context: Add) {
     assignmentId: given === undefined ? null : assignmentIdOf(given.object),
     createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
-  return created(dto, tagOf(given?.object))
+  return created(dto, etagHeader(given?.object))
 }
 
 /** @param role that the person does not have yet */
@@ -115,7 +115,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
   if (user === undefined || !user.tenantIds.includes(tenantId)) {
     throw notFound(`Member "${userId}" of tenant "${tenantId}"`)
   }
-  return oneAtATime(services, ROOT_TURN, async () => {
+  return withChangeLock(services, ROOT_LOCK, async () => {
     const made = services.records
       .peekAll(RoleAssignment, { namespace: SYSTEM_NAMESPACE })
       .filter(
@@ -142,7 +142,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
 export const platformMemberRoutes: readonly RouteDraft[] = [
   route('POST', '/admin/iam/members', {
     auth: action('rbac/members/admin'),
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
     body: AddMemberRequest,
     reply: PlatformMemberDto,

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { alreadyGone } from '../../core/errors.ts'
+import { ignoreNotFound } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { findBoundary } from '../resources/places.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
+import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
 
 const AuthorizationPurgeResult = namedRecord('AuthorizationPurgeResult', {
   assignments: z.int(),
@@ -24,7 +24,7 @@ export async function removeAll(services: Services, caller: Caller, kind: AnyKin
   let count = 0
   for (const { metadata } of await services.records.list(kind, { namespace }, { fresh: true })) {
     const removed = services.records.remove(kind, { namespace, name: metadata.name }, { caller })
-    if ((await removed.catch(alreadyGone)) !== undefined) count += 1
+    if ((await removed.catch(ignoreNotFound)) !== undefined) count += 1
   }
   return count
 }
@@ -40,7 +40,7 @@ export const purgeRoutes: readonly RouteDraft[] = [
       const { boundaryId } = parameters
       await findBoundary(context, boundaryId)
       const namespace = boundaryNamespace(boundaryId)
-      return oneAtATime(services, boundaryTurn(boundaryId), async () => {
+      return withChangeLock(services, boundaryLock(boundaryId), async () => {
         const remove = (kind: AnyKind) => removeAll(services, caller, kind, namespace)
         // Requests and invitations first, so that none is approved in between; denies last.
         const jitRequests = await remove(JitRequest)

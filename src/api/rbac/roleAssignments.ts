@@ -2,19 +2,20 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { meansPresentRole } from '../../crds/roleLife.ts'
+import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { ofType, principalNotFound } from '../callers/principals.ts'
-import { boundaryScope, requireBelow } from '../callers/visibility.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { boundaryScope, requireActionBelow } from '../callers/visibility.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Context } from '../http/context.ts'
-import { GRANTING } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { boundaryLock } from '../rules/changeLocks.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
 import {
@@ -27,7 +28,6 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
-import { boundaryTurn } from '../rules/turns.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 import { readScope } from './scopes.ts'
 
@@ -71,9 +71,9 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
   readScope(services, text, boundaryId)
-  await requireBelow(context, WRITE, text)
+  await requireActionBelow(context, WRITE, text)
   refusePast(services.clock.now(), 'expiresAt', body)
-  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const known = (await findVisiblePrincipals(services, caller, [principalId], boundaryId)).get(principalId)
   const principal = ofType(known, body.principalType)
   if (principal === undefined) throw principalNotFound(principalId)
   refuseExceeding(services, caller, { role, scope: text, principalIds: [principalId], boundaryId }, 'forbidden')
@@ -101,7 +101,7 @@ export const roleAssignments = collection(RoleAssignment, {
   may: { read: action('rbac/members/read'), write: action(WRITE) },
   dto: RoleAssignmentDto,
   toDto: (assignment, { services }) => {
-    const isThere = meansPresentRole(services.records.peekAll(RoleDefinition), assignment)
+    const isThere = namesCurrentRole(services.records.peekAll(RoleDefinition), assignment)
     const role = isThere ? knownRole(services.records, assignment.spec.roleDefinitionName) : undefined
     return {
       roleDefinitionId: role === undefined ? null : roleIdOf(role.name),
@@ -121,13 +121,13 @@ export const roleAssignments = collection(RoleAssignment, {
   list: { summary: 'The assignments of the boundary, at it and at anything in it' },
   create: {
     summary: 'Give a role at the boundary or at something in it',
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     body: CreateRoleAssignmentRequest,
     make: makeAssignment,
   },
   remove: {
     summary: 'Remove a role from somebody',
-    turn: ({ boundaryId }) => boundaryTurn(boundaryId),
+    turn: ({ boundaryId }) => boundaryLock(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)
       const after = { removed: new Set([assignmentId]) }

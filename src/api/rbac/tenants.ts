@@ -7,7 +7,7 @@ import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { SsoConnection } from '../../crds/sso.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -15,7 +15,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { inCluster } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
-import { tenantTurn } from '../rules/turns.ts'
+import { tenantLock } from '../rules/changeLocks.ts'
 
 const CreateTenantRequest = strictRecord('CreateTenantRequest', {
   displayName: DisplayName.describe('Unique on the platform'),
@@ -92,7 +92,7 @@ export const tenants = collection(PlatformTenant, {
   remove: {
     summary: 'Remove a tenant that nobody and nothing belongs to',
     turn: (_home, { parameters }) =>
-      tenantTurn(parameters.tenantId ?? '', [{ kind: Boundary }, { kind: PlatformUser, namespace: SYSTEM_NAMESPACE }]),
+      tenantLock(parameters.tenantId ?? '', [{ kind: Boundary }, { kind: PlatformUser, namespace: SYSTEM_NAMESPACE }]),
     before: async ({ services }, tenant) => {
       const { name } = tenant.metadata
       const counts = countsOf(await countsByTenant(services, [tenant]), name)

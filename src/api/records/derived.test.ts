@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { AccountBucket } from '../../crds/objectstorage.ts'
-import { namedBy } from './derived.ts'
+import { indexedByReference } from './derived.ts'
 import type { RecordOf, Records } from './records.ts'
 
 type Bucket = RecordOf<typeof AccountBucket>
@@ -21,7 +21,7 @@ describe('objects by what they name', () => {
     held.set(`${namespace}/${name}`, { metadata: { namespace, name }, spec: { accountName } } as unknown as Bucket)
     revision += 1
   }
-  const ofAccount = namedBy(AccountBucket, ({ spec }) => spec.accountName)
+  const ofAccount = indexedByReference(AccountBucket, ({ spec }) => spec.accountName)
   const found = (namespace: string, account: string) =>
     ofAccount(records, namespace, account).map(({ metadata }) => metadata.name)
 

@@ -1,4 +1,4 @@
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { RecordOf, Records } from './records.ts'
 
@@ -30,14 +30,14 @@ const MOST_KNOWN = 1_000
  * Indexes the objects of a namespace by what they name, such as buckets by their account: thousands of rows that each
  * look up theirs cost one scan. Only names are kept, so that the cache can pack objects that nothing refers to.
  */
-export function namedBy<K extends AnyKind>(
+export function indexedByReference<K extends AnyKind>(
   kind: K,
   namedIn: (object: RecordOf<K>) => string | undefined,
 ): (records: Pick<Records, 'peek' | 'peekAll' | 'revision'>, namespace: string, named: string) => RecordOf<K>[] {
-  const known = new WeakMap<object, ReturnType<typeof recentlyUsed<string, Naming>>>()
+  const known = new WeakMap<object, ReturnType<typeof createLruCache<string, Naming>>>()
   const namingIn = (records: Pick<Records, 'peekAll' | 'revision'>, namespace: string): Naming => {
     const revision = records.revision(kind, { namespace })
-    const ofRecords = known.get(records) ?? recentlyUsed<string, Naming>(MOST_KNOWN)
+    const ofRecords = known.get(records) ?? createLruCache<string, Naming>(MOST_KNOWN)
     known.set(records, ofRecords)
     const kept = ofRecords.get(namespace)
     if (kept?.revision === revision) return kept

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
+import { MAX_CONFLICT_ATTEMPTS, pauseAfterConflict } from '../../core/conflictBackoff.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
@@ -18,9 +18,8 @@ import {
 } from '../../core/names.ts'
 import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
-import { Reading } from '../../core/readers.ts'
+import { ReadTracker } from '../../core/readTrackers.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { subjectOf } from '../../crds/called.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import {
   incarnationsNamedBy,
@@ -30,15 +29,17 @@ import {
 } from '../../crds/principals.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { roleLifeOf } from '../../crds/roleLife.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { sentenceSubjectOf } from '../../crds/restNames.ts'
+import { roleIncarnationAnnotation } from '../../crds/roleIncarnations.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
-import { LeaseTurns, type TurnOptions } from '../../kube/leaseTurns.ts'
-import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
+import { KeyedLeaseMutex, type LeaseMutexOptions } from '../../kube/keyedLeaseMutex.ts'
+import { matchesAnyVersion, mayBeNewer, type SeenVersion, staleVersion } from '../http/etag.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
+import { type Owner, parentResourceOf } from './parentResources.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -49,7 +50,6 @@ import type {
   UpdateRequest,
 } from './records.ts'
 import { checkSpec, readSpec } from './specs.ts'
-import { type Owner, wholeOf } from './wholes.ts'
 
 export type RecordsOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
@@ -68,15 +68,15 @@ const AFTER_SILENCE = 1_000
 class KubeRecords implements Records {
   readonly #client: RecordsOptions['client']
   readonly #caches: RecordsOptions['caches']
-  readonly #turns: LeaseTurns
+  readonly #turns: KeyedLeaseMutex
 
   constructor(client: RecordsOptions['client'], caches: RecordsOptions['caches']) {
     this.#client = client
     this.#caches = caches
-    this.#turns = new LeaseTurns(client)
+    this.#turns = new KeyedLeaseMutex(client)
   }
 
-  exclusively<Result>(key: string, work: () => Promise<Result>, options?: TurnOptions): Promise<Result> {
+  exclusively<Result>(key: string, work: () => Promise<Result>, options?: LeaseMutexOptions): Promise<Result> {
     return this.#turns.take(key, work, options)
   }
 
@@ -110,7 +110,7 @@ class KubeRecords implements Records {
   ): Promise<readonly RecordOf<K>[]> {
     if (options.fresh !== true) return this.peekAll(kind, filter)
     // Notes the read in the caches, so that a followed list is read again when they change.
-    if (Reading.now !== undefined) this.peekAll(kind, filter)
+    if (ReadTracker.now !== undefined) this.peekAll(kind, filter)
     const lists = this.#namespaces(filter).map((namespace) => this.#client.list(kind.resource, { namespace }))
     return (await Promise.all(lists)).flatMap(({ items }) => items) as unknown as readonly RecordOf<K>[]
   }
@@ -186,7 +186,7 @@ class KubeRecords implements Records {
 
   /** Says which incarnation of a custom role the record means: the current one. */
   #roleOf(spec: object): object {
-    return 'roleDefinitionName' in spec ? roleLifeOf(this.peekAll(RoleDefinition), spec) : {}
+    return 'roleDefinitionName' in spec ? roleIncarnationAnnotation(this.peekAll(RoleDefinition), spec) : {}
   }
 
   /**
@@ -196,7 +196,7 @@ class KubeRecords implements Records {
    * @throws PlatformError INVALID_STATE; NOT_FOUND if the resource that it is a part of does not exist
    */
   async #refuseInLeaving(kind: AnyKind, ref: ObjectRef, spec: object): Promise<void> {
-    const owners = [this.#homeOf(ref), wholeOf(kind, ref, spec)].filter((owner) => owner !== undefined)
+    const owners = [this.#homeOf(ref), parentResourceOf(kind, ref, spec)].filter((owner) => owner !== undefined)
     for (const owner of owners) {
       const known = this.peek(owner.kind, owner.ref)
       if (known !== undefined) refuseWhileDeleting(known)
@@ -206,7 +206,8 @@ class KubeRecords implements Records {
         const now = await this.get(owner.kind, owner.ref, { fresh: true })
         // If a boundary or a group is gone, so is its namespace, and the API server refuses by itself.
         if (now !== undefined) refuseWhileDeleting(now)
-        else if (owner.kind.placement === 'group') throw notFound(subjectOf(owner.kind.kind, { metadata: owner.ref }))
+        else if (owner.kind.placement === 'group')
+          throw notFound(sentenceSubjectOf(owner.kind.kind, { metadata: owner.ref }))
       }),
     )
   }
@@ -218,12 +219,12 @@ class KubeRecords implements Records {
    * @throws PlatformError INVALID_STATE, NOT_FOUND
    */
   async #withdrawWithoutWhole(kind: AnyKind, ref: ObjectRef, { metadata, spec }: RecordOf<AnyKind>): Promise<void> {
-    const whole = wholeOf(kind, ref, spec as object)
+    const whole = parentResourceOf(kind, ref, spec as object)
     if (whole === undefined) return
     const now = await this.get(whole.kind, whole.ref, { fresh: true })
     if (now !== undefined && now.metadata.deletionTimestamp === undefined) return
     await this.#client.remove(kind.resource, ref, { uid: metadata.uid })
-    if (now === undefined) throw notFound(subjectOf(whole.kind.kind, { metadata: whole.ref }))
+    if (now === undefined) throw notFound(sentenceSubjectOf(whole.kind.kind, { metadata: whole.ref }))
     refuseWhileDeleting(now)
   }
 
@@ -246,11 +247,11 @@ class KubeRecords implements Records {
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     let current = await this.get(kind, ref, { fresh: request.fresh })
     for (let attempt = 1; ; attempt += 1) {
-      if (current === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
+      if (current === undefined) throw notFound(sentenceSubjectOf(kind.kind, { metadata: ref }))
       try {
         return await this.#write(kind, ref, current, request)
       } catch (error) {
-        if (!isKubeError(error, 'Conflict') || attempt >= ATTEMPTS) throw error
+        if (!isKubeError(error, 'Conflict') || attempt >= MAX_CONFLICT_ATTEMPTS) throw error
         await pauseAfterConflict(attempt)
         current = await this.get(kind, ref, { fresh: true })
       }
@@ -306,17 +307,17 @@ class KubeRecords implements Records {
     known: RecordOf<K>,
     ifMatch: readonly SeenVersion[] | undefined,
   ): Promise<RecordOf<K>> {
-    if (ifMatch === undefined || isAmong(ifMatch, known)) return known
+    if (ifMatch === undefined || matchesAnyVersion(ifMatch, known)) return known
     const newest = mayBeNewer(ifMatch, known) ? await this.get(kind, ref, { fresh: true }) : known
-    if (newest === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
-    if (!isAmong(ifMatch, newest)) throw stale(newest)
+    if (newest === undefined) throw notFound(sentenceSubjectOf(kind.kind, { metadata: ref }))
+    if (!matchesAnyVersion(ifMatch, newest)) throw staleVersion(newest)
     return newest
   }
 
   async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
     let known = await this.get(kind, ref)
     for (let attempt = 1; ; attempt += 1) {
-      if (known === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
+      if (known === undefined) throw notFound(sentenceSubjectOf(kind.kind, { metadata: ref }))
       const current = await this.#matching(kind, ref, known, ifMatch)
       const { uid, resourceVersion, finalizers = [] } = current.metadata
       // With If-Match the object must be unchanged; without it, any version of this incarnation may be deleted. The API
@@ -328,7 +329,7 @@ class KubeRecords implements Records {
         return { isGone: left === undefined }
       } catch (error) {
         // Somebody wrote the object meanwhile: its newest version decides.
-        if (!isExact || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
+        if (!isExact || attempt === MAX_CONFLICT_ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
         known = await this.get(kind, ref, { fresh: true })
         if (ifMatch === undefined && known !== undefined && known.metadata.uid !== uid) throw error
       }
@@ -374,5 +375,5 @@ async function sameOrTaken<K extends AnyKind>(
     return stored
   }
   const how = isEqualSpec ? '' : ' with different content'
-  throw new PlatformError('ALREADY_EXISTS', `${subjectOf(kind.kind, stored)} already exists${how}.`)
+  throw new PlatformError('ALREADY_EXISTS', `${sentenceSubjectOf(kind.kind, stored)} already exists${how}.`)
 }

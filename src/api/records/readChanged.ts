@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
-import { unwrapped } from '../../core/unwrapped.ts'
-import { withDefaults } from '../../crds/sparse.ts'
-import { parsed, unreadable } from '../http/model.ts'
+import { unwrapSchema } from '../../core/unwrapSchema.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
+import { modelBindingFailure, safeParseModel } from '../http/model.ts'
 import { isEqual } from './mergePatch.ts'
 
 type Path = readonly PropertyKey[]
@@ -21,12 +21,12 @@ export function readChanged<Schema extends z.ZodType>(
   previous: unknown,
   stored: z.ZodType = schema,
 ): z.output<Schema> {
-  const result = parsed(schema, value)
+  const result = safeParseModel(schema, value)
   if (result.success) return result.data
   const issues = result.error.issues.filter(
     (issue) => previous === undefined || !isKept(stored, judgedAt(issue), value, previous),
   )
-  if (issues.length > 0) throw unreadable(schema, issues)
+  if (issues.length > 0) throw modelBindingFailure(schema, issues)
   return withDefaults(schema, value)
 }
 
@@ -35,7 +35,7 @@ export function readChanged<Schema extends z.ZodType>(
  * by its merge key. In other lists, and if nothing was stored at the path, the value around it must be unchanged.
  */
 export function isKept(schema: z.ZodType, [name, ...rest]: Path, next: unknown, previous: unknown): boolean {
-  const part = name === undefined ? undefined : partOf(unwrapped(schema), name, next, previous)
+  const part = name === undefined ? undefined : partOf(unwrapSchema(schema), name, next, previous)
   return part === undefined ? isEqual(next, previous) : isKept(part.schema, rest, part.next, part.previous)
 }
 

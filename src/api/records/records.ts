@@ -1,6 +1,6 @@
 import type { ObjectMeta, ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { TurnOptions } from '../../kube/leaseTurns.ts'
+import type { LeaseMutexOptions } from '../../kube/keyedLeaseMutex.ts'
 import type { Caller } from '../callers/tokens.ts'
 import type { SeenVersion } from '../http/etag.ts'
 
@@ -110,5 +110,5 @@ export interface Records {
    *
    * @throws PlatformError SERVICE_UNAVAILABLE if others are busy with it for too long
    */
-  exclusively<Result>(key: string, work: () => Promise<Result>, options?: TurnOptions): Promise<Result>
+  exclusively<Result>(key: string, work: () => Promise<Result>, options?: LeaseMutexOptions): Promise<Result>
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { RULE_CASES } from '../../../test/cases/ruleCases.ts'
-import { type FieldError, PlatformError, refusalSentence, renamed } from '../../core/errors.ts'
+import { type FieldError, PlatformError, refusalSentence, withRenamedFields } from '../../core/errors.ts'
 import { KINDS } from '../../crds/index.ts'
 import { errorAnswer, toPlatformError } from '../http/problem.ts'
 import { checkSpec } from './specs.ts'
@@ -37,7 +37,7 @@ describe('why a field is refused', () => {
         const body = shown(given)
         for (const each of body.errors ?? []) expect(refusalSentence(each)).to.equal(whole)
         for (const each of body.errors ?? []) expectGoesOn(each)
-        const other = shown(renamed(given, () => 'other'))
+        const other = shown(withRenamedFields(given, () => 'other'))
         expect(other.error).to.equal(whole.replace(`The field "${field}"`, 'The field "other"'))
       })
     }

@@ -1,7 +1,7 @@
-import { pauseAfterConflict } from '../../core/conflicts.ts'
+import { pauseAfterConflict } from '../../core/conflictBackoff.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { Turns } from '../../core/turns.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
@@ -21,7 +21,7 @@ export function createStatusWriter<Stored extends KubeObject>(
   resource: Resource,
   refusals: { gone: (ref: Ref) => Error; busy: string },
 ) {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   async function write<Answer>(ref: Ref, decide: (stored: Stored) => Decision<Answer>): Promise<Answer> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       if (attempt > 1) await pauseAfterConflict(attempt - 1)

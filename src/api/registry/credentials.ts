@@ -16,17 +16,17 @@ import { type RegistryCaller, registryOf } from './service.ts'
 export const TOKEN_USER = 'token'
 
 /** The authenticated client. Only its rights and its rate limit count. */
-export type Bearer = Omit<Credential, 'kind' | 'expiresAt'> & Partial<Pick<Credential, 'expiresAt'>>
+export type AuthenticatedClient = Omit<Credential, 'kind' | 'expiresAt'> & Partial<Pick<Credential, 'expiresAt'>>
 
 /**
  * Authenticates a user name and password: a service account with its secret, a person with an access token, or a
  * credential issued here. Returns undefined if they are invalid.
  */
-export async function bearerOf(
+export async function authenticateClient(
   { services, address }: Pick<Context, 'services' | 'address'>,
   user: string,
   password: string,
-): Promise<Bearer | undefined> {
+): Promise<AuthenticatedClient | undefined> {
   const { signIn } = registryOf(services)
   if (user === TOKEN_USER) {
     const caller = await signIn.byToken(password)
@@ -36,21 +36,21 @@ export async function bearerOf(
     const caller = await signIn.byClient(user, password, address ?? '')
     return caller && callerBearer(caller)
   }
-  return bearerWith(services, password, ['Boundary', 'Build'])
+  return authenticateCredential(services, password, ['Boundary', 'Build'])
 }
 
 /** @param expiresAt of the presented token, if it expires: credentials derived from it must not outlive it */
-function callerBearer(caller: RegistryCaller, expiresAt?: number): Bearer {
+function callerBearer(caller: RegistryCaller, expiresAt?: number): AuthenticatedClient {
   const { principalId, principalType, principalUid, secretDigest } = caller
   return { principalId, principalType, principalUid, secretDigest, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** Authenticates a credential issued here, if its principal still exists and its scopes have not been recreated. */
-export async function bearerWith(
+export async function authenticateCredential(
   services: Services,
   text: string,
   kinds: readonly Credential['kind'][],
-): Promise<Bearer | undefined> {
+): Promise<AuthenticatedClient | undefined> {
   const { keys, signIn } = registryOf(services)
   const credential = await keys.read(text, services.clock.now())
   if (credential === undefined || !kinds.includes(credential.kind)) return undefined
@@ -64,7 +64,8 @@ export async function bearerWith(
 
 async function isSame(services: Services, principalId: string, place: string, life: string): Promise<boolean> {
   const resource = parseRepository(place)
-  if (resource === undefined) return (await lifeOf(services, principalId, place, (found) => found === life)) === life
+  if (resource === undefined)
+    return (await findIncarnation(services, principalId, place, (found) => found === life)) === life
   for (const fresh of [false, true])
     if ((await resourceAt(services, resource, { fresh }))?.metadata.uid === life) return true
   return false
@@ -81,7 +82,10 @@ export async function resourceAt(
 }
 
 /** Returns a boundary (`<id>`) or a group (`<id>/<group>`) from the cache. */
-export function placeAt({ records }: Pick<Services, 'records'>, place: string): RecordOf<AnyKind> | undefined {
+export function boundaryOrGroupAt(
+  { records }: Pick<Services, 'records'>,
+  place: string,
+): RecordOf<AnyKind> | undefined {
   const scope = parseScope(scopeOfPlace(place))
   return scope && objectAt(records, scope)
 }
@@ -95,14 +99,14 @@ function scopeOfPlace(place: string): string {
  * Returns the incarnation of a boundary or group; undefined if it does not exist. If the cached one does not fit, asks
  * the API server, because another replica may have just created it.
  */
-export async function lifeOf(
+export async function findIncarnation(
   services: Services,
   principalId: string,
   place: string,
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const known = () => {
-    const found = placeAt(services, place)
+    const found = boundaryOrGroupAt(services, place)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
   await holdsNow(services.access, principalId, scopeOfPlace(place), () => fits(known()))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../contracts/registry/audit.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'

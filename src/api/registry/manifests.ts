@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { isRegistryError } from '../../adapters/registry/port.ts'
-import { pinnedBy } from '../../contracts/registry/retention.ts'
+import { createPinMatcher } from '../../contracts/registry/retention.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { matching } from '../../crds/fields.ts'
 import { RegistryPin } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
-import { asking, type RouteDraft, route } from '../http/route.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { knownRepository, rightsNow } from './rights.ts'
 import { registryOf } from './service.ts'
@@ -68,14 +68,14 @@ async function readManifest(context: Context<string, z.output<typeof ManifestQue
     platforms: platforms.length > 0 ? [...platforms] : [details?.platform ?? []].flat(),
     createdAt: details?.createdAt ?? null,
     labels: { ...details?.labels },
-    isPinned: pinnedBy(pins)(digest),
+    isPinned: createPinMatcher(pins)(digest),
     isRunning: running.digests.has(digest) || running.tags.has(tag),
   })
 }
 
 export const manifestRoutes: readonly RouteDraft[] = [
   route('GET', '/v1/internal/registries/manifests', {
-    auth: asking('the right to pull from the repository that the request names'),
+    auth: checkedByHandler('the right to pull from the repository that the request names'),
     summary: 'The manifest that a tag of a repository points to',
     query: ManifestQuery,
     reply: ManifestDto,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
-import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
+import { formatRepository, PULL_SECRET } from '../../contracts/registry/names.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { ResourceName } from '../../crds/fields.ts'
@@ -9,13 +9,13 @@ import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { asking, type RouteDraft, route } from '../http/route.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { lifeOf, placeAt, resourceAt } from './credentials.ts'
+import { boundaryOrGroupAt, findIncarnation, resourceAt } from './credentials.ts'
 import { rightsNow } from './rights.ts'
-import { builder, record, recordRefusal, registryOf, requireBuilder } from './service.ts'
+import { auditAction, auditRefusal, builderAuth, registryOf, requireBuilder } from './service.ts'
 
 const BOUNDARY_MILLISECONDS = DAY_MS
 const BUILD_MILLISECONDS = 3_600_000
@@ -66,9 +66,9 @@ function unknown(field: string, value: string): PlatformError {
 
 /** Returns the incarnation of a place for a credential. @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
 async function livesAt({ services, caller }: Context, field: string, place: string): Promise<Record<string, string>> {
-  const life = await lifeOf(services, caller.principalId, place)
+  const life = await findIncarnation(services, caller.principalId, place)
   if (life === undefined) throw unknown(field, place.split('/').at(-1) ?? '')
-  const found = placeAt(services, place)
+  const found = boundaryOrGroupAt(services, place)
   if (found !== undefined) refuseWhileDeleting(found)
   return { [place]: life }
 }
@@ -81,7 +81,7 @@ async function mintBoundary(context: Context<string, unknown, z.output<typeof Mi
   const limit = { repositories: `${boundary}/*`, actions: ['pull'] }
   const { password, expiresAt } = await mint(context, { kind: 'Boundary', limit, lives }, BOUNDARY_MILLISECONDS)
   const username = `boundary-${boundary}`
-  await record(context, 'MintBoundary', { boundary })
+  await auditAction(context, 'MintBoundary', { boundary })
   const dockerConfigJson = dockerConfig({ [registry]: { username, password } })
   const scope = `repository:${limit.repositories}:pull`
   return ok({ registry, username, password, dockerConfigJson, scope, expiresAt, secretName: PULL_SECRET })
@@ -92,12 +92,12 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const { host: registry } = registryOf(services)
   const { boundary, resourceGroup, kind: collection, name } = body
   const place = { boundaryId: boundary, resourceGroup, collection, name }
-  const repository = repositoryText(place)
+  const repository = formatRepository(place)
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   if (kind === undefined) throw unknown('kind', collection)
   if (!(await rightsNow(services, caller.principalId, place, ['push'])).has('push')) {
     const [action, scope] = [`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name)]
-    await recordRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
+    await auditRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
     throw permissionMissing(action, scope)
   }
   await livesAt(context, 'boundary', boundary)
@@ -108,7 +108,7 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const limit = { repositories: repository, actions: ['pull', 'push'] }
   const of = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
   const { password: token, expiresAt } = await mint(context, of, BUILD_MILLISECONDS)
-  await record(context, 'MintBuild', { repository })
+  await auditAction(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
   return ok({ registry, repository, username: 'build', token, scopes, expiresAt })
 }
@@ -117,14 +117,14 @@ const INTERNAL = '/v1/internal/registries'
 
 export const mintRoutes: readonly RouteDraft[] = [
   route('POST', `${INTERNAL}/mint-boundary-credential`, {
-    auth: builder,
+    auth: builderAuth,
     summary: 'A password that pulls the images of a boundary for a day',
     body: MintBoundaryRequest,
     reply: RegistryCredentialDto,
     handler: mintBoundary,
   }),
   route('POST', `${INTERNAL}/mint-build-token`, {
-    auth: asking('the action that writes the resource that the request names, at that resource'),
+    auth: checkedByHandler('the action that writes the resource that the request names, at that resource'),
     summary: 'A password that pushes images of one resource for an hour',
     body: MintBuildRequest,
     reply: RegistryBuildTokenDto,

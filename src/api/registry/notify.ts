@@ -7,17 +7,17 @@ import {
 } from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { accepted } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { knownRepository } from './rights.ts'
-import { record, registryOf } from './service.ts'
+import { auditAction, registryOf } from './service.ts'
 
 const Event = z.object({
   id: z.string().min(1).max(128),
@@ -38,7 +38,7 @@ const Envelope = namedRecord('RegistryNotification', { events: z.array(Event).ma
 const RegistryNotifyResult = namedRecord('RegistryNotifyResult', { accepted: z.int(), duplicates: z.int() })
 
 /** Ids of processed events. If another replica processes one again, it writes the same. */
-const seen = recentlyUsed<string, true>(10_000)
+const seen = createLruCache<string, true>(10_000)
 
 /** The caller in whose name events of the registry are recorded. */
 const REGISTRY: Caller = {
@@ -80,7 +80,7 @@ async function take(context: Context, event: Event): Promise<void> {
   if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
   const { id: requestId = '', addr: remoteAddress } = event.request ?? {}
   const at = new Date(services.clock.now()).toISOString()
-  await record(context, action, {
+  await auditAction(context, action, {
     id: uuidV5(`registry-event/${event.id}`),
     timestamp: at,
     correlationId: isUuid(requestId) ? requestId : context.correlationId,

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { counted } from '../../core/counted.ts'
-import { alreadyGone, PlatformError, refusedFields } from '../../core/errors.ts'
+import { ignoreNotFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { byAge, refOf } from '../../core/object.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale, tagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { etagHeader, etagOf, matchesAnyVersion, nothingToMatch, type SeenVersion, staleVersion } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -21,7 +21,7 @@ import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { actionPrefix, mayKnow, scopeOf } from './rights.ts'
-import { builder, record, registryOf, requireBuilder } from './service.ts'
+import { auditAction, builderAuth, registryOf, requireBuilder } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
 const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
@@ -95,7 +95,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   const spec = Object.fromEntries(Object.entries(body).filter(([name, value]) => name in kept && value !== null))
   const pins = await pinsOf(context, boundary, repository)
   if (pins.length === 0 && context.header('if-match') !== undefined) throw nothingToMatch()
-  await record(context, 'Pin', { repository, detail: counted(body.digests.length, 'digest') })
+  await auditAction(context, 'Pin', { repository, detail: pluralize(body.digests.length, 'digest') })
   const object = await replacePins(context, pins, spec as PinObject['spec'])
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
 }
@@ -111,7 +111,7 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
   const pin = found ?? (await services.records.create(RegistryPin, made)).object
   const written = await services.records
     .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec, fresh: true })
-    .catch(alreadyGone)
+    .catch(ignoreNotFound)
     .catch(inWordsOf(repository))
   if (written !== undefined) {
     // A PUT replaces the pin of the repository as a whole, so delete any others.
@@ -128,7 +128,7 @@ async function removePin(
   pin: PinObject,
   ifMatch?: readonly SeenVersion[],
 ): Promise<void> {
-  await services.records.remove(RegistryPin, refOf(pin), { caller, ifMatch }).catch(alreadyGone)
+  await services.records.remove(RegistryPin, refOf(pin), { caller, ifMatch }).catch(ignoreNotFound)
 }
 
 /** Rewords a conflict: callers know the repository of a pin, not the name of its object. */
@@ -176,7 +176,7 @@ async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
       return isAsked && (name === undefined || mayKnow(context, name))
     })
     .sort(byAge)
-  const { etag } = tagOf(repository === undefined ? undefined : wanted[0])
+  const { etag } = etagHeader(repository === undefined ? undefined : wanted[0])
   return { rows: wanted.map((pin) => pinDto(context, boundary, pin)), etag }
 }
 
@@ -191,8 +191,8 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
     return noContent()
   }
   const refuse = inWordsOf(repository)
-  if (ifMatch !== undefined && !isAmong(ifMatch, first)) refuse(stale(first))
-  await record(context, 'Unpin', ...[first, ...others].map(() => ({ repository })))
+  if (ifMatch !== undefined && !matchesAnyVersion(ifMatch, first)) refuse(staleVersion(first))
+  await auditAction(context, 'Unpin', ...[first, ...others].map(() => ({ repository })))
   // Delete the pin of the ETag first, at that version: if somebody changes it now, all pins stay.
   await removePin(context, first, ifMatch).catch(refuse)
   for (const other of others) await removePin(context, other)
@@ -203,7 +203,7 @@ const PINS = '/v1/internal/registries/pins'
 
 export const pinRoutes: readonly RouteDraft[] = [
   listRoute(PINS, {
-    auth: builder,
+    auth: builderAuth,
     summary: 'The pins of a boundary',
     query: PinsQuery,
     dto: PinDto,
@@ -218,14 +218,14 @@ export const pinRoutes: readonly RouteDraft[] = [
     rows: listPins,
   }),
   route('PUT', PINS, {
-    auth: builder,
+    auth: builderAuth,
     summary: 'Keep images of a repository; replaces its pin',
     body: PinUpsertRequest,
     reply: PinDto,
     handler: putPin,
   }),
   route('DELETE', PINS, {
-    auth: builder,
+    auth: builderAuth,
     summary: 'Delete the pin of a repository',
     query: PinQuery,
     handler: deletePin,

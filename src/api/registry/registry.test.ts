@@ -6,9 +6,9 @@ import { until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
+import { OBJECT_COUNT_POLICY } from '../../contracts/objectLimits.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
-import { UNUSED } from '../../contracts/registry/retention.ts'
-import { FULL_POLICY } from '../../contracts/room.ts'
+import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -310,7 +310,7 @@ describe('the token endpoint of the registry', () => {
 
   // The registry tells the same again until it is taken, and nothing else to anybody.
   for (const [where, refused] of [
-    ['has no room to write it down', { denial: { policy: FULL_POLICY, message: 'this boundary is full' } }],
+    ['has no room to write it down', { denial: { policy: OBJECT_COUNT_POLICY, message: 'this boundary is full' } }],
     ['is being deleted', { causes: [{ field: '', message: 'the namespace is being terminated' }] }],
   ] as const)
     it(`takes what it is told of a boundary that ${where}`, async () => {
@@ -335,7 +335,7 @@ describe('the token endpoint of the registry', () => {
     const uses = async () => () => {
       if (judged++ === 0) setImmediate(() => (atTurn = judged))
       for (const until = performance.now() + 1; performance.now() < until; );
-      return UNUSED
+      return NO_IMAGE_USES
     }
     Object.assign(world.service, { uses })
     const { body } = await asOwner('get', '/v1/registries/retention/preview')

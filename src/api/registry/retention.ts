@@ -1,15 +1,20 @@
 import { z } from 'zod'
-import { DEFAULT_POLICY, judge, KEEP_REASONS, REMOVE_REASONS } from '../../contracts/registry/retention.ts'
+import {
+  DEFAULT_RETENTION_POLICY,
+  decideRetention,
+  KEEP_REASONS,
+  REMOVE_REASONS,
+} from '../../contracts/registry/retention.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
-import { eachSliced, inSlices } from '../../core/slices.ts'
+import { mapSliced, runInSlices } from '../../core/slices.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -67,8 +72,14 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   const pins = Map.groupBy(services.records.peekAll(RegistryPin, namespace), ({ spec }) => spec.repository)
   const judged = ({ spec: { repository }, status }: (typeof found)[number]) => {
     const own = (pins.get(repository) ?? []).map(({ spec }) => spec)
-    const question = { digests: status?.digests ?? [], pins: own, uses: uses(repository), policy: DEFAULT_POLICY, now }
-    const items = judge(question).map(({ stored, ...verdict }) =>
+    const question = {
+      digests: status?.digests ?? [],
+      pins: own,
+      uses: uses(repository),
+      policy: DEFAULT_RETENTION_POLICY,
+      now,
+    }
+    const items = decideRetention(question).map(({ stored, ...verdict }) =>
       wholeRecord(RetentionItemDto, { ...stored, tags: [...stored.tags], ...verdict }),
     )
     const gone = items.filter((item) => item.action === 'Remove')
@@ -77,11 +88,11 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
   }
   // A platform has thousands of repositories, so yield to other work.
-  const repositories = await inSlices(eachSliced(found, judged))
+  const repositories = await runInSlices(mapSliced(found, judged))
   const total = (field: keyof typeof sums) => repositories.reduce((all, one) => all + one[field], 0)
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
   const totals = { repositories: repositories.length, ...sum }
-  const policy = { ...DEFAULT_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
+  const policy = { ...DEFAULT_RETENTION_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
   repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
   return ok({ policy, repositories, totals, computedAt: timestamp(now) })
 }

@@ -4,9 +4,9 @@ import type { Decision } from '../../iam/records.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
-import { readDeniedAt } from '../resources/holders.ts'
-import { lifeOf } from './credentials.ts'
+import { BUILD_ACTION } from '../resources/deployments/reporters.ts'
+import { deniedReadActionAt } from '../resources/holders.ts'
+import { findIncarnation } from './credentials.ts'
 
 /** Returns the prefix of a collection's actions; undefined for an unknown collection. */
 export function actionPrefix(collection: string): string | undefined {
@@ -27,7 +27,7 @@ export async function knownRepository(
   const name = parseRepository(text)
   if (name === undefined || actionPrefix(name.collection) === undefined) return undefined
   for (const place of [name.boundaryId, `${name.boundaryId}/${name.resourceGroup}`])
-    if ((await lifeOf(services, principalId, place)) === undefined) return undefined
+    if ((await findIncarnation(services, principalId, place)) === undefined) return undefined
   return name
 }
 
@@ -47,7 +47,7 @@ function rightsTo({ access }: Services, principalId: string, repository: Reposit
   const isOpen = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
   const push = asked(['registry/push', `${prefix}/write`])
   const pull = asked(['registry/pull', `${prefix}/read`])
-  const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD, scope))
+  const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD_ACTION, scope))
   const mayPull = !isClosed(pull) && (isOpen(pull) || mayPush)
   return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
 }
@@ -57,8 +57,8 @@ export function mayKnow(context: Pick<Context, 'services' | 'caller'>, repositor
   const { services, caller } = context
   const scope = scopeOf(repository)
   const kind = kindOf(repository.collection)
-  const isHidden = kind !== undefined && readDeniedAt(context, kind, scope) !== undefined
-  return !isHidden && services.access.isAllowed(caller.principalId, BUILD, scope)
+  const isHidden = kind !== undefined && deniedReadActionAt(context, kind, scope) !== undefined
+  return !isHidden && services.access.isAllowed(caller.principalId, BUILD_ACTION, scope)
 }
 
 /** Like `rightsTo`, but asks the API server before refusing something that is wanted. */

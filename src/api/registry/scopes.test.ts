@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { askedScopes, isWithin } from './scopes.ts'
+import { isRepositoryWithin, parseScopes } from './scopes.ts'
 
 describe('scopes that a client asks for', () => {
   const CASES: [string, string[], string][] = [
@@ -14,14 +14,14 @@ describe('scopes that a client asks for', () => {
   ]
   for (const [title, texts, expected] of CASES) {
     it(title, () => {
-      const told = askedScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
+      const told = parseScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
       expect(told.join(' ')).to.equal(expected)
     })
   }
 
   it('are within a boundary by whole parts of their name', () => {
-    expect(isWithin('abc/*', 'abc/d')).to.equal(true)
-    expect(isWithin('abc/*', 'abcd/e')).to.equal(false)
-    expect(isWithin('abc/d', 'abc/d/e')).to.equal(false)
+    expect(isRepositoryWithin('abc/*', 'abc/d')).to.equal(true)
+    expect(isRepositoryWithin('abc/*', 'abcd/e')).to.equal(false)
+    expect(isRepositoryWithin('abc/d', 'abc/d/e')).to.equal(false)
   })
 })

@@ -1,7 +1,7 @@
-import { counted } from '../../core/counted.ts'
+import { pluralize } from '../../core/pluralize.ts'
 
 /** The access that a client requests a token for, one repository each. */
-export type AskedScope = { readonly repository: string; readonly actions: readonly string[] }
+export type RequestedScope = { readonly repository: string; readonly actions: readonly string[] }
 
 /** Clients request one or two: the repository, and one to mount blobs from. */
 const SCOPES_MAX = 20
@@ -10,7 +10,7 @@ const SCOPES_MAX = 20
  * Parses `repository:<name>:pull,push`, in several parameters or separated by spaces. Other scopes are ignored, like
  * actions that the caller may not do.
  */
-export function askedScopes(texts: readonly string[]): AskedScope[] {
+export function parseScopes(texts: readonly string[]): RequestedScope[] {
   const asked = new Map<string, Set<string>>()
   for (const text of texts.flatMap((each) => each.split(' ')).filter((each) => each !== '')) {
     const [, repository, actions = ''] = /^repository(?:\([a-z]+\))?:([^:\s]{1,255}):([a-z,*]{0,64})$/.exec(text) ?? []
@@ -22,13 +22,13 @@ export function askedScopes(texts: readonly string[]): AskedScope[] {
 }
 
 /** Returns the first scope as clients write it, and the number of others, for people. */
-export function scopesText([first, ...others]: readonly AskedScope[]): string | undefined {
+export function scopesText([first, ...others]: readonly RequestedScope[]): string | undefined {
   if (first === undefined) return undefined
   const text = `repository:${first.repository}:${first.actions.join(',').slice(0, 33)}`
-  return others.length === 0 ? text : `${text} and ${counted(others.length, 'other')}`
+  return others.length === 0 ? text : `${text} and ${pluralize(others.length, 'other')}`
 }
 
 /** Returns whether a limit such as `<boundaryId>/*` includes a repository. */
-export function isWithin(limit: string, repository: string): boolean {
+export function isRepositoryWithin(limit: string, repository: string): boolean {
   return limit.endsWith('/*') ? repository.startsWith(limit.slice(0, -1)) : limit === repository
 }

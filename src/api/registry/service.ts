@@ -3,8 +3,8 @@ import { auditEntry, type RegistryAuditEntry } from '../../contracts/registry/au
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
-import { asking } from '../http/route.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
+import { checkedByHandler } from '../http/route.ts'
+import { BUILD_ACTION } from '../resources/deployments/reporters.ts'
 
 /** The principal of a credential. */
 export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
@@ -49,7 +49,7 @@ export function registryOf({ registry }: Services): RegistryService {
 type Told = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
 /** Audits an action before it is answered. @throws PlatformError SERVICE_UNAVAILABLE if the entry cannot be stored */
-export async function record(
+export async function auditAction(
   context: Context,
   action: RegistryAuditEntry['action'],
   ...all: readonly Told[]
@@ -66,12 +66,12 @@ export async function record(
 }
 
 /** Audits a refusal. If that fails, the request is refused all the same. */
-export function recordRefusal(context: Context, told: Told): Promise<void> {
-  return record(context, 'Refused', told).catch(() => undefined)
+export function auditRefusal(context: Context, told: Told): Promise<void> {
+  return auditAction(context, 'Refused', told).catch(() => undefined)
 }
 
 /** The authorization of routes that call `requireBuilder`. */
-export const builder = asking(`the action \`${BUILD}\` at the boundary that the request names`)
+export const builderAuth = checkedByHandler(`the action \`${BUILD_ACTION}\` at the boundary that the request names`)
 
 /** @throws PlatformError FORBIDDEN, which is audited, if the caller may not build for the boundary or at the scope */
 export async function requireBuilder(
@@ -80,7 +80,7 @@ export async function requireBuilder(
   scope = boundaryScope(told.boundary),
 ): Promise<void> {
   const { services, caller } = context
-  if (await isAllowedNow(services, caller.principalId, BUILD, scope)) return
-  await recordRefusal(context, { ...told, detail: `${told.detail}: ${BUILD} is missing at ${scope}` })
-  throw permissionMissing(BUILD, scope)
+  if (await isAllowedNow(services, caller.principalId, BUILD_ACTION, scope)) return
+  await auditRefusal(context, { ...told, detail: `${told.detail}: ${BUILD_ACTION} is missing at ${scope}` })
+  throw permissionMissing(BUILD_ACTION, scope)
 }

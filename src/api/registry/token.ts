@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
-import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
+import { REGISTRY_TOKEN_TTL_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -8,14 +8,19 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
-import { type Bearer, bearerOf, bearerWith, placeAt } from './credentials.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
+import {
+  type AuthenticatedClient,
+  authenticateClient,
+  authenticateCredential,
+  boundaryOrGroupAt,
+} from './credentials.ts'
 import { knownRepository, rightsNow } from './rights.ts'
-import { type AskedScope, askedScopes, isWithin, scopesText } from './scopes.ts'
-import { record, recordRefusal, registryOf } from './service.ts'
+import { isRepositoryWithin, parseScopes, type RequestedScope, scopesText } from './scopes.ts'
+import { auditAction, auditRefusal, registryOf } from './service.ts'
 
 /** The longest life of a refresh token, which also ends with the credential that it was obtained with. */
 const REFRESH_MILLISECONDS = 8 * 3_600_000
@@ -33,13 +38,13 @@ const RegistryTokenDto = namedRecord('RegistryTokenDto', {
   refresh_token: z.string().nullable(),
 })
 
-type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOffline: boolean }
+type Asked = { scopes: readonly RequestedScope[]; service: string | undefined; isOffline: boolean }
 
 /** @throws PlatformError UNAUTHORIZED in the format of registry clients */
 async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
   const message = 'The credentials for the registry are missing or wrong.'
   const detail = ['wrong credentials', scopesText(scopes)].filter(Boolean).join(', for ')
-  if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail })
+  if (user !== undefined) await auditRefusal(context, { actor: 'anonymous', detail })
   throw new PlatformError('UNAUTHORIZED', message, {
     errors: [{ code: 'UNAUTHORIZED', message }],
     challenge: `Basic realm="${registryOf(context.services).service}", charset="UTF-8"`,
@@ -47,12 +52,17 @@ async function refuseCredentials(context: Context, user: string | undefined, { s
 }
 
 /** @param user the presented user name */
-function answer(context: Context, user: string, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
+function answer(
+  context: Context,
+  user: string,
+  bearer: AuthenticatedClient | undefined,
+  asked: Asked,
+): Promise<Answer<never>> {
   return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
 }
 
 /** Issues a token for what was requested, limited to what the bearer may do now. */
-async function issue(context: Context, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
+async function issue(context: Context, bearer: AuthenticatedClient | undefined, asked: Asked): Promise<Answer<never>> {
   const { services } = context
   const { keys, service } = registryOf(services)
   if (asked.service !== undefined && asked.service !== service) {
@@ -67,16 +77,16 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   const told = access.map(({ name: repository, actions: granted }) => {
     return { actor, repository, detail: granted.join(','), granted }
   })
-  await record(context, 'Token', ...told)
+  await auditAction(context, 'Token', ...told)
   await recordNotGranted(context, actor, judged)
   const now = services.clock.now()
-  const token = await keys.token(actor, access, { now, seconds: TOKEN_SECONDS })
+  const token = await keys.token(actor, access, { now, seconds: REGISTRY_TOKEN_TTL_SECONDS })
   const latest = now + REFRESH_MILLISECONDS
   const expiresAt = Math.min(latest, bearer?.expiresAt ?? latest)
   const body = {
     token,
     access_token: token,
-    expires_in: TOKEN_SECONDS,
+    expires_in: REGISTRY_TOKEN_TTL_SECONDS,
     issued_at: timestamp(now),
     scope: access.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
@@ -86,12 +96,12 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
 }
 
 /** A request for one repository, and the part that the bearer may do now. */
-type Judged = AskedScope & { readonly granted: readonly string[] }
+type Judged = RequestedScope & { readonly granted: readonly string[] }
 
-async function judge(services: Services, bearer: Bearer, asked: AskedScope): Promise<Judged> {
+async function judge(services: Services, bearer: AuthenticatedClient, asked: RequestedScope): Promise<Judged> {
   const { principalId, principalType, limit } = bearer
   const { repository, actions } = asked
-  if (limit !== undefined && !isWithin(limit.repositories, repository)) return { ...asked, granted: [] }
+  if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...asked, granted: [] }
   const name = await knownRepository(services, principalId, repository)
   if (name === undefined) return { ...asked, granted: [] }
   // The platform's own credential for a group has exactly the rights of its limit.
@@ -103,7 +113,7 @@ async function judge(services: Services, bearer: Bearer, asked: AskedScope): Pro
 
 /** Nothing may be pushed into what is being deleted; workloads that still run there may pull. */
 function isLeaving(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
-  const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => placeAt(services, place))
+  const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => boundaryOrGroupAt(services, place))
   return places.some((place) => place?.metadata.deletionTimestamp !== undefined)
 }
 
@@ -118,7 +128,7 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
     !records
       .peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
       .some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))
-  if (await untilChanged(context, isOver, REMOVAL_MILLISECONDS)) return
+  if (await pollUntilChanged(context, isOver, REMOVAL_MILLISECONDS)) return
   const message = 'Retention is removing images: push again in a moment.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
@@ -130,13 +140,13 @@ async function recordNotGranted(context: Context, actor: string, judged: readonl
     .filter(({ repository, actions }) => actions.length > 0 && parseRepository(repository) !== undefined)
   const [first] = left
   if (first === undefined) return
-  await recordRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(left)}` })
+  await auditRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(left)}` })
 }
 
 async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
   const { services, query } = context
   registryOf(services)
-  const asked = { scopes: askedScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
+  const asked = { scopes: parseScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
   const header = context.header('authorization')
   if (header === undefined) {
     // Without credentials, a client gets a token without access, because nothing here is public.
@@ -144,7 +154,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  return answer(context, user, await bearerOf(context, user, password.join(':')), asked)
+  return answer(context, user, await authenticateClient(context, user, password.join(':')), asked)
 }
 
 async function byForm(context: Context): Promise<Answer<never>> {
@@ -152,15 +162,20 @@ async function byForm(context: Context): Promise<Answer<never>> {
   registryOf(services)
   const form = await readForm(context)
   const one = (name: string) => form.get(name) ?? undefined
-  const scopes = askedScopes(form.getAll('scope'))
+  const scopes = parseScopes(form.getAll('scope'))
   const asked = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    return answer(context, user, await bearerOf(context, user, one('password') ?? ''), asked)
+    return answer(context, user, await authenticateClient(context, user, one('password') ?? ''), asked)
   }
   if (grant === 'refresh_token')
-    return answer(context, 'refresh', await bearerWith(services, one('refresh_token') ?? '', ['Refresh']), asked)
+    return answer(
+      context,
+      'refresh',
+      await authenticateCredential(services, one('refresh_token') ?? '', ['Refresh']),
+      asked,
+    )
   const message = 'The form needs a grant_type: password or refresh_token.'
   throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })
 }

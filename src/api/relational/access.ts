@@ -1,5 +1,5 @@
 import {
-  authoritySecret,
+  caSecretName,
   connectionForms,
   OWNER_SECRET_KEYS,
   RELATIONAL_PORT,
@@ -9,7 +9,7 @@ import {
 } from '../../contracts/relational.ts'
 import { secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
-import { type ConnectionString, loadBalancerAddress, notYet, publicHost } from '../databases/databaseAccess.ts'
+import { type ConnectionString, loadBalancerAddress, notYetCreated, publicHost } from '../databases/databaseAccess.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
@@ -48,10 +48,10 @@ export async function readConnectionString(
   const clusterId = otherClusterOf(context.services, served.spec.clusterId)
   const [owner, authority] = await Promise.all([
     secrets.read(namespace, names.owner, clusterId),
-    secrets.read(namespace, authoritySecret(names.cluster), clusterId),
+    secrets.read(namespace, caSecretName(names.cluster), clusterId),
   ])
   const login = loginOf(owner)
-  if (login === undefined) throw notYet(object, 'The password')
+  if (login === undefined) throw notYetCreated(object, 'The password')
   const database = served.status?.origin?.databaseName ?? served.spec.databaseName
   const parts = { host, port: RELATIONAL_PORT, database, ...login }
   const { uri, jdbc, adoNet } = connectionForms(parts)

@@ -1,10 +1,10 @@
-import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import { caSecretName, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
-import { notYet } from '../databases/databaseAccess.ts'
-import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { notYetCreated } from '../databases/databaseAccess.ts'
+import { type EditorDatabase, type EditorEngine, historyAt } from '../databases/editor/editorDatabase.ts'
 import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
@@ -55,7 +55,7 @@ export function editorDatabase(object: RelationalObject, { services }: Pick<Cont
 
 const databaseOf = ({ spec, status }: RelationalObject) => status?.origin?.databaseName ?? spec.databaseName
 
-async function openEditor(object: RelationalObject, services: Services): Promise<EditorPlace> {
+async function openEditor(object: RelationalObject, services: Services): Promise<EditorEngine> {
   const { namespace = '', name } = object.metadata
   if (!object.spec.running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
   const { engine, secrets } = services.relational
@@ -66,9 +66,9 @@ async function openEditor(object: RelationalObject, services: Services): Promise
     ...([names.owner, names.writer, names.reader] as const).map(async (each) =>
       loginOf(await secrets.read(namespace, each, clusterId)),
     ),
-    secrets.read(namespace, authoritySecret(names.cluster), clusterId),
+    secrets.read(namespace, caSecretName(names.cluster), clusterId),
   ])
-  if (owner === undefined || writer === undefined || reader === undefined) throw notYet(object, 'The login')
+  if (owner === undefined || writer === undefined || reader === undefined) throw notYetCreated(object, 'The login')
   const logins = { owner, writer, reader }
   return {
     engine,

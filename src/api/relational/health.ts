@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { readyOf } from '../../core/counted.ts'
+import { describeReadyCount } from '../../core/pluralize.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { healthReportFields } from '../resources/dto.ts'
 import { type Check, check, healthReport } from '../resources/healthReport.ts'
 import { editorDatabase } from './editor.ts'
@@ -68,7 +68,7 @@ function runningChecks({ spec, status }: RelationalObject): Check[] {
     hasPrimary ? check('Primary', 'Healthy') : check('Primary', 'Unhealthy', 'No primary is ready.'),
     ready >= wanted
       ? check('Replicas', 'Healthy')
-      : check('Replicas', 'Degraded', `${readyOf(ready, wanted, 'instance')}.`),
+      : check('Replicas', 'Degraded', `${describeReadyCount(ready, wanted, 'instance')}.`),
     archivingCheck(status),
     backupCheck(status),
     check('Disk', 'Unknown', 'The engine does not report how full its volumes are.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { outsideRecoveryWindow } from '../../contracts/relational.ts'
+import { recoveryWindowObstacle } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
@@ -8,16 +8,16 @@ import { objectKey } from '../../core/object.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { Bytes } from '../../crds/fields.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
-import { requireBelow, resourceScope } from '../callers/visibility.ts'
+import { requireActionBelow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
-import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
-import { underQuota } from '../resources/quota.ts'
-import { offeredPlan, type Plan, planNotFound, planOf, unprocessable } from '../resources/sizing.ts'
+import { createViewBuilder, findGroup, placeOf } from '../resources/places.ts'
+import { withReservedQuota } from '../resources/quota.ts'
+import { type Plan, planNotFound, planOf, requireOfferedPlan, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
 import { leastStorage, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
@@ -76,7 +76,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     },
     ...(request.takeOverName === true && { takesOver: from.name }),
   }
-  const { object } = await underQuota(RelationalCluster, place, context, (reserve) =>
+  const { object } = await withReservedQuota(RelationalCluster, place, context, (reserve) =>
     services.records.create(RelationalCluster, {
       namespace: groupNamespace(from.boundaryId, group),
       name: request.newName,
@@ -86,7 +86,9 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
       ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
     }),
   )
-  const cluster = relationalRecord.toDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
+  const cluster = relationalRecord.toDto(
+    createViewBuilder<typeof RelationalCluster>(services, from.boundaryId)(object, group),
+  )
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
 }
 
@@ -107,7 +109,7 @@ function badTakeOver(): PlatformError {
 
 /** @throws PlatformError FORBIDDEN */
 async function requireWrite(context: Context, boundaryId: string, group: string, name: string): Promise<void> {
-  await requireBelow(context, 'relationalcluster/write', resourceScope(boundaryId, group, COLLECTION, name))
+  await requireActionBelow(context, 'relationalcluster/write', resourceScope(boundaryId, group, COLLECTION, name))
 }
 
 /**
@@ -125,7 +127,7 @@ function checkTargetTime(
   const isSame = source?.status?.serverName !== undefined && source.status.serverName === snapshot.status?.serverName
   const { completedAt = '' } = snapshot.status ?? {}
   const now = timestamp(services.clock.now())
-  const outside = outsideRecoveryWindow(targetTime, completedAt, isSame ? source?.status : undefined, now)
+  const outside = recoveryWindowObstacle(targetTime, completedAt, isSame ? source?.status : undefined, now)
   if (outside === undefined) return targetTime
   const { message, ...range } = outside
   throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, range)
@@ -140,7 +142,8 @@ function sizesOf(
 ): object {
   const held = source?.spec.computePlan
   const id = request.computePlan ?? held
-  const plan = id === undefined ? planOf(services, 'Relational', {}) : offeredPlan(services, 'Relational', { id, held })
+  const plan =
+    id === undefined ? planOf(services, 'Relational', {}) : requireOfferedPlan(services, 'Relational', { id, held })
   if (plan === undefined)
     throw planNotFound(services, 'Relational', '', 'No compute plan of family Relational is the default: name one.')
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =

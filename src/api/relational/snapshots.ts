@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endOfArchive, isBeingRestored, isLastBase } from '../../contracts/relational.ts'
+import { archiveEndOf, isBeingRestored, isLastBaseBackup } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -13,18 +13,18 @@ import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
-import type { Made } from '../resources/collection/types.ts'
+import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findResource, locate } from '../resources/places.ts'
+import { findResource, locateResource } from '../resources/places.ts'
 import { snapshotName } from '../resources/snapshotName.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
@@ -86,7 +86,7 @@ export function recoveryWindow({ status }: RelationalObject, services: Services)
   const now = timestamp(services.clock.now())
   const archiving = status?.archiving ?? 'Disabled'
   const earliest = archiving === 'Disabled' ? null : (status?.firstRecoverableAt ?? null)
-  const latest = endOfArchive(status, now) ?? null
+  const latest = archiveEndOf(status, now) ?? null
   const isAvailable = earliest !== null && latest !== null
   return {
     isAvailable,
@@ -148,7 +148,7 @@ type SnapshotHome = Home & {
 
 /** @throws PlatformError NOT_FOUND if there is neither the database nor a snapshot of it */
 async function homeOf(context: Context): Promise<SnapshotHome> {
-  const { ref, place } = await locate(context, 'name')
+  const { ref, place } = await locateResource(context, 'name')
   const { records } = context.services
   const { resourceGroup } = place
   const home = { ...ref, resourceGroup, words: ` of database "${ref.name}"` }
@@ -172,7 +172,7 @@ type Create = Context<string, unknown, z.output<typeof CreateSnapshotRequest>>
  * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING,
  * ALREADY_EXISTS
  */
-async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<typeof RelationalSnapshot>> {
+async function takeSnapshot(context: Create, home: SnapshotHome): Promise<CreationResult<typeof RelationalSnapshot>> {
   const { services, caller, body } = context
   const { namespace, name: clusterName } = home
   const { object: cluster } = await findResource(RelationalCluster, context as Context)
@@ -233,7 +233,7 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     .filter((database) => isBeingRestored(database, snapshot))
   if (restoring.length > 0) throw restoredFrom(context, snapshot, restoring)
   const siblings = await snapshotsOf(context, home, context.fresh)
-  if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
+  if (!isLastBaseBackup(snapshot, siblings, home.owner?.status?.serverName)) return false
   if (context.query?.force !== 'true') {
     const message = `Snapshot "${snapshot.spec.name}" is the last base of the recovery window.`
     throw new PlatformError('LAST_RECOVERY_BASE', message)

@@ -6,11 +6,11 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { boundaryScope, findVisibleBoundary, groupScope, seeing } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, groupScope, visibleBoundaryAuth } from '../callers/visibility.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { readResources } from '../resources/contents.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
@@ -89,14 +89,14 @@ const CreateResourceGroupRequest = strictRecord('CreateResourceGroupRequest', {}
 
 const groupRoutes: readonly RouteDraft[] = [
   route('GET', '{B}/resourcegroups', {
-    auth: seeing('groups at which the caller has `resourcegroups/read`'),
+    auth: visibleBoundaryAuth('groups at which the caller has `resourcegroups/read`'),
     summary: 'The resource groups that the caller may read',
     list: groupShape,
     reply: pagedListOf(ResourceGroupDto),
     handler: listGroups,
   }),
   route('GET', '{B}/resourcegroups/config', {
-    auth: seeing(),
+    auth: visibleBoundaryAuth(),
     summary: 'How the list of groups can be sorted and filtered',
     reply: ListConfigDto,
     handler: (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
@@ -185,14 +185,14 @@ const resourceRoutes: readonly RouteDraft[] = [
     },
   }),
   route('GET', '{B}/resources', {
-    auth: seeing('resources that the caller may read'),
+    auth: visibleBoundaryAuth('resources that the caller may read'),
     summary: 'Resources of every kind in a boundary, as far as the caller may read them',
     list: boundaryResourcesShape,
     reply: pagedListOf(ResourceSummaryDto),
     handler: listInBoundary,
   }),
   route('GET', '{B}/resources/config', {
-    auth: seeing(),
+    auth: visibleBoundaryAuth(),
     summary: 'How the list of resources can be sorted and filtered',
     reply: ListConfigDto,
     handler: (context) => {

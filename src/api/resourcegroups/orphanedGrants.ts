@@ -6,14 +6,14 @@ import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { Uuid } from '../../crds/fields.ts'
-import { meansPresent } from '../../crds/principals.ts'
+import { namesCurrentPrincipal } from '../../crds/principals.ts'
 import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { meansPresentRole } from '../../crds/roleLife.ts'
-import { isYounger, mayStandIn, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
+import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
+import { isAllowedInNamespace, isYoungerThanGrant, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
 import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -95,17 +95,17 @@ function reasonOf(
   exists: (id: string) => boolean,
 ): OrphanReason | undefined {
   const scope = parseScope(spec.scope)
-  const stands = scope !== undefined && mayStandIn(scope, object.metadata.namespace)
+  const stands = scope !== undefined && isAllowedInNamespace(scope, object.metadata.namespace)
   const facts = {
     scope: stands ? lifeAt(services, scope) : undefined,
     scopeIncarnation: lifeOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
     hasPrincipal:
       spec.principalId === undefined ||
-      (exists(spec.principalId) && meansPresent(principalLookup(services), object, spec.principalId)),
+      (exists(spec.principalId) && namesCurrentPrincipal(principalLookup(services), object, spec.principalId)),
     hasRole:
       spec.roleDefinitionName === undefined ||
       (knownRole(services.records, spec.roleDefinitionName) !== undefined &&
-        meansPresentRole(services.records.peekAll(RoleDefinition), object as unknown as AssignmentRecord)),
+        namesCurrentRole(services.records.peekAll(RoleDefinition), object as unknown as AssignmentRecord)),
     expiresAt: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
   }
   return orphanReason(facts, services.clock.now())
@@ -121,7 +121,7 @@ function lifeAt(services: Services, scope: Scope): { incarnation: string | undef
 function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['spec'] }, scope: Scope | undefined) {
   const incarnation = scopeIncarnationOf(grant)
   const object = scope === undefined ? undefined : objectAt(services.records, scope)
-  return incarnation ?? (object !== undefined && isYounger(object, grant) ? '' : undefined)
+  return incarnation ?? (object !== undefined && isYoungerThanGrant(object, grant) ? '' : undefined)
 }
 
 function orphanDto(services: Services, { kind, object, spec }: Grant, reason: OrphanReason): OrphanedGrantDto {

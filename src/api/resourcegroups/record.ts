@@ -7,9 +7,9 @@ import { createdAtOf } from '../../core/object.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
-import { countedInGroup, type GroupResource, isWhole } from '../resources/contents.ts'
+import { countedInGroup, type GroupResource, isTopLevelResource } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, number, text } from '../resources/paging.ts'
@@ -54,7 +54,7 @@ export function groupView(context: Context, group: GroupRecord, boundary: string
   const counted = once(() => countedInGroup(context.services, boundaryId, group.metadata.name))
   const readable = once(() =>
     counted()
-      .filter(isWhole)
+      .filter(isTopLevelResource)
       .filter((resource) => mayRead(context, boundaryId, resource)),
   )
   return { group, boundaryId, boundary, counted, readable }

@@ -4,13 +4,13 @@ import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
-import { viewMaker } from '../resources/places.ts'
-import { headOf, recordStatusOf, resourceShape } from '../resources/shape.ts'
+import { createViewBuilder } from '../resources/places.ts'
+import { headOf, recordStatusOf, resourceShape } from '../resources/resourceShape.ts'
 import { planInView } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
@@ -41,7 +41,7 @@ export function readableViews(
   boundaryId: string,
   resources: readonly GroupResource[],
 ): SummaryView[] {
-  const view = viewMaker(context.services, boundaryId)
+  const view = createViewBuilder(context.services, boundaryId)
   return resources
     .filter((resource) => mayRead(context, boundaryId, resource))
     .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.segment }))

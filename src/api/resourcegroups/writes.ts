@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
-import { grantOf, groupGrantKey, isGroupGrant, lapsedGrants, unseenUsers } from '../../core/sizing/ledger.ts'
+import { pluralize } from '../../core/pluralize.ts'
+import { expiredGrants, grantOf, groupGrantKey, isGroupGrant, unseenUsers } from '../../core/sizing/ledger.ts'
 import { Tags } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { persistentVolumeClaim } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { type BoundaryRecord, boundaryScope, requireBelow } from '../callers/visibility.ts'
+import { type BoundaryRecord, boundaryScope, requireActionBelow } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { mayReadNamed, namedHolders } from '../resources/holders.ts'
 import { nowOf } from '../resources/nowOf.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
-import { givingBack, takeQuota } from '../resources/quotaLedger.ts'
+import { releaseQuotaOnRefusal, reserveQuota } from '../resources/quotaLedger.ts'
 import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, writablePart } from '../resources/writes.ts'
-import { withRepeated } from '../resources/writtenBody.ts'
-import { whatHolds } from '../rules/protection.ts'
+import { withIgnoredReadFields } from '../resources/writtenBody.ts'
+import { listDeletionBlockers } from '../rules/protection.ts'
 import { type GroupRecord, ResourceGroupDto } from './record.ts'
 
 type GroupContext = Context<'boundaryId' | 'resourceGroupName'>
@@ -65,7 +65,7 @@ const WRITABLE = strictRecord('PatchResourceGroupRequest', {
 })
 const shownNames = Object.keys(ResourceGroupDto.shape).filter((name) => !Object.hasOwn(WRITABLE.shape, name))
 
-export const PatchResourceGroupRequest = withRepeated(WRITABLE, ResourceGroupDto)
+export const PatchResourceGroupRequest = withIgnoredReadFields(WRITABLE, ResourceGroupDto)
 
 /**
  * Changes the tags and the quota of a group. A lower quota does not stop running resources.
@@ -83,7 +83,7 @@ export async function changeGroup(
     const spec = mergePatch(stored.spec, patch) as GroupRecord['spec']
     // An unchanged quota needs no permission, so that a group can be sent back as read, as with kubectl.
     if (!isDeepStrictEqual(spec.quota ?? {}, stored.spec.quota))
-      await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
+      await requireActionBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
     return spec
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }
@@ -119,20 +119,20 @@ async function underGroupQuota<Result>(
   const { services, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const key = groupGrantKey(name)
-  const taken = await takeQuota(context, boundaryId, (grants) => {
+  const taken = await reserveQuota(context, boundaryId, (grants) => {
     const now = services.clock.now()
     const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) })
     const seen = new Set(groups.map((group) => groupGrantKey(group.metadata.name)))
     if (seen.has(key)) return {}
     const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
     const used = seen.size + unseen.length
-    const lapsed = lapsedGrants(grants, (one) => seen.has(one) || !isGroupGrant(one), now)
+    const lapsed = expiredGrants(grants, (one) => seen.has(one) || !isGroupGrant(one), now)
     const ended = Object.fromEntries(lapsed.map((one) => [one, undefined]))
     if (used < limit) return { ...ended, [key]: grantOf(undefined, nowOf(context)) }
-    const message = `Boundary "${boundaryId}" may have ${counted(limit, 'resource group')} and has ${used}.`
+    const message = `Boundary "${boundaryId}" may have ${pluralize(limit, 'resource group')} and has ${used}.`
     throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })
-  return givingBack(context, boundaryId, taken, create)
+  return releaseQuotaOnRefusal(context, boundaryId, taken, create)
 }
 
 /** Deletes the group and, in dependency order, everything in it. @throws PlatformError DELETION_PROTECTED, NOT_FOUND */
@@ -141,7 +141,7 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
   const isLeaving = group.metadata.deletionTimestamp !== undefined
-  const holders = isLeaving ? [] : await whatHolds(services, boundaryId, group)
+  const holders = isLeaving ? [] : await listDeletionBlockers(services, boundaryId, group)
   if (holders.length > 0) {
     const shown = holders.filter((holder) => mayReadNamed(context, { boundaryId, resourceGroup: name }, holder))
     const { usedBy: resources, words } = namedHolders(shown, holders.length)

@@ -1,5 +1,5 @@
 import { compareQuantities } from '../../core/quantity.ts'
-import { order, orderSorted, type SortedText, sortedText } from '../../core/textOrder.ts'
+import { compareSortableTexts, compareTexts, type SortableText, sortableText } from '../../core/textOrder.ts'
 import {
   type FieldType,
   type FieldValue,
@@ -8,11 +8,11 @@ import {
   type ListField,
   type ListRequest,
   type ListShape,
-  own,
+  ownValue,
   type PaginationMeta,
   parseDateTime,
   sortField,
-  TAGS,
+  TAGS_PREFIX,
 } from './paging.ts'
 
 /** Filters, searches, sorts and pages rows. The order is total: sort field, name, id; null comes last. */
@@ -49,10 +49,13 @@ function readField<Row>(row: Row, name: string, field: ListField<Row> | undefine
 type Test<Row> = (row: Row) => boolean
 
 function compileFilter<Row>(filter: Filter, shape: ListShape<Row>): Test<Row> {
-  const tag = filter.field.startsWith(TAGS) && shape.tagsOf !== undefined ? filter.field.slice(TAGS.length) : undefined
-  const field = own(shape.fields, filter.field)
+  const tag =
+    filter.field.startsWith(TAGS_PREFIX) && shape.tagsOf !== undefined
+      ? filter.field.slice(TAGS_PREFIX.length)
+      : undefined
+  const field = ownValue(shape.fields, filter.field)
   const read = (row: Row): FieldValue =>
-    tag === undefined ? readField(row, filter.field, field) : own(shape.tagsOf?.(row) ?? {}, tag)
+    tag === undefined ? readField(row, filter.field, field) : ownValue(shape.tagsOf?.(row) ?? {}, tag)
   const type = tag === undefined ? (field?.type ?? 'text') : 'text'
   const test = compileTest(filter, type)
   return (row) => test(read(row) ?? null)
@@ -100,9 +103,9 @@ function compare(type: FieldType, value: string | number | boolean, text: string
     case 'quantity':
       return compareQuantities(String(value), String(text))
     case 'enumeration':
-      return order(foldedWord(String(value)), foldedWord(String(text)))
+      return compareTexts(foldedWord(String(value)), foldedWord(String(text)))
     default:
-      return order(String(value), String(text))
+      return compareTexts(String(value), String(text))
   }
 }
 
@@ -116,8 +119,8 @@ function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
 
 type Keyed<Row> = {
   readonly row: Row
-  readonly key: Exclude<FieldValue, undefined> | SortedText
-  readonly name: SortedText
+  readonly key: Exclude<FieldValue, undefined> | SortableText
+  readonly name: SortableText
 }
 
 export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
@@ -127,19 +130,19 @@ export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListSha
   const type = field?.type ?? 'text'
   const keyOf = (row: Row): Keyed<Row>['key'] => {
     const value = readField(row, name, field) ?? null
-    return type === 'text' && value !== null ? sortedText(String(value)) : value
+    return type === 'text' && value !== null ? sortableText(String(value)) : value
   }
-  const keyed = rows.map((row): Keyed<Row> => ({ row, key: keyOf(row), name: sortedText(shape.nameOf(row)) }))
+  const keyed = rows.map((row): Keyed<Row> => ({ row, key: keyOf(row), name: sortableText(shape.nameOf(row)) }))
   keyed.sort((a, b) => {
     const nulls = Number(a.key === null) - Number(b.key === null)
     if (nulls !== 0) return nulls
     const difference = a.key === null ? 0 : sign * compareKeys(type, a.key, b.key)
-    return difference || orderSorted(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
+    return difference || compareSortableTexts(a.name, b.name) || compareTexts(shape.idOf(a.row), shape.idOf(b.row))
   })
   return keyed.map(({ row }) => row)
 }
 
 function compareKeys(type: FieldType, one: Keyed<never>['key'], other: Keyed<never>['key']): number {
-  if (typeof one === 'object') return orderSorted(one as SortedText, other as SortedText)
+  if (typeof one === 'object') return compareSortableTexts(one as SortableText, other as SortableText)
   return compare(type, one, other as string)
 }

@@ -1,10 +1,10 @@
 import {
   type Backup,
   type BackupLocation,
-  newestFirst,
   type SnapshotClass,
   type StorageClass,
-  targetOf,
+  selectBackupLocation,
+  sortBackupsNewestFirst,
 } from '../../contracts/backups.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
@@ -12,8 +12,8 @@ import { customResourceDefinition, storageClass } from '../../kube/builtin.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/velero.ts'
-import { refuseFollowed } from './refuseFollowed.ts'
+import { veleroBackup, veleroBackupStorageLocation, volumeSnapshotClass } from '../../kube/velero.ts'
+import { refuseFollowedList } from './refuseFollowedList.ts'
 
 /**
  * The backups of volumes, in the platform's own cluster or the named one. Without Velero there are no backups and no
@@ -40,14 +40,14 @@ const BY_INCARNATION = 'incarnation-of-owner'
 export function declareBackupCaches(caches: CacheSet): void {
   const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? []
   caches.addOptional(veleroBackup, { indexes: { [BY_INCARNATION]: (object) => [incarnationOf(object)].flat() } })
-  caches.addOptional(veleroLocation)
+  caches.addOptional(veleroBackupStorageLocation)
   caches.addOptional(volumeSnapshotClass)
 }
 
 /** The rights that the facade needs for this. The definition of an optional type tells whether the type exists. */
 export function backupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: readonly string[] }[] {
   const verbs = ['get', 'list', 'watch']
-  return [veleroBackup, veleroLocation, volumeSnapshotClass].flatMap((resource) => [
+  return [veleroBackup, veleroBackupStorageLocation, volumeSnapshotClass].flatMap((resource) => [
     { resource, verbs },
     { resource: customResourceDefinition, verbs, resourceNames: [resourceId(resource)] },
   ])
@@ -71,20 +71,21 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
   const all = async <T extends KubeObject>(resource: Resource, clusterId?: string, namespace?: string) =>
     clusterId === undefined ? held<T>(resource, namespace) : listed<T>(clientOf(clusterId), resource, namespace)
   return {
-    target: async (clusterId) => targetOf(await all<BackupLocation>(veleroLocation, clusterId, velero)),
+    target: async (clusterId) =>
+      selectBackupLocation(await all<BackupLocation>(veleroBackupStorageLocation, clusterId, velero)),
     classes: async (clusterId) => ({
       storage: await all<StorageClass>(storageClass, clusterId),
       snapshot: await all<SnapshotClass>(volumeSnapshotClass, clusterId),
     }),
     async of(incarnation, clusterId) {
-      if (clusterId !== undefined) refuseFollowed('Backups')
+      if (clusterId !== undefined) refuseFollowedList('Backups')
       const found =
         clusterId === undefined
           ? (caches.optional<Backup>(veleroBackup)?.byIndex(BY_INCARNATION, incarnation) ?? [])
           : (await all<Backup>(veleroBackup, clusterId, velero)).filter(
               ({ metadata }) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation,
             )
-      return newestFirst(found.filter(({ metadata }) => metadata.namespace === velero))
+      return sortBackupsNewestFirst(found.filter(({ metadata }) => metadata.namespace === velero))
     },
   }
 }

@@ -1,6 +1,6 @@
-import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contracts/functionCalls.ts'
+import { CALL_BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contracts/functionCalls.ts'
 import { timestamp } from '../../core/clock.ts'
-import type { Counted, Points, Span } from './metrics.ts'
+import type { CountedSeries, MetricsTimeRange, Points } from './metrics.ts'
 
 /** The counts of one step, and how many of its seconds were counted. */
 type Step = { seconds: number; buckets: Readonly<CallBucket>[] }
@@ -25,7 +25,7 @@ const PERCENTILES = [
  *
  * `isComplete` if all calls of the span were counted: it begins no earlier than what is known, and ends no later.
  */
-export function callSeries(counted: CountedCalls | undefined, span: Span): Counted {
+export function callSeries(counted: CountedCalls | undefined, span: MetricsTimeRange): CountedSeries {
   if (counted === undefined) return { isComplete: false, points: {} }
   const steps = [...stepsOf(counted, span)]
   const series = (read: (step: Step) => number | undefined): Points =>
@@ -38,20 +38,23 @@ export function callSeries(counted: CountedCalls | undefined, span: Span): Count
     ...PERCENTILES.map(([name, part]) => [name, series(({ buckets }) => percentile(buckets, part))] as const),
   ])
   // Clocks of two machines differ a little: a span that ends now does not end in the future.
-  const isComplete = span.from >= counted.since && span.to < counted.until + BUCKET_SECONDS
+  const isComplete = span.from >= counted.since && span.to < counted.until + CALL_BUCKET_SECONDS
   return { isComplete, points }
 }
 
 /** Returns the steps by the second at which they begin. */
-function stepsOf({ since, until, buckets }: CountedCalls, { from, to, stepSeconds }: Span): Map<number, Step> {
+function stepsOf(
+  { since, until, buckets }: CountedCalls,
+  { from, to, stepSeconds }: MetricsTimeRange,
+): Map<number, Step> {
   const byBegin = new Map(buckets.map((bucket) => [bucket.at, bucket]))
   const steps = new Map<number, Step>()
-  const first = Math.floor(Math.max(from, since) / BUCKET_SECONDS) * BUCKET_SECONDS
-  for (let at = first; at < Math.min(to, until); at += BUCKET_SECONDS) {
+  const first = Math.floor(Math.max(from, since) / CALL_BUCKET_SECONDS) * CALL_BUCKET_SECONDS
+  for (let at = first; at < Math.min(to, until); at += CALL_BUCKET_SECONDS) {
     const begin = from + Math.max(0, Math.floor((at - from) / stepSeconds)) * stepSeconds
     const step = steps.get(begin) ?? { seconds: 0, buckets: [] }
     steps.set(begin, step)
-    step.seconds += Math.min(at + BUCKET_SECONDS, until) - Math.max(at, since)
+    step.seconds += Math.min(at + CALL_BUCKET_SECONDS, until) - Math.max(at, since)
     const bucket = byBegin.get(at)
     if (bucket !== undefined) step.buckets.push(bucket)
   }

@@ -1,8 +1,8 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { amountOf } from '../../core/quantity.ts'
+import { parseForeignQuantity } from '../../core/quantity.ts'
 import { node, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
-import type { Capacity, NodeRoom } from './plans.ts'
+import type { Capacity, FreeNodeCapacity } from './plans.ts'
 
 type NodeObject = KubeObject & {
   spec?: { unschedulable?: boolean; taints?: { effect: string }[] }
@@ -24,7 +24,7 @@ const KEPT_MILLISECONDS = 5_000
 
 /** The free capacity on the nodes of the platform's own cluster: allocatable less what the pods there request. */
 export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
-  let rooms: readonly NodeRoom[] | undefined
+  let rooms: readonly FreeNodeCapacity[] | undefined
   let until = Number.NEGATIVE_INFINITY
   return {
     rooms() {
@@ -32,7 +32,7 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
       const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
       if (!nodes.synced || !pods.synced) return undefined
       if (clock.monotonic() >= until) {
-        rooms = roomsOf(nodes.list(), pods.list())
+        rooms = freeNodeCapacities(nodes.list(), pods.list())
         until = clock.monotonic() + KEPT_MILLISECONDS
       }
       return rooms
@@ -52,8 +52,8 @@ export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Req
     const sum = sums.get(name) ?? { ...NOTHING_REQUESTED }
     sum.pods += 1
     for (const { resources } of spec?.containers ?? []) {
-      sum.cpu += amountOf(resources?.requests?.cpu)
-      sum.memory += amountOf(resources?.requests?.memory)
+      sum.cpu += parseForeignQuantity(resources?.requests?.cpu)
+      sum.memory += parseForeignQuantity(resources?.requests?.memory)
     }
     sums.set(name, sum)
   }
@@ -61,13 +61,13 @@ export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Req
 }
 
 /** Returns the free capacity of each node that accepts anybody's pods. */
-export function roomsOf(nodes: readonly NodeObject[], pods: readonly PodObject[]): NodeRoom[] {
+export function freeNodeCapacities(nodes: readonly NodeObject[], pods: readonly PodObject[]): FreeNodeCapacity[] {
   const requested = requestedOn(pods)
   return nodes.filter(takesPods).map(({ metadata, status }) => {
     const sum = requested.get(metadata.name) ?? NOTHING_REQUESTED
     return {
-      cpu: amountOf(status?.allocatable?.cpu) - sum.cpu,
-      memory: amountOf(status?.allocatable?.memory) - sum.memory,
+      cpu: parseForeignQuantity(status?.allocatable?.cpu) - sum.cpu,
+      memory: parseForeignQuantity(status?.allocatable?.memory) - sum.memory,
     }
   })
 }

@@ -7,9 +7,9 @@ import type { Context } from '../http/context.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { readSpec, withoutAbsent } from '../records/specs.ts'
-import { type Place, viewMaker } from './places.ts'
-import { underNewNames } from './platformNames.ts'
-import { type Reserve, underQuota } from './quota.ts'
+import { createViewBuilder, type Place } from './places.ts'
+import { withClaimedNames } from './platformNames.ts'
+import { type Reserve, withReservedQuota } from './quota.ts'
 import type { AnyDeclaration } from './types.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writablePart } from './writes.ts'
 
@@ -28,8 +28,8 @@ export async function createResource<K extends AnyKind>(
   const { nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
   checkNewName(place.name, context.services.reservedNames, kind.nameMin)
   await requireMatch(kind, ref, context)
-  return underQuota(kind, { ...place, name: ref.name }, context, (reserve) =>
-    underNewNames(kind, ref, { context, taken }, (claim) =>
+  return withReservedQuota(kind, { ...place, name: ref.name }, context, (reserve) =>
+    withClaimedNames(kind, ref, { context, taken }, (claim) =>
       context.services.records.create(kind, {
         ...ref,
         caller: context.caller,
@@ -57,7 +57,7 @@ async function isSaid<K extends AnyKind>(
   context: Context,
 ): Promise<boolean> {
   const isWritable = ([name]: [string, unknown]) => Object.hasOwn(declaration.body.shape, name)
-  const view = viewMaker<K>(context.services, place.boundaryId)
+  const view = createViewBuilder<K>(context.services, place.boundaryId)
   const shownOf = (spec: object) => {
     const record = declaration.toDto(view({ ...stored, spec } as RecordOf<K>, place.resourceGroup))
     const told = datesInUtc(declaration.dto)(record) as object
@@ -103,7 +103,7 @@ export function changeResource<K extends AnyKind>(
   { services, caller, ifMatch }: Pick<Context, 'services' | 'caller' | 'ifMatch'>,
   next: (stored: RecordOf<K>, reserve: Reserve) => object | Promise<object>,
 ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-  return underQuota(kind, { ...place, name: ref.name }, { services, caller }, (reserve) =>
+  return withReservedQuota(kind, { ...place, name: ref.name }, { services, caller }, (reserve) =>
     services.records.update(kind, ref, {
       caller,
       ifMatch,

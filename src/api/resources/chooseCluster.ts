@@ -1,7 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Services } from '../http/context.ts'
-import { type ClusterWords, clusterWords, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
+import { type ClusterInfo, clusterInfo, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
 import type { WriteView } from './types.ts'
 
 /**
@@ -17,16 +17,16 @@ export function chooseCluster<K extends AnyKind>(
 ): string | undefined {
   if (previous !== undefined) {
     const stored = (previous as { spec: { clusterId?: string | undefined } }).spec.clusterId
-    const shown = clusterWords(services, stored).id
+    const shown = clusterInfo(services, stored).id
     return clusterId === undefined || clusterId === shown ? stored : clusterId
   }
-  const wanted = clusterId ?? standardClusterOf(kind, services, boundaryId).id
+  const wanted = clusterId ?? defaultClusterFor(kind, services, boundaryId).id
   checkProjected(services, boundaryId, wanted, kind)
   return wanted
 }
 
 /** Returns the cluster of a new resource of the kind that names none. */
-export function standardClusterOf(kind: AnyKind, services: Services, boundaryId: string): ClusterWords {
+export function defaultClusterFor(kind: AnyKind, services: Services, boundaryId: string): ClusterInfo {
   return kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
 }
 

@@ -1,6 +1,6 @@
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { COUNTED_KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
+import { QUOTA_COUNTED_KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { groupsOfBoundary } from './places.ts'
@@ -18,14 +18,14 @@ export function resourcesOfGroup(services: Services, boundaryId: string, group: 
 
 /** What quotas count: resources, and parts of them that run. */
 export function countedInGroup(services: Services, boundaryId: string, group: string): GroupResource[] {
-  return objectsOf(COUNTED_KINDS, services, boundaryId, group)
+  return objectsOf(QUOTA_COUNTED_KINDS, services, boundaryId, group)
 }
 
 export function countedInBoundary(services: Services, boundaryId: string): GroupResource[] {
   return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => countedInGroup(services, boundaryId, name))
 }
 
-export const isWhole = ({ kind }: GroupResource) => kind.isPart !== true
+export const isTopLevelResource = ({ kind }: GroupResource) => kind.isPart !== true
 
 function objectsOf(kinds: readonly AnyKind[], services: Services, boundaryId: string, group: string): GroupResource[] {
   const namespace = groupNamespace(boundaryId, group)

@@ -4,7 +4,7 @@ import type { AnyDeclaration } from './types.ts'
 const DECLARATIONS = new Map<string, AnyDeclaration<AnyKind>>()
 
 /** Registers how REST turns a body into the spec of a kind, for code that creates resources of any kind. */
-export function declare<K extends AnyKind>({ kind }: K, declaration: AnyDeclaration<K>): void {
+export function registerDeclaration<K extends AnyKind>({ kind }: K, declaration: AnyDeclaration<K>): void {
   DECLARATIONS.set(kind, declaration as unknown as AnyDeclaration<AnyKind>)
 }
 

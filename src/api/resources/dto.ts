@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DateTime, Uuid } from '../../crds/fields.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 
 /** Records that every area answers with (interface section 2, records section 0). */
 
@@ -78,10 +78,10 @@ export const ScaleStatusDto = namedRecord('ScaleStatus', {
 })
 export type ScaleStatusDto = z.output<typeof ScaleStatusDto>
 
-export const ACTIONS = ['start', 'stop', 'restart'] as const
+export const POWER_ACTIONS = ['start', 'stop', 'restart'] as const
 
 export const ResourceActionResultDto = namedRecord('ResourceActionResult', {
-  action: z.enum([...ACTIONS, 'redeploy']),
+  action: z.enum([...POWER_ACTIONS, 'redeploy']),
   changed: z.boolean(),
   id: Uuid,
   name: z.string(),

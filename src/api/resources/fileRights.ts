@@ -1,11 +1,11 @@
-import { type GivenPod, givenRights, waysOf } from '../../contracts/given.ts'
+import { type PodWithSecrets, podSecretRights, secretUsesOfPod } from '../../contracts/podSecretAccess.ts'
 import { type ReferencedRight, referencedRights } from '../../contracts/references.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { REFERRING } from '../../crds/referring.ts'
+import { KINDS_WITH_VALUE_REFERENCES } from '../../crds/valueReferences.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { placeOf } from './places.ts'
-import { requireAll, withUnseenReferences } from './references.ts'
+import { requireReferencedRights, withUncachedReferences } from './references.ts'
 
 /**
  * Returns the rights needed to write a file. A file can be code, and runs beside all that the resource refers to,
@@ -15,31 +15,31 @@ import { requireAll, withUnseenReferences } from './references.ts'
 export async function rightsOfCode(
   { live }: Pick<Services, 'live'>,
   { kind, metadata, spec }: RecordOf<AnyKind>,
-  pods: readonly (GivenPod & { status?: unknown })[],
+  pods: readonly (PodWithSecrets & { status?: unknown })[],
 ): Promise<readonly ReferencedRight[]> {
-  const of = REFERRING[kind]?.of
+  const of = KINDS_WITH_VALUE_REFERENCES[kind]?.of
   if (of === undefined) return []
-  const running = pods.filter((pod) => !isOver(pod))
-  const areAsked = running.map(waysOf).some(({ variables, files }) => variables || files)
+  const running = pods.filter((pod) => !isPodFinished(pod))
+  const areAsked = running.map(secretUsesOfPod).some(({ variables, files }) => variables || files)
   const { name, namespace = '', creationTimestamp: since = '' } = metadata
   const known = areAsked ? await live.revisions<object>({ kind, namespace, name }) : []
   const revisions = known.map(({ number, content }) => ({ number, refers: of(content) }))
   const given = running.flatMap((pod) => {
     // Revisions belong to the current resource; an older pod may be of a former resource with the same name.
     const isOfNamesake = (pod.metadata.creationTimestamp ?? '') < since
-    return givenRights(pod, isOfNamesake ? [] : revisions)
+    return podSecretRights(pod, isOfNamesake ? [] : revisions)
   })
   return [...referencedRights(of(spec)), ...given]
 }
 
 /** @throws PlatformError FORBIDDEN */
-export function refuseForeignCode(rights: readonly ReferencedRight[], context: Context): Promise<void> {
+export function requireFileCodeRights(rights: readonly ReferencedRight[], context: Context): Promise<void> {
   const asking = { ...placeOf(context, ''), services: context.services, context }
-  return withUnseenReferences(context, () => requireAll(rights, asking))
+  return withUncachedReferences(context, () => requireReferencedRights(rights, asking))
 }
 
 /** Whether a pod has finished. */
-export function isOver({ status }: { status?: unknown }): boolean {
+export function isPodFinished({ status }: { status?: unknown }): boolean {
   const { phase = '' } = (status ?? {}) as { phase?: string }
   return phase === 'Failed' || phase === 'Succeeded'
 }

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
-import { quotedPath } from '../../contracts/builds/words.ts'
+import type { FilesLocation, VolumeFiles } from '../../adapters/volumefiles/port.ts'
+import { quotedPath } from '../../contracts/builds/messageText.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import { namesObstacle } from '../../contracts/fileNames.ts'
 import {
   type FileAnswer,
   type FileEntry,
   type FileRequest,
-  isAboutVolumes,
+  mayConcernVolumes,
   pathSegments,
 } from '../../contracts/files.ts'
 import type { ReferencedRight } from '../../contracts/references.ts'
@@ -17,15 +17,15 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
-import { REFERENCES } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime } from './dto.ts'
 import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
 import { refusedFile } from './fileRefusals.ts'
-import { isOver, refuseForeignCode, rightsOfCode } from './fileRights.ts'
+import { isPodFinished, requireFileCodeRights, rightsOfCode } from './fileRights.ts'
 import { livePlaceOf } from './places.ts'
 
 declare module '../http/context.ts' {
@@ -69,7 +69,7 @@ const MoveRequest = strictRecord('MoveRequest', {
 })
 
 /** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
-export type FoundFiles = FilePlace & {
+export type FoundFiles = FilesLocation & {
   component: string
   hasVolumes: boolean
   /** What a caller must also hold to bring code into the volumes. */
@@ -90,7 +90,7 @@ export type FileRoutes = {
 export function fileRoutes(base: string, { read, write, find }: FileRoutes): RouteDraft[] {
   const findToWrite: FileRoutes['find'] = async (context, component) => {
     const found = await find(context, component)
-    await refuseForeignCode(await found.rights(), context)
+    await requireFileCodeRights(await found.rights(), context)
     return found
   }
   return [
@@ -134,7 +134,7 @@ function readingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
 }
 
 function writingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
-  const may = { auth, further: REFERENCES }
+  const may = { auth, further: REFERENCE_RIGHTS }
   return [
     route('POST', `${files}/upload`, {
       ...may,
@@ -251,7 +251,7 @@ type Placed = { metadata: { deletionTimestamp?: string | undefined }; spec?: unk
 function nodeOf(pods: readonly Placed[]): string | undefined {
   const placed = pods.flatMap(({ metadata, spec, status }) => {
     const { nodeName } = (spec ?? {}) as { nodeName?: string }
-    return nodeName === undefined || isOver({ status })
+    return nodeName === undefined || isPodFinished({ status })
       ? []
       : [{ nodeName, isEnding: metadata.deletionTimestamp !== undefined }]
   })
@@ -283,7 +283,7 @@ async function askerOf(
     name,
     async ask(request, body) {
       const path = 'from' in request ? request.from : request.path
-      if (!isAboutVolumes(request, mounts)) throw refusedFile({ refused: 'NotAllowed' }, path)
+      if (!mayConcernVolumes(request, mounts)) throw refusedFile({ refused: 'NotAllowed' }, path)
       const why = namesObstacle(newNamesIn(request))
       if (why !== undefined)
         throw new PlatformError('PATH_NOT_ALLOWED', `The path ${quotedPath(targetOf(request))} ${why}.`)

@@ -14,23 +14,23 @@ import { genericRoute } from './generic.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import type { ListShape } from './paging.ts'
 import {
+  createViewBuilder,
   findBoundary,
   findGroup,
   findResource,
   groupsOfBoundary,
-  locate,
+  locateResource,
   type Place,
   placeOf,
-  viewMaker,
 } from './places.ts'
-import { underNewAddresses } from './platformNames.ts'
+import { withClaimedAddresses } from './platformNames.ts'
+import { pollUntilChanged } from './pollUntilChanged.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
-import { resourceShape } from './shape.ts'
+import { resourceShape } from './resourceShape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
-import { untilChanged } from './untilChanged.ts'
 import { resourceNaming, specForUpdate } from './writes.ts'
-import { bodyOverStored, judgedFirst, mergePatchBody, withRepeated } from './writtenBody.ts'
+import { bodyOverStored, checkingBodyOn404, mergePatchBody, withIgnoredReadFields } from './writtenBody.ts'
 
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
@@ -88,7 +88,7 @@ function configOf<K extends AnyKind>(
 export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
   const reply: z.ZodType = declaration.dto
-  const body = withRepeated(declaration.body, declaration.dto)
+  const body = withIgnoredReadFields(declaration.body, declaration.dto)
   const whole = replacing(kind, body)
   const query = z.strictObject(
     'onDelete' in kind.spec.shape
@@ -102,9 +102,9 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   )
   const { example, further } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
-    const located = await locate(context, parameter)
+    const located = await locateResource(context, parameter)
     const { place } = located
-    const { object } = await underNewAddresses(kind, context, (claimAdded) =>
+    const { object } = await withClaimedAddresses(kind, context, (claimAdded) =>
       changeResource(kind, located, context, async (stored, reserve) => {
         const spec = await specForUpdate(kind, context, place, declaration, stored, form)
         await reserve(spec)
@@ -119,13 +119,13 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       'create',
       declaration,
       { ...bodyOverStored(body), example, further, reply, naming: resourceNaming(kind) },
-      judgedFirst(body, (context) => create(kind, declaration, context)),
+      checkingBodyOn404(body, (context) => create(kind, declaration, context)),
     ),
     genericRoute(
       'update',
       declaration,
       { ...bodyOverStored(whole), example, further, reply },
-      judgedFirst(whole, update('put')),
+      checkingBodyOn404(whole, update('put')),
     ),
     genericRoute('patch', declaration, { ...mergePatchBody(body), further, reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
@@ -142,7 +142,7 @@ function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
 }
 
 async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const located = await locate(context, declaration.parameter ?? 'name')
+  const located = await locateResource(context, declaration.parameter ?? 'name')
   const { object, isNew } = await createResource(kind, located, declaration, context)
   return shown(object, located.place, context, declaration, isNew ? created : ok)
 }
@@ -152,7 +152,7 @@ async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   const { caller, services } = context
   // The protection may have just been removed through another replica.
   if (isProtected(object)) refuseProtected((await services.records.get(kind, ref, { fresh: true })) ?? object)
-  await declaration.beforeDelete?.(viewMaker<K>(services, place.boundaryId)(object, place.resourceGroup))
+  await declaration.beforeDelete?.(createViewBuilder<K>(services, place.boundaryId)(object, place.resourceGroup))
   let { ifMatch } = context
   if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
     const change = ({ spec }: RecordOf<K>) => ({ ...spec, onDelete: 'Retain' })
@@ -163,7 +163,7 @@ async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
   if (isGone) return noContent()
   const look = async () => services.records.peek(kind, ref)?.metadata.uid !== object.metadata.uid
-  return declaration.deletesAtOnce === true && (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
+  return declaration.deletesAtOnce === true && (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
 }
 
 function isProtected({ spec }: RecordOf<AnyKind>): boolean {
@@ -195,7 +195,7 @@ function shown<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
   answer: typeof ok,
 ): Answer {
-  const view = viewMaker<K>(context.services, place.boundaryId)(object, place.resourceGroup)
+  const view = createViewBuilder<K>(context.services, place.boundaryId)(object, place.resourceGroup)
   const { status } = answer(undefined)
   return { status, headers: { etag: etagOf(object) }, parts: [textsOf(declaration).textOf(view)] }
 }

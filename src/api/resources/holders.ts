@@ -6,7 +6,7 @@ import type { GroupResource } from './contents.ts'
 import { actionOf } from './types.ts'
 
 /** A resource that uses something, as records and refusals name it. */
-export type Holder = { collection: string; resourceGroup: string; name: string }
+export type HolderRef = { collection: string; resourceGroup: string; name: string }
 
 /** The most holders that a refusal names. */
 const MOST_NAMED = 50
@@ -46,7 +46,7 @@ const readOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
  * Returns the read action if a deny withholds it from the caller at the scope. Views with a right of their own, such as
  * the activity or the network of resources, must not show these resources.
  */
-export function readDeniedAt(
+export function deniedReadActionAt(
   { services: { access }, caller: { principalId } }: Pick<Context, 'services' | 'caller'>,
   kind: AnyKind,
   scope: string,
@@ -60,7 +60,7 @@ export function shownHolders(
   context: Pick<Context, 'services' | 'caller'>,
   boundaryId: string,
   holders: readonly GroupResource[],
-): Holder[] {
+): HolderRef[] {
   return holders
     .filter((holder) => mayRead(context, boundaryId, holder))
     .map(({ kind, object, resourceGroup }) => {

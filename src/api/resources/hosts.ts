@@ -7,7 +7,7 @@ import type { ObjectMeta } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { enumeration } from './paging.ts'
-import { clusterWords } from './places.ts'
+import { clusterInfo } from './places.ts'
 import { holderOf, hostTaken, shownHolder } from './platformNames.ts'
 import type { ResourceView, WriteView } from './types.ts'
 
@@ -60,7 +60,7 @@ export function refuseOwnDomain(
   { customDomains = [], clusterId }: Partial<Pick<Hosting, 'customDomains' | 'clusterId'>>,
   { services }: Pick<WriteView, 'services'>,
 ): string {
-  const { domain } = clusterWords(services, clusterId)
+  const { domain } = clusterInfo(services, clusterId)
   const domains = services.records.peekAll(PlatformCluster, {}).map(({ spec }) => spec.domain)
   const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
   const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
@@ -127,7 +127,7 @@ export function chooseHost(
   if (host === undefined) return undefined
   const { context, services, boundaryId, resourceGroup, name, previous } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain } = clusterWords(services, clusterId)
+  const { domain } = clusterInfo(services, clusterId)
   if (host === defaultHost(segment, namespace, name, domain)) return undefined
   if (host === previous?.spec.ingressHost) return host
   if (!isHostOf(boundaryId, host, domain)) {

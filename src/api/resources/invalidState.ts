@@ -1,6 +1,6 @@
 import { type Summarized, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { subjectOf } from '../../crds/called.ts'
+import { sentenceSubjectOf } from '../../crds/restNames.ts'
 
 type Refused = {
   readonly kind?: string
@@ -21,7 +21,7 @@ export function invalidState(object: Refused, message: string | undefined): Plat
   const isDeleting = message === undefined || deletionTimestamp !== undefined
   return new PlatformError(
     'INVALID_STATE',
-    isDeleting ? `${subjectOf(object.kind, object)} is being deleted.` : message,
+    isDeleting ? `${sentenceSubjectOf(object.kind, object)} is being deleted.` : message,
     { status, phase },
   )
 }

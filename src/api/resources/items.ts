@@ -28,7 +28,7 @@ const fieldsOf = (schema: z.ZodObject) => Object.entries(schema.shape as Record<
 
 type Unwrapped = ReturnType<typeof withoutWrappers>
 
-/** Maps every field of a list or record with `fieldOf`, at any depth. */
+/** Maps every field of a list or record with `unwrapField`, at any depth. */
 function mapped(
   schema: z.ZodType,
   recordOf: (shape: Record<string, z.ZodType>) => z.ZodObject,

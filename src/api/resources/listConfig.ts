@@ -2,7 +2,7 @@ import { ACTIONS } from '../../core/actions.ts'
 import { RESOURCE_NAME_MAX_LENGTH, resourceNamePattern } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { planFor } from '../../core/sizing/plans.ts'
-import { order, orderSorted, sortedText } from '../../core/textOrder.ts'
+import { compareSortableTexts, compareTexts, sortableText } from '../../core/textOrder.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -101,8 +101,8 @@ export function planChoices(services: Services, { sized: family, spec }: AnyKind
     .sort(
       (one, other) =>
         compareQuantities(one.spec.memoryRequest, other.spec.memoryRequest) ||
-        orderSorted(sortedText(one.spec.displayName), sortedText(other.spec.displayName)) ||
-        order(one.metadata.name, other.metadata.name),
+        compareSortableTexts(sortableText(one.spec.displayName), sortableText(other.spec.displayName)) ||
+        compareTexts(one.metadata.name, other.metadata.name),
     )
     .map((plan) => ({ id: plan.metadata.name, name: plan.spec.displayName, isDefault: plan === first }))
 }

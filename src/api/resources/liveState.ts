@@ -1,12 +1,12 @@
 import { type Revision, revisionOf } from '../../contracts/revisions.ts'
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
+import { formatBytes, formatCores, parseForeignQuantity } from '../../core/quantity.ts'
 import { controllerRevision, event, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { refuseFollowed } from './refuseFollowed.ts'
+import { refuseFollowedList } from './refuseFollowedList.ts'
 
 /** A resource, and the other cluster that its pods are on; the platform's own if undefined. */
 export type LivePlace = {
@@ -90,7 +90,7 @@ export function createLiveState({
     async pods(place) {
       const { kind, namespace, name, clusterId } = place
       if (clusterId !== undefined) {
-        refuseFollowed('Pods')
+        refuseFollowedList('Pods')
         return (await clientAt(place).list(pod, ofResource(place))).items
       }
       const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
@@ -133,6 +133,7 @@ function shownEvent({ metadata, type, reason = '', note = '', eventTime, series,
 }
 
 function usageOf({ containers = [] }: Metrics): PodUsage {
-  const sum = (what: 'cpu' | 'memory') => containers.reduce((total, { usage }) => total + amountOf(usage?.[what]), 0n)
+  const sum = (what: 'cpu' | 'memory') =>
+    containers.reduce((total, { usage }) => total + parseForeignQuantity(usage?.[what]), 0n)
   return { cpu: formatCores(sum('cpu')), memory: formatBytes(sum('memory')) }
 }

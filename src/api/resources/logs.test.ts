@@ -8,7 +8,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { area, dataAction } from '../http/route.ts'
-import { LOGS } from '../http/streams/followers.ts'
+import { LOG_STREAM_LIMITS } from '../http/streams/followers.ts'
 import { containersOf, logRoute } from './logs.ts'
 
 const BERT = '22222222-2222-4222-8222-222222222222'
@@ -178,7 +178,7 @@ describe('the log of a resource', () => {
   it('is followed by so many at once in the name of one caller, and by others beside them', async () => {
     writeAll()
     world.grant(BERT, 'Contributor', GROUP)
-    const stops = Array.from({ length: LOGS.ofPrincipal }, () => new AbortController())
+    const stops = Array.from({ length: LOG_STREAM_LIMITS.ofPrincipal }, () => new AbortController())
     for (const stop of stops) expect((await follow('', stop.signal)).answer.status).to.equal(200)
     const refused = await ask('follow=true')
     expect([refused.status, await refused.text()].join()).to.match(/^429.*You follow 100 logs/)

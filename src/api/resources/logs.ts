@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FollowedPodLogs, LogSource } from '../../adapters/podlogs/port.ts'
-import { asTheyCome, isAfter, type LogLine, lastLines, logLines, mergedByTime } from '../../contracts/logs.ts'
+import { isAfter, type LogLine, lastLines, logLines, mergeByArrival, mergeLogsByTime } from '../../contracts/logs.ts'
 import { notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
-import { Flag, Whole } from '../http/query.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { Flag, WholeNumber } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
@@ -21,8 +21,8 @@ declare module '../http/context.ts' {
 
 /** The query of every log route (records: shared answers). */
 export const LogQuery = z.strictObject({
-  tail: Whole(0, 10_000).default(500).describe('Lines from the end'),
-  sinceSeconds: Whole(1, 604_800).optional().describe('Only lines of the last so many seconds'),
+  tail: WholeNumber(0, 10_000).default(500).describe('Lines from the end'),
+  sinceSeconds: WholeNumber(1, 604_800).optional().describe('Only lines of the last so many seconds'),
   timestamps: Flag.default(false).describe('Each line begins with its time'),
   follow: Flag.default(false).describe('Continues with new lines until the client or the pod ends'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
@@ -127,7 +127,7 @@ async function written(context: Context, { sources, kept }: FoundLog, request: L
   const logs = opened.flatMap(({ name, chunks }) => (chunks === undefined ? [] : named(logLines(chunks), name)))
   if (previous && logs.length === 0 && sources.length > 0) throw notFound('An earlier run of the container')
   if (logs.length === 0 && kept !== undefined && !previous) logs.push(named(logLines(kept.open()), kept.name))
-  return lastLines(only(mergedByTime(logs), sinceOf(context, sinceSeconds)), tail)
+  return lastLines(only(mergeLogsByTime(logs), sinceOf(context, sinceSeconds)), tail)
 }
 
 /** Sends the end of what was written, merged by time, then new lines as they arrive, while the caller may see them. */
@@ -142,8 +142,8 @@ async function followed(context: Context, { sources }: FoundLog, request: LogReq
   try {
     const ends = await Promise.all(streams.map((stream) => stream.next()))
     const logs = ends.map(({ done, value }) => each(done === true ? [] : value))
-    const { kept } = await lastLines(only(mergedByTime(logs), since), tail, FOLLOWED_CHARACTERS)
-    const later = asTheyCome(streams)
+    const { kept } = await lastLines(only(mergeLogsByTime(logs), since), tail, FOLLOWED_CHARACTERS)
+    const later = mergeByArrival(streams)
     const text = async function* () {
       if (kept.length > 0) yield shown(kept, timestamps)
       for await (const lines of later) yield shown(lines, timestamps)

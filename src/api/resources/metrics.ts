@@ -3,19 +3,19 @@ import { timestamp } from '../../core/clock.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
-import { Whole } from '../http/query.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { WholeNumber } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
 import { podOf } from './pods.ts'
 import { badParameter } from './queryFaults.ts'
 
-const Second = Whole(0, 253_402_300_799)
+const Second = WholeNumber(0, 253_402_300_799)
 export const MetricsQuery = z.strictObject({
   from: Second.optional().describe('Seconds since 1970; an hour before to if absent'),
   to: Second.optional().describe('Seconds since 1970; now if absent'),
-  stepSeconds: Whole(15, 86_400).optional().describe('Seconds from point to point'),
+  stepSeconds: WholeNumber(15, 86_400).optional().describe('Seconds from point to point'),
   step: z
     .string()
     .regex(/^[1-9][0-9]{0,4}(s|m|h|d)$/, 'must be a duration, such as 30s, 5m, 1h or 1d')
@@ -69,17 +69,17 @@ const at = (seconds: number) => timestamp(seconds * 1000)
 
 type Find = (context: Context) => Promise<LivePlace>
 /** The requested time span, in seconds since the epoch. */
-export type Span = { from: number; to: number; stepSeconds: number }
+export type MetricsTimeRange = { from: number; to: number; stepSeconds: number }
 /** The counts, by the name of the series; `isComplete` if the whole span was counted. */
-export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
+export type CountedSeries = { isComplete: boolean; points: Readonly<Record<string, Points>> }
 
 type MetricsOptions = {
   measures?: Measures
   /** The counts, if something counts them. */
-  counted?: (context: Context, place: LivePlace, span: Span) => Promise<Counted>
+  counted?: (context: Context, place: LivePlace, span: MetricsTimeRange) => Promise<CountedSeries>
 }
 
-const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
+const nothingCounted = async (): Promise<CountedSeries> => ({ isComplete: false, points: {} })
 
 /** `<base>/metrics`. The cluster reports only current usage, without history. */
 export function metricsRoute(
@@ -97,16 +97,24 @@ export function metricsRoute(
       const place = await find(context as Context)
       const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
       const [{ isComplete, points }, now] = await Promise.all([
-        counted(context as Context, place, spanOf(shown)),
+        counted(context as Context, place, toMetricsTimeRange(shown)),
         pointsOfNow(context as Context, place, holdsNow),
       ])
-      const all: Counted['points'] = { ...now, ...points }
+      const all: CountedSeries['points'] = { ...now, ...points }
       return ok({ ...shown, isComplete, series: measures.map(([name, unit]) => series(name, unit, all[name])) })
     },
   })
 }
 
-export const spanOf = ({ from, to, stepSeconds }: { from: string; to: string; stepSeconds: number }): Span => ({
+export const toMetricsTimeRange = ({
+  from,
+  to,
+  stepSeconds,
+}: {
+  from: string
+  to: string
+  stepSeconds: number
+}): MetricsTimeRange => ({
   from: Date.parse(from) / 1000,
   to: Date.parse(to) / 1000,
   stepSeconds,
@@ -131,7 +139,7 @@ const OF_PODS: Measures = [
   ['Replicas', 'count'],
 ]
 /** The series of functions, with their units. */
-export const OF_CALLS: Measures = [
+export const CALL_MEASURES: Measures = [
   ['Invocations', '1/s'],
   ['Errors', '1/s'],
   ['Throttles', '1/s'],
@@ -145,7 +153,11 @@ export const OF_CALLS: Measures = [
 ]
 
 /** Returns the present usage in the cluster, if the span ends about now. */
-async function pointsOfNow({ services }: Context, place: LivePlace, holdsNow: boolean): Promise<Counted['points']> {
+async function pointsOfNow(
+  { services }: Context,
+  place: LivePlace,
+  holdsNow: boolean,
+): Promise<CountedSeries['points']> {
   const pods = holdsNow ? await services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
   const sum = (what: 'cpu' | 'memory') =>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { counted } from '../../core/counted.ts'
 import { objectId } from '../../core/ids.ts'
 import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
-import { namedRecord } from '../http/named.ts'
+import { pluralize } from '../../core/pluralize.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { GroupResource } from './contents.ts'
 import { Uuid } from './dto.ts'
 
@@ -40,7 +40,7 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>, leas
   if (name.length < least) {
     violations.push({
       code: 'TooShort',
-      message: `a name of this collection has at least ${counted(least, 'character')}`,
+      message: `a name of this collection has at least ${pluralize(least, 'character')}`,
     })
   }
   if (name.length > RESOURCE_NAME_MAX_LENGTH) {

@@ -4,7 +4,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { Uuid } from './dto.ts'
 
 export const NamespaceOwnerDto = namedRecord('NamespaceOwnerDto', {

@@ -21,7 +21,7 @@ import { ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { pod, storageClass } from '../../kube/builtin.ts'
-import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/velero.ts'
+import { veleroBackup, veleroBackupStorageLocation, volumeSnapshotClass } from '../../kube/velero.ts'
 
 const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const AWAY = '5a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b78'
@@ -167,9 +167,9 @@ describe('resources on another cluster, by REST', () => {
     const path = `${GROUP}/containerinstances/web/backup-policy`
     const policy = { schedule: '0 2 * * *', retentionDays: 7 }
     expect((await shop.ask('put', path).send(policy)).body.code).to.equal('BACKUP_TARGET_MISSING')
-    shop.far.seed(veleroLocation, {
+    shop.far.seed(veleroBackupStorageLocation, {
       apiVersion: 'velero.io/v1',
-      kind: veleroLocation.kind,
+      kind: veleroBackupStorageLocation.kind,
       metadata: { name: 'default', namespace: 'velero' },
       spec: { default: true },
       status: { phase: 'Available' },

@@ -159,12 +159,12 @@ function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string
   return text
 }
 
-export function own<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+export function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
 export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
-  return own(shape.fields, sort.replace(/^-/, ''))
+  return ownValue(shape.fields, sort.replace(/^-/, ''))
 }
 
 export function sortsOf<Row>(shape: ListShape<Row>): string[] {
@@ -206,15 +206,16 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   }
   const values = operator === 'in' ? splitList(value) : [value]
   if (values.length > IN_MAX) throw badParameter('filter', `in takes at most ${IN_MAX} values.`)
-  for (const item of values) checkValue(field, type, operator, item, own(shape.fields, field)?.values)
+  for (const item of values) checkValue(field, type, operator, item, ownValue(shape.fields, field)?.values)
   return { field, operator, values }
 }
 
-export const TAGS = 'tags.'
+export const TAGS_PREFIX = 'tags.'
 
 function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | undefined {
-  if (name.startsWith(TAGS) && shape.tagsOf !== undefined) return isTagKey(name.slice(TAGS.length)) ? 'text' : undefined
-  const field = own(shape.fields, name)
+  if (name.startsWith(TAGS_PREFIX) && shape.tagsOf !== undefined)
+    return isTagKey(name.slice(TAGS_PREFIX.length)) ? 'text' : undefined
+  const field = ownValue(shape.fields, name)
   return field === undefined || field.isFiltered === false ? undefined : field.type
 }
 

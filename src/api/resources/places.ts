@@ -56,7 +56,7 @@ export function placeOf(context: Context, parameter: string): Place {
 }
 
 /** Returns the reference of the resource that the path names. @throws PlatformError NOT_FOUND without its group */
-export async function locate(
+export async function locateResource(
   context: Context,
   parameter: string,
 ): Promise<{ ref: { namespace: string; name: string }; place: Place }> {
@@ -73,20 +73,20 @@ export async function findResource<K extends AnyKind>(
   parameter = 'name',
   declaration: { segment: string } = { segment: kind.segment },
 ): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
-  const { ref, place } = await locate(context, parameter)
+  const { ref, place } = await locateResource(context, parameter)
   const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
   if (object === undefined)
     throw notFound(`"${place.name}" of ${declaration.segment} in group "${place.resourceGroup}"`)
   return { object, place, ref }
 }
 
-export type ClusterWords = ResourceView['cluster'] & {
+export type ClusterInfo = ResourceView['cluster'] & {
   /** The port of public hosts; 443 if undefined. */
   readonly port?: number | undefined
   readonly version: string
 }
 
-const NO_CLUSTER: ClusterWords = {
+const NO_CLUSTER: ClusterInfo = {
   id: '00000000-0000-0000-0000-000000000000',
   name: '',
   region: '',
@@ -94,7 +94,7 @@ const NO_CLUSTER: ClusterWords = {
   version: '',
 }
 
-function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
+function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterInfo {
   const { displayName, region, domain, publicPort: port } = cluster.spec
   // Not the resource version, which changes with each heartbeat.
   const { name: id, generation, uid } = cluster.metadata
@@ -107,7 +107,7 @@ const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
 })
 
 /** The platform's own cluster. */
-export function defaultCluster(services: Services): ClusterWords {
+export function defaultCluster(services: Services): ClusterInfo {
   return ownCluster(services.records)
 }
 
@@ -115,16 +115,16 @@ export function defaultCluster(services: Services): ClusterWords {
  * The default cluster for new resources of the boundary that may run anywhere: its first projection's, or the
  * platform's own.
  */
-export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {
+export function defaultClusterOf(services: Services, boundaryId: string): ClusterInfo {
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .sort(byAge)
-  return oldest === undefined ? defaultCluster(services) : clusterWords(services, oldest.spec.clusterId)
+  return oldest === undefined ? defaultCluster(services) : clusterInfo(services, oldest.spec.clusterId)
 }
 
 /** @param clusterId as in a spec: undefined for the platform's own */
-export function clusterWords(services: Services, clusterId: string | undefined): ClusterWords {
+export function clusterInfo(services: Services, clusterId: string | undefined): ClusterInfo {
   if (clusterId === undefined) return defaultCluster(services)
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
@@ -160,7 +160,7 @@ export function isProjectedOn(services: Services, boundaryId: string, clusterId:
  * Makes views of the resources of one boundary. What they share is looked up once, so that a list of
  * thousands costs no more look-ups than a single read.
  */
-export function viewMaker<K extends AnyKind>(
+export function createViewBuilder<K extends AnyKind>(
   services: Services,
   boundaryId: string,
 ): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
@@ -168,7 +168,7 @@ export function viewMaker<K extends AnyKind>(
   const boundary = found?.spec.displayName ?? ''
   const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'contextVersion'>>()
   const contextOf = (clusterId: string | undefined) => {
-    const cluster = clusterWords(services, clusterId)
+    const cluster = clusterInfo(services, clusterId)
     const contextVersion = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
     around.set(clusterId, { cluster, contextVersion })
     return { cluster, contextVersion }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { agreed, counted } from '../../core/counted.ts'
 import { notFound } from '../../core/errors.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import type { PlanFamily } from '../../core/sizing/plans.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { findVisibleBoundary, seeing } from '../callers/visibility.ts'
+import { findVisibleBoundary, visibleBoundaryAuth } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -19,12 +19,12 @@ import { defaultCluster, defaultClusterOf } from './places.ts'
 type Plan = RecordOf<typeof ComputePlan>
 
 /** What a node has left for new pods, in thousandths of a core and of a byte. */
-export type NodeRoom = { readonly cpu: bigint; readonly memory: bigint }
+export type FreeNodeCapacity = { readonly cpu: bigint; readonly memory: bigint }
 
 /** The free capacity of the platform's own cluster. */
 export interface Capacity {
   /** One entry for each node that accepts pods; undefined if that is not known. */
-  rooms(): readonly NodeRoom[] | undefined
+  rooms(): readonly FreeNodeCapacity[] | undefined
 }
 
 declare module '../http/context.ts' {
@@ -62,14 +62,14 @@ const TIGHT_DENOMINATOR = 4n
 /** Whether the replicas of a plan fit on the nodes now, judged by requests, as the scheduler does. */
 export function verdictOf(
   plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
-  rooms: readonly NodeRoom[] | undefined,
+  rooms: readonly FreeNodeCapacity[] | undefined,
 ): Verdict {
   if (rooms === undefined)
     return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
   const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
   const placed = place(each, plan.replicas, rooms)
   if (placed < plan.replicas) {
-    const verdictReason = `Only ${placed} of ${counted(plan.replicas, 'replica')} with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory ${agreed(plan.replicas, 'finds', 'find')} a node.`
+    const verdictReason = `Only ${placed} of ${pluralize(plan.replicas, 'replica')} with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory ${pluralizeVerb(plan.replicas, 'finds', 'find')} a node.`
     return { verdict: 'DoesNotFit', verdictReason }
   }
   const more = {
@@ -83,7 +83,7 @@ export function verdictOf(
 }
 
 /** Returns how many fit if each takes the node with the most memory left. */
-function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): number {
+function place(each: FreeNodeCapacity, count: number, rooms: readonly FreeNodeCapacity[]): number {
   const left = rooms.map((room) => ({ ...room }))
   for (let placed = 0; placed < count; placed += 1) {
     const fitting = left.filter((room) => room.cpu >= each.cpu && room.memory >= each.memory)
@@ -99,7 +99,10 @@ function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): numbe
 }
 
 /** The cluster of a boundary's new resources that name none. */
-type PlanCluster = { readonly rooms: readonly NodeRoom[] | undefined; readonly survivesNode: (plan: Plan) => boolean }
+type PlanCluster = {
+  readonly rooms: readonly FreeNodeCapacity[] | undefined
+  readonly survivesNode: (plan: Plan) => boolean
+}
 
 function planClusterOf(services: Services, boundaryId: string): PlanCluster {
   const { id } = defaultClusterOf(services, boundaryId)
@@ -159,7 +162,7 @@ export function planRoutes({
   family,
   dto,
   productionReplicas,
-  auth = seeing(),
+  auth = visibleBoundaryAuth(),
   more,
 }: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string

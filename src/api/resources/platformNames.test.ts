@@ -6,7 +6,7 @@ import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { SecretVault } from '../../crds/vaults.ts'
-import { underNewNames } from './platformNames.ts'
+import { withClaimedNames } from './platformNames.ts'
 
 const ref = { namespace: groupNamespace(B1.slice('/boundaries/'.length), SHOP.split('/').at(-1) ?? ''), name: 'keys' }
 
@@ -16,7 +16,7 @@ async function claimsAfter(meanwhile: (put: (incarnation: string) => void, incar
   const caller = { principalId: 'anna', principalType: 'User' as const, expiresAt: 0 }
   const put = (incarnation: string) =>
     void records.put(SecretVault, { ...ref, annotations: { [INCARNATION_ANNOTATION]: incarnation } }, {})
-  const failing = underNewNames(
+  const failing = withClaimedNames(
     SecretVault,
     ref,
     { context: { services, caller }, taken: 'VAULT_NAME_TAKEN' },

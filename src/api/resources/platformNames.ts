@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { pathClaim } from '../../contracts/functions.ts'
-import { HOST_IS_YOURS } from '../../contracts/workloads.ts'
+import { HOST_OWNER_ADVICE } from '../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { type ClaimType, claimName, HOLDER_DUE } from '../../core/nameClaims.ts'
-import { subjectOf } from '../../crds/called.ts'
+import { CLAIM_HOLDER_TIMEOUT_MS, type ClaimType, claimName } from '../../core/nameClaims.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { holderOf as partHolderOf } from '../../crds/parts.ts'
+import { sentenceSubjectOf } from '../../crds/restNames.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -66,7 +66,7 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
 
 /** @param by the holder, if the caller may know it */
 export function hostTaken(host: string, by: string | undefined, field?: string): PlatformError {
-  const message = by === undefined ? `is taken. ${HOST_IS_YOURS}` : `is taken by ${by}.`
+  const message = by === undefined ? `is taken. ${HOST_OWNER_ADVICE}` : `is taken by ${by}.`
   return new PlatformError('HOST_TAKEN', `The host "${host}" ${message}`, {
     ...(field !== undefined && { field }),
     value: host,
@@ -87,7 +87,9 @@ export function shownHolder(context: Asking, home: string, holder: Holder): stri
   const { boundaryId, resourceGroup } = place
   const whole = partHolderOf(kind, name, object.spec) ?? name
   const scope = resourceScope(boundaryId, resourceGroup, kind.partOf?.collection ?? kind.segment, whole)
-  return mayReadAt(context, kind, scope) ? `${subjectOf(kind.kind, object)} in group "${resourceGroup}"` : undefined
+  return mayReadAt(context, kind, scope)
+    ? `${sentenceSubjectOf(kind.kind, object)} in group "${resourceGroup}"`
+    : undefined
 }
 type Take = (kind: AnyKind, ref: Ref, wanted: Wanted, incarnation: string) => Promise<Held>
 type Held = { incarnation: string; isNew: boolean }
@@ -99,7 +101,7 @@ type Held = { incarnation: string; isNew: boolean }
  * @param create receives a function that claims them, and that returns the incarnation that the claims name, if any
  * @throws PlatformError the error of the taken name; it names the holder to callers who may read it
  */
-export async function underNewNames<Result>(
+export async function withClaimedNames<Result>(
   kind: AnyKind,
   ref: Ref,
   { context, taken }: { context: Asking; taken: ErrorCode },
@@ -124,7 +126,7 @@ export async function underNewNames<Result>(
  * @param change receives a function that claims them
  * @throws PlatformError HOST_TAKEN, PATH_TAKEN
  */
-export async function underNewAddresses<K extends AnyKind, Result>(
+export async function withClaimedAddresses<K extends AnyKind, Result>(
   kind: K,
   context: Asking,
   change: (claimAdded: (stored: RecordOf<K>, spec: object) => Promise<void>) => Promise<Result>,
@@ -201,7 +203,7 @@ async function isWithoutHolder(held: ClaimRecord, { services }: Asking): Promise
   const { kind: holding, namespace, name, incarnation } = held.spec.holder
   const kind = KINDS.find((each) => each.kind === holding)
   const age = services.clock.now() - Date.parse(held.metadata.creationTimestamp ?? '')
-  if (kind === undefined || !(age > HOLDER_DUE)) return false
+  if (kind === undefined || !(age > CLAIM_HOLDER_TIMEOUT_MS)) return false
   const object = await services.records.get(kind, { namespace, name }, { fresh: true })
   return object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
 }

@@ -7,14 +7,14 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
-import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { POWER_ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { genericRoute } from './generic.ts'
 import { invalidState } from './invalidState.ts'
-import { findResource, locate, type Place } from './places.ts'
-import { ownOrPlans } from './sizing.ts'
+import { findResource, locateResource, type Place } from './places.ts'
+import { fieldOrPlanDefault } from './sizing.ts'
 import type { AnyDeclaration } from './types.ts'
 
 type Copies = { replicas?: number; computePlan?: string }
@@ -56,7 +56,7 @@ async function setScale<K extends AnyKind>(
     const message = `must be from ${scale.min} to ${scale.max}`
     throw refusedFields([{ field: 'targetScale', message }])
   }
-  const located = await locate(context, parameter)
+  const located = await locateResource(context, parameter)
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
     const spec = { ...(stored.spec as object), replicas: targetScale }
     await reserve(spec)
@@ -70,7 +70,7 @@ type Seen = Pick<Context, 'services'> & { readonly object: { spec: object; statu
 function scaleStatus(kind: AnyKind, seen: Seen, { min, max }: { min: number; max: number }) {
   const { object } = seen
   const { running = true } = object.spec as PowerSpec
-  const replicas = ownOrPlans(kind, 'replicas', seen) ?? 1
+  const replicas = fieldOrPlanDefault(kind, 'replicas', seen) ?? 1
   const { replicas: current = 0, readyReplicas = 0 } = (object.status ?? {}) as {
     replicas?: number
     readyReplicas?: number
@@ -90,13 +90,13 @@ function scaleStatus(kind: AnyKind, seen: Seen, { min, max }: { min: number; max
 }
 
 async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
-  const word = ACTIONS.find((name) => name === context.parameters.action)
+  const word = POWER_ACTIONS.find((name) => name === context.parameters.action)
   if (word === undefined) {
-    throw new PlatformError('INVALID_ACTION', `There is no such action; use one of ${ACTIONS.join(', ')}.`, {
-      allowed: ACTIONS,
+    throw new PlatformError('INVALID_ACTION', `There is no such action; use one of ${POWER_ACTIONS.join(', ')}.`, {
+      allowed: POWER_ACTIONS,
     })
   }
-  const located = await locate(context, parameter)
+  const located = await locateResource(context, parameter)
   const { ref, place } = located
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
@@ -159,7 +159,7 @@ function withCopies(kind: AnyKind, spec: PowerSpec, { services }: Context): Powe
   if (!hasNoCopies(spec)) return spec
   const started = ({ replicas: _, ...own }: Copies, plan = own.computePlan) => {
     const object = { spec: { ...own, computePlan: plan } }
-    return { ...own, replicas: Math.max(1, ownOrPlans(kind, 'replicas', { object, services }) ?? 1) }
+    return { ...own, replicas: Math.max(1, fieldOrPlanDefault(kind, 'replicas', { object, services }) ?? 1) }
   }
   const { components } = spec
   if (components === undefined) return started(spec)

@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../test/make/random.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { IN_FLIGHT } from '../../core/sizing/ledger.ts'
+import { UNSEEN_GRANT_TTL_MS } from '../../core/sizing/ledger.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -20,7 +20,7 @@ import { FakeKubeClient } from '../../kube/fake.ts'
 import type { Context } from '../http/context.ts'
 import { createRecords } from '../records/kubeRecords.ts'
 import { resourcesOfGroup } from './contents.ts'
-import { underQuota } from './quota.ts'
+import { withReservedQuota } from './quota.ts'
 import { usageOf } from './usage.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
@@ -92,7 +92,7 @@ class Facade {
   async create(kind: AnyKind, name: string, spec: object, fail?: () => void): Promise<number> {
     const place = { boundaryId: B, resourceGroup: GROUP, name }
     try {
-      await underQuota(kind, place, this.context, async (reserve) => {
+      await withReservedQuota(kind, place, this.context, async (reserve) => {
         await reserve(kind.spec.parse(spec) as object)
         fail?.()
         return this.context.services.records.create(kind, { namespace: HOME, name, spec, caller })
@@ -213,10 +213,15 @@ describe('a quota that many ask for at once', () => {
       world.server.seed(VectorCluster.resource, stored(spec, refused) as KubeObject)
       const { context } = await world.facade()
       const change = (more: object) =>
-        underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'huge' }, context, async (reserve) => {
-          await reserve(VectorCluster.spec.parse({ ...spec, ...more }) as object)
-          return 202
-        }).catch((error: PlatformError) => error.status)
+        withReservedQuota(
+          VectorCluster,
+          { boundaryId: B, resourceGroup: GROUP, name: 'huge' },
+          context,
+          async (reserve) => {
+            await reserve(VectorCluster.spec.parse({ ...spec, ...more }) as object)
+            return 202
+          },
+        ).catch((error: PlatformError) => error.status)
       expect(await change({ cpuRequest: '300m' })).to.equal(422)
       expect(await world.server.list(QuotaLedger.resource).then(({ items }) => items)).to.deep.equal([])
       expect(await change({ cpuRequest: '300m', storageSize: '30Gi' })).to.equal(202)
@@ -254,10 +259,15 @@ describe('a quota that many ask for at once', () => {
       seed('newer', 2, 2)
       const { context } = await world.facade()
       const grow = (replicas: number) =>
-        underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'older' }, context, async (reserve) => {
-          await reserve(VectorCluster.spec.parse({ computePlan: 'vector-dev', replicas }) as object)
-          return 'granted'
-        }).catch((error: PlatformError) => error.message)
+        withReservedQuota(
+          VectorCluster,
+          { boundaryId: B, resourceGroup: GROUP, name: 'older' },
+          context,
+          async (reserve) => {
+            await reserve(VectorCluster.spec.parse({ computePlan: 'vector-dev', replicas }) as object)
+            return 'granted'
+          },
+        ).catch((error: PlatformError) => error.message)
       const refusal = await grow(4)
       expect(refusal).to.match(/^The quota pods of .* is 5; 3 is used and 3 more was requested\.$/)
       expect(await grow(3)).to.equal('granted')
@@ -284,10 +294,15 @@ describe('a quota that many ask for at once', () => {
     } as KubeObject)
     const { context } = await world.facade()
     const change = (spec: object) =>
-      underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'one' }, context, async (reserve) => {
-        await reserve(VectorCluster.spec.parse(spec) as object)
-        return 202
-      }).catch((error: PlatformError) => error.status)
+      withReservedQuota(
+        VectorCluster,
+        { boundaryId: B, resourceGroup: GROUP, name: 'one' },
+        context,
+        async (reserve) => {
+          await reserve(VectorCluster.spec.parse(spec) as object)
+          return 202
+        },
+      ).catch((error: PlatformError) => error.status)
     expect(await change({ ...grown, running: true }), 'start').to.equal(422)
     expect(await change({ ...grown, storageSize: '61Gi' }), 'growth').to.equal(422)
     expect(await change(grown), 'stop').to.equal(202)
@@ -303,7 +318,7 @@ describe('a quota that many ask for at once', () => {
     const ref = { namespace: HOME, name: 'one' }
     await world.server.mergePatch(VectorCluster.resource, ref, { spec: grown })
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-    const change = underQuota(
+    const change = withReservedQuota(
       VectorCluster,
       { boundaryId: B, resourceGroup: GROUP, name: 'one' },
       facade.context,
@@ -332,7 +347,7 @@ describe('a quota that many ask for at once', () => {
       throw new Error('the process ends')
     })
     expect(await facade.create(SecretVault, 'two', {})).to.equal(422)
-    world.now += IN_FLIGHT
+    world.now += UNSEEN_GRANT_TTL_MS
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
     const [ledger] = (await world.server.list(QuotaLedger.resource)).items as unknown as QuotaLedger[]
     const keys = Object.keys(ledger?.spec.grants ?? {}).map((key) => key.split('/').at(-1))

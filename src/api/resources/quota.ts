@@ -1,31 +1,31 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import { type Demand, type Holder, NOTHING, sumOf } from '../../core/sizing/demand.ts'
+import { type Demand, NO_DEMAND, type PartOwner, sumDemands } from '../../core/sizing/demand.ts'
 import {
-  besideOthers,
-  covers,
+  coversDemand,
   demandOfGrant,
-  type Grant,
-  type Grants,
   grantOf,
   groupOfGrant,
-  heldOf,
+  heldDemandOf,
   isInFlight,
-  mostOf,
+  maxDemand,
+  type QuotaGrant,
+  type QuotaGrants,
   type SeenUser,
+  usersAgainst,
 } from '../../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, type QuotaName, quotaVerdict } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { holderOfCounted, lapsedCounted, unseenCounted } from '../../crds/counted.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { COUNTED_KINDS } from '../../crds/index.ts'
+import { QUOTA_COUNTED_KINDS } from '../../crds/index.ts'
+import { holderOfCounted, lapsedCounted, unseenCounted } from '../../crds/quotaUsers.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { countedInBoundary, countedInGroup, type GroupResource } from './contents.ts'
 import { nowOf } from './nowOf.ts'
 import type { Place } from './places.ts'
-import { givingBack, type Taken, takeQuota } from './quotaLedger.ts'
+import { type ReservedQuota, releaseQuotaOnRefusal, reserveQuota } from './quotaLedger.ts'
 import { freshHolder, quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec requests, before it is written. @throws PlatformError QUOTA_EXCEEDED */
@@ -36,14 +36,14 @@ export type Reserve = (spec: object) => Promise<undefined>
  * several concurrent requests, at any facade, only those that fit succeed. Usage over a limit may stay or shrink: only
  * growth is refused.
  */
-export async function underQuota<Result>(
+export async function withReservedQuota<Result>(
   kind: AnyKind,
   place: Place,
   context: Pick<Context, 'services' | 'caller'>,
   write: (reserve: Reserve) => Promise<Result>,
 ): Promise<Result> {
-  const taken: Taken[] = []
-  return givingBack(context, place.boundaryId, taken, () =>
+  const taken: ReservedQuota[] = []
+  return releaseQuotaOnRefusal(context, place.boundaryId, taken, () =>
     write(async (spec) => {
       taken.push(...(await reserve(kind, place, spec, context)))
       return undefined
@@ -69,9 +69,9 @@ async function reserve(
   place: Place,
   spec: object,
   context: Pick<Context, 'services' | 'caller'>,
-): Promise<readonly Taken[]> {
+): Promise<readonly ReservedQuota[]> {
   const { services } = context
-  const limited = COUNTED_KINDS.includes(kind) ? limitsAbove(place, services) : undefined
+  const limited = QUOTA_COUNTED_KINDS.includes(kind) ? limitsAbove(place, services) : undefined
   if (limited === undefined) return []
   const { resourceGroup } = place
   const written = { kind, resourceGroup, object: objectOf(kind, place, spec) }
@@ -79,14 +79,14 @@ async function reserve(
   // If the plan is missing, the write itself is refused for that.
   const growing = wanted.hasPlan ? growingBy(wanted, written, limited, services) : []
   if (growing.length === 0) return []
-  return takeQuota(context, place.boundaryId, (grants) => {
+  return reserveQuota(context, place.boundaryId, (grants) => {
     const now = services.clock.now()
     const asking = growing.map((one) => ({ ...one, ...standing(one, grants[one.user.key], now) })).filter(isAsking)
     const [first] = asking
     if (first === undefined) return {}
-    const held = asking.some((one) => one.held) ? sumOf(asking.map((one) => one.held ?? NOTHING)) : undefined
+    const held = asking.some((one) => one.held) ? sumDemands(asking.map((one) => one.held ?? NO_DEMAND)) : undefined
     // What one resource gives up at the same time is not free for the others yet.
-    const subject = { ...first.user, demand: sumOf(asking.map(({ granted }) => granted)), held }
+    const subject = { ...first.user, demand: sumDemands(asking.map(({ granted }) => granted)), held }
     const keys = new Set(asking.map(({ user }) => user.key))
     const users = quotaUsersOf(services, limited.counted())
     const seen = new Set([...keys, ...users.map(({ key }) => key)])
@@ -125,32 +125,32 @@ function growingBy(
     const holder = holderOfCounted(one.kind, one.object.metadata, one.object.spec)
     const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
     if (!isOf || !isBeside(one)) return []
-    const user = quotaUserIn(services, one, written.object as Holder)
+    const user = quotaUserIn(services, one, written.object as PartOwner)
     return [{ user, own: quotaUserIn(services, one).demand, mayWait: !user.wasReady }]
   })
   // Parts of an object that does not exist yet wait for it, and are judged on their own.
   return [itself, ...(current === undefined ? [] : parts)].filter(
-    ({ user, own }) => own === undefined || !covers(own, user.demand),
+    ({ user, own }) => own === undefined || !coversDemand(own, user.demand),
   )
 }
 
 type Standing = { held: Demand | undefined; granted: Demand | undefined }
 
 /** Returns what a resource holds, and what it must be granted: undefined if it has that already, or waits. */
-function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now: number): Standing {
+function standing({ user, own, mayWait }: Growing, grant: QuotaGrant | undefined, now: number): Standing {
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
   // Without a grant, a resource that ran before there was a limit holds what it requests, and any other nothing.
-  const held = own === undefined ? fresh : (heldOf(grant) ?? (user.wasReady ? own : undefined))
+  const held = own === undefined ? fresh : (heldDemandOf(grant) ?? (user.wasReady ? own : undefined))
   const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
   if (hasNoNeed) return { held, granted: undefined }
-  return { held, granted: own && held ? mostOf(held, user.demand) : user.demand }
+  return { held, granted: own && held ? maxDemand(held, user.demand) : user.demand }
 }
 
 const isAsking = <One extends Standing>(one: One): one is One & { granted: Demand } => one.granted !== undefined
 
 /** Sorts after all creation times. */
 const NEWEST = '~'
-const isSame = (one: Demand, other: Demand) => covers(one, other) && covers(other, one)
+const isSame = (one: Demand, other: Demand) => coversDemand(one, other) && coversDemand(other, one)
 
 /** Returns undefined if nothing that resources request is limited. */
 function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['services']): Limited | undefined {
@@ -184,13 +184,13 @@ function refuseBeyond(
   { boundary, groups }: Limited,
   { subject, keys, seen }: { subject: SeenUser; keys: ReadonlySet<string>; seen: ReadonlySet<string> },
   users: readonly SeenUser[],
-  { grants, now }: { grants: Grants; now: number },
+  { grants, now }: { grants: QuotaGrants; now: number },
   { boundaryId, resourceGroup }: Place,
 ): void {
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const beside = users.filter(({ key }) => !keys.has(key))
-  const others = [...besideOthers(beside, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
+  const others = [...usersAgainst(beside, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
   const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict

@@ -1,21 +1,21 @@
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { type Grant, type Grants, LEDGER_NAME } from '../../core/sizing/ledger.ts'
-import { Turns } from '../../core/turns.ts'
+import { LEDGER_NAME, type QuotaGrant, type QuotaGrants } from '../../core/sizing/ledger.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
 import type { Context } from '../http/context.ts'
 
 type Where = Pick<Context, 'services' | 'caller'>
 
 /** Grants of one boundary are serialized within this process; between processes the API server decides. */
-const turns = new Turns()
+const turns = new KeyedMutex()
 
 function refOf(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
 }
 
 /** Reserved quota: the key of its owner, with the new and the previous entry in the ledger. */
-export type Taken = { key: string; grant: Grant; before: Grant | undefined }
+export type ReservedQuota = { key: string; grant: QuotaGrant; before: QuotaGrant | undefined }
 
 /**
  * Writes grants into the ledger of a boundary, if `judge` allows it: all of them or none.
@@ -23,7 +23,7 @@ export type Taken = { key: string; grant: Grant; before: Grant | undefined }
  * @param judge returns the grants to write, and undefined for those to remove; called again with each newer version of
  *   the ledger; throws to refuse
  */
-export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly Taken[]> {
+export function reserveQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly ReservedQuota[]> {
   return turns.take(boundaryId, async () => {
     try {
       return await attempt(where, boundaryId, { judge, fresh: false })
@@ -35,16 +35,18 @@ export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promi
   })
 }
 
-type Judge = (grants: Grants) => Readonly<Record<string, Grant | undefined>>
+type Judge = (grants: QuotaGrants) => Readonly<Record<string, QuotaGrant | undefined>>
 type Asked = { judge: Judge; fresh: boolean }
 
-async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly Taken[]> {
-  let taken: readonly Taken[] = []
-  const next = (grants: Grants): { grants: Grants } => {
+async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly ReservedQuota[]> {
+  let taken: readonly ReservedQuota[] = []
+  const next = (grants: QuotaGrants): { grants: QuotaGrants } => {
     const judged = judge(grants)
     taken = Object.entries(judged).flatMap(([key, grant]) => (grant ? [{ key, grant, before: grants[key] }] : []))
     if (taken.length === 0) return { grants }
-    const kept = Object.entries({ ...grants, ...judged }).filter((one): one is [string, Grant] => one[1] !== undefined)
+    const kept = Object.entries({ ...grants, ...judged }).filter(
+      (one): one is [string, QuotaGrant] => one[1] !== undefined,
+    )
     return { grants: Object.fromEntries(kept) }
   }
   const { records } = where.services
@@ -69,10 +71,10 @@ async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked
  *
  * @param taken may grow during the write
  */
-export async function givingBack<Result>(
+export async function releaseQuotaOnRefusal<Result>(
   where: Where,
   boundaryId: string,
-  taken: readonly Taken[],
+  taken: readonly ReservedQuota[],
   write: () => Promise<Result>,
 ): Promise<Result> {
   try {
@@ -84,12 +86,12 @@ export async function givingBack<Result>(
   }
 }
 
-async function giveBack(where: Where, boundaryId: string, { key, grant, before }: Taken): Promise<void> {
-  const change = ({ grants }: { grants: Grants }) => {
+async function giveBack(where: Where, boundaryId: string, { key, grant, before }: ReservedQuota): Promise<void> {
+  const change = ({ grants }: { grants: QuotaGrants }) => {
     if (JSON.stringify(grants[key]) !== JSON.stringify(grant)) return { grants }
     const { [key]: _, ...rest } = grants
     return { grants: before === undefined ? rest : { ...rest, [key]: before } }
   }
-  const request = { caller: where.caller, change: ({ spec }: { spec: { grants: Grants } }) => change(spec) }
+  const request = { caller: where.caller, change: ({ spec }: { spec: { grants: QuotaGrants } }) => change(spec) }
   await where.services.records.update(QuotaLedger, refOf(boundaryId), request).catch(() => {})
 }

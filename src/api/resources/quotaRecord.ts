@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Quota } from '../../crds/fields.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 
 /** The limits of a boundary or group, and the usage of each; null is unlimited. */
 export const BoundaryQuotaDto = namedRecord('BoundaryQuota', {

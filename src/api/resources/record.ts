@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import type { AnyKind, SpecOf } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { sparseValue, wholeSchema, withDefaults } from '../../crds/sparse.ts'
+import { fullSchemaOf, stripDefaultValues, withDefaults } from '../../crds/schemaDefaults.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { chooseCluster } from './chooseCluster.ts'
 import { headFields, ignoredFields } from './dto.ts'
 import { type ItemFields, shownSchema, shownValue, withItemFields, withoutWrappers, writtenSchema } from './items.ts'
-import { headOf } from './shape.ts'
+import { headOf } from './resourceShape.ts'
 import {
   chooseImage,
   choosePlan,
@@ -26,7 +26,7 @@ import {
   type SizedSpec,
   shownPlan,
 } from './sizing.ts'
-import type { ResourceView, Surroundings, WriteView } from './types.ts'
+import type { RecordDependencies, ResourceView, WriteView } from './types.ts'
 
 type Values<K extends AnyKind> = { readonly [Field in keyof SpecOf<K>]?: (view: ResourceView<K>) => unknown }
 
@@ -67,7 +67,7 @@ export type ResourceRecord<K extends AnyKind> = {
   readonly toDto: (view: ResourceView<K>) => Record<string, unknown>
   readonly toBody: (object: RecordOf<K>) => Record<string, unknown>
   readonly toSpec: (body: Record<string, unknown>, view: WriteView<K>) => object
-  readonly dependsOn?: Surroundings<K>
+  readonly dependsOn?: RecordDependencies<K>
 }
 
 /**
@@ -83,7 +83,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
     // The platform chooses the cluster if the body names none.
     .map(([name, schema]) => ({
       name,
-      ...fieldOf(schema),
+      ...unwrapField(schema),
       isFilled: Object.hasOwn(filled, name) || name === 'clusterId',
     }))
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
@@ -129,7 +129,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
 }
 
 /** Unwraps the schema of a field, which keeps its description. */
-export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
+export function unwrapField(schema: z.ZodType): { value: z.ZodType; isOptional: boolean; hasDefault: boolean } {
   const { value, isOptional, hasDefault } = withoutWrappers(schema)
   return { value: described(value, schema), isOptional: isOptional && !hasDefault, hasDefault }
 }
@@ -140,7 +140,7 @@ type Items<K extends AnyKind> = Readonly<Record<string, ItemFields<K> | undefine
 function itemsOf<K extends AnyKind>({ spec }: K, { items }: RecordDifferences<K>): Items<K> {
   const given = (items ?? {}) as Items<K>
   const nested = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([, schema]) => {
-    const { value } = fieldOf(schema)
+    const { value } = unwrapField(schema)
     return (value instanceof z.ZodArray ? value.element : value) instanceof z.ZodObject
   })
   return Object.fromEntries(nested.map(([name]) => [name, given[name] ?? {}]))
@@ -153,7 +153,7 @@ function shownItemValues<K extends AnyKind>(
   view: ResourceView<K>,
 ): unknown {
   if (values === undefined || values === null) return null
-  const whole = wholeSchema(schema)
+  const whole = fullSchemaOf(schema)
   // Sizes are null if an administrator removed the plan.
   const shown = shownValue(whole, whole === schema ? values : withDefaults(whole, withoutAbsent(values)))
   if (!Array.isArray(shown)) return shown
@@ -168,22 +168,22 @@ function shownItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> |
     name,
     schema.meta({ ...schema.meta(), readOnly: true }),
   ])
-  return withItemFields(shownSchema(wholeSchema(value)), Object.fromEntries(more))
+  return withItemFields(shownSchema(fullSchemaOf(value)), Object.fromEntries(more))
 }
 
 function writtenItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> | undefined): z.ZodType {
   if (fields === undefined) return value
-  return withItemFields(writtenSchema(wholeSchema(value)), ignoredFields(Object.keys(fields)))
+  return withItemFields(writtenSchema(fullSchemaOf(value)), ignoredFields(Object.keys(fields)))
 }
 
 /** Returns the nested values of a body as they are stored: without computed fields, and without defaults. */
 function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<never>): object {
   return Object.fromEntries(
     Object.keys(items).flatMap((name) => {
-      const { value } = fieldOf((kind.spec.shape as Record<string, z.ZodType>)[name] as z.ZodType)
-      const [whole, part] = [wholeSchema(value), given[name] ?? undefined]
+      const { value } = unwrapField((kind.spec.shape as Record<string, z.ZodType>)[name] as z.ZodType)
+      const [whole, part] = [fullSchemaOf(value), given[name] ?? undefined]
       const mayBeSparse = Array.isArray(part) || (part !== undefined && whole !== value)
-      return mayBeSparse ? [[name, sparseValue(whole, part)]] : []
+      return mayBeSparse ? [[name, stripDefaultValues(whole, part)]] : []
     }),
   )
 }

@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { Records } from '../records/records.ts'
-import type { ResourceView, Surroundings } from './types.ts'
+import type { RecordDependencies, ResourceView } from './types.ts'
 
 /** A cached record. `text` becomes undefined when the entry is evicted or replaced. */
 export type KeptText = { readonly version: string; text: string | undefined }
@@ -41,10 +41,10 @@ export function followRemovals(caches: Pick<CacheSet, 'get'>): void {
  */
 export class RecordTexts<K extends AnyKind> {
   readonly #toDto: (view: ResourceView<K>) => object
-  readonly #dependsOn: Surroundings<K> | undefined
+  readonly #dependsOn: RecordDependencies<K> | undefined
 
   /** @param dependsOn undefined if a record depends on more than versions can tell; then nothing is cached */
-  constructor(toDto: (view: ResourceView<K>) => object, dependsOn: Surroundings<K> | undefined) {
+  constructor(toDto: (view: ResourceView<K>) => object, dependsOn: RecordDependencies<K> | undefined) {
     this.#toDto = toDto
     this.#dependsOn = dependsOn
   }

@@ -8,7 +8,7 @@ import { groupNamespace } from '../../core/names.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context, Services } from '../http/context.ts'
-import { refuseMissingReferences, withUnseenReferences } from './references.ts'
+import { refuseMissingReferences, withUncachedReferences } from './references.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
 const BASE = `/boundaries/${B}/resourcegroups/shop/resources`
@@ -101,7 +101,7 @@ describe('a reference to what the cache does not hold yet', () => {
       },
     }
     const services = { records } as unknown as Services
-    await withUnseenReferences({ services } as never, (unseen) =>
+    await withUncachedReferences({ services } as never, (unseen) =>
       refuseMissingReferences({ env: secrets.map((one) => ({ secret: one as VaultReference })) }, [], {
         ...{ services, unseen, boundaryId: B, resourceGroup: 'shop' },
       }),
@@ -113,12 +113,12 @@ describe('a reference to what the cache does not hold yet', () => {
     const asked: unknown[] = []
     const services = { access: { catchUp: async (...given: unknown[]) => void asked.push(given) } }
     const context = { services, caller: { principalId: 'anna' } } as unknown as Context
-    const asking = withUnseenReferences(context, () => {
+    const asking = withUncachedReferences(context, () => {
       if (asked.length === 0) throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
       return 'made'
     })
     expect(await asking).to.equal('made')
-    const never = withUnseenReferences(context, () => {
+    const never = withUncachedReferences(context, () => {
       throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
     })
     expect(await never.catch((error: PlatformError) => error.code)).to.equal('FORBIDDEN')

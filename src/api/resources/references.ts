@@ -1,12 +1,12 @@
 import {
   type ReferencedRight,
-  type Referring,
   type ResourceOutput,
   referencedRights,
+  type ValueReferences,
   type VaultReference,
   vaultRights,
 } from '../../contracts/references.ts'
-import { versionsOf } from '../../contracts/vaults/history.ts'
+import { entryVersionsOf } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -19,10 +19,10 @@ import type { RecordOf } from '../records/records.ts'
 
 type Place = { readonly boundaryId: string; readonly resourceGroup: string }
 type Asking = Place & { readonly services: Services; readonly context: Context }
-type Referrer = Place & { readonly services: Services; readonly unseen?: Unseen | undefined }
+type Referrer = Place & { readonly services: Services; readonly unseen?: UncachedObjects | undefined }
 
 /** Checks rights, whether or not their objects exist, to reveal no names. @throws PlatformError FORBIDDEN */
-export function requireAll(
+export function requireReferencedRights(
   rights: readonly ReferencedRight[],
   { boundaryId, resourceGroup, services, context }: Asking,
 ): void {
@@ -35,13 +35,13 @@ export function requireAll(
 }
 
 /** Refuses references to values of a vault that the caller may not read. @throws PlatformError FORBIDDEN */
-export function refuseForeignVaults(vaults: Iterable<string>, asking: Asking): void {
-  requireAll(vaultRights(vaults), asking)
+export function requireVaultRights(vaults: Iterable<string>, asking: Asking): void {
+  requireReferencedRights(vaultRights(vaults), asking)
 }
 
 /** Refuses references to values that the caller may not read. @throws PlatformError FORBIDDEN */
-export function refuseForeignReferences(spec: Referring, asking: Asking): void {
-  requireAll(referencedRights(spec), asking)
+export function requireReferenceRights(spec: ValueReferences, asking: Asking): void {
+  requireReferencedRights(referencedRights(spec), asking)
 }
 
 /** A reference in a field of a spec, in place of a value. */
@@ -89,12 +89,12 @@ class ReferenceMissing extends PlatformError {
 }
 
 /** Objects missing in the cache and read from the API server, by kind and place; undefined if missing there too. */
-export type Unseen = ReadonlyMap<string, KubeObject | undefined>
+export type UncachedObjects = ReadonlyMap<string, KubeObject | undefined>
 
-export const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
+export const uncachedKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
 
 function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref: ObjectRef): RecordOf<K> | undefined {
-  return (unseen?.get(unseenKey(kind, ref)) as RecordOf<K> | undefined) ?? services.records.peek(kind, ref)
+  return (unseen?.get(uncachedKey(kind, ref)) as RecordOf<K> | undefined) ?? services.records.peek(kind, ref)
 }
 
 /**
@@ -103,10 +103,10 @@ function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref:
  * @param make called again with the objects that the cache lacked
  * @param planned objects that will exist before the references are followed
  */
-export async function withUnseenReferences<T>(
+export async function withUncachedReferences<T>(
   { services: { records, access }, caller }: Pick<Context, 'services' | 'caller'>,
-  make: (unseen: Unseen) => T,
-  planned: Unseen = new Map(),
+  make: (unseen: UncachedObjects) => T,
+  planned: UncachedObjects = new Map(),
 ): Promise<T> {
   const scopes = new Set<string>()
   const unseen = new Map<string, KubeObject | undefined>(planned)
@@ -122,8 +122,8 @@ export async function withUnseenReferences<T>(
       }
       if (!(error instanceof ReferenceMissing)) throw error
       const { kind, ref } = error
-      if (unseen.has(unseenKey(kind, ref))) throw error
-      unseen.set(unseenKey(kind, ref), await records.get(kind, ref, { fresh: true }))
+      if (unseen.has(uncachedKey(kind, ref))) throw error
+      unseen.set(uncachedKey(kind, ref), await records.get(kind, ref, { fresh: true }))
     }
   }
 }
@@ -168,7 +168,7 @@ function missingSecret({ vaultName, secretName, version }: VaultReference, askin
   // A secret that a manifest declares gets its first version in a moment, so no version is needed here.
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined || entry.spec.state !== 'Active')
     return { ...missing, value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }
-  const isThere = versionsOf(entry.spec).some((one) => one.version === version)
+  const isThere = entryVersionsOf(entry.spec).some((one) => one.version === version)
   if (version === undefined || version === null || isThere) return undefined
   return {
     ...missing,

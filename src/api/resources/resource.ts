@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { AnyKind } from '../../crds/define.ts'
 import { interfaceRow } from '../http/interface.ts'
-import { ofKind, type RouteDraft } from '../http/route.ts'
+import { type RouteDraft, withKind } from '../http/route.ts'
 import { expandPath } from '../http/template.ts'
-import { declare } from './declarations.ts'
+import { registerDeclaration } from './declarations.ts'
 import { readRoutes, writeRoutes } from './genericRoutes.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
@@ -17,7 +17,7 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
   given: ResourceDeclaration<K, Dto, Body>,
 ): RouteDraft[] {
   const declaration = given as unknown as AnyDeclaration<K>
-  declare(kind, declaration)
+  registerDeclaration(kind, declaration)
   const across = expandPath(`{B}/resources/${declaration.segment}`)
   const isAddition = ({ path }: RouteDraft) =>
     path.startsWith(across) || (path.endsWith('/actions/{action}') && 'running' in kind.spec.shape)
@@ -26,7 +26,7 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
     ...writeRoutes(kind, declaration),
     ...powerRoutes(kind, declaration),
   ]
-  return ofKind(
+  return withKind(
     kind,
     drafts.filter((draft) => interfaceRow(draft) !== undefined || isAddition(draft)),
   )

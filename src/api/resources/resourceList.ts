@@ -7,7 +7,7 @@ import type { Records } from '../records/records.ts'
 import { cutPage, sortRows } from './appliedList.ts'
 import { pagedParts, pageParts } from './pages.ts'
 import { type ListRequest, type ListShape, sortField, WHOLE_PAGE } from './paging.ts'
-import { viewMaker } from './places.ts'
+import { createViewBuilder } from './places.ts'
 import type { KeptText, RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
 
@@ -35,7 +35,7 @@ export async function listResources<K extends AnyKind>(
   const { context, boundaryId, homes, shape } = where
   const { list: request, fresh } = context
   const { records } = context.services
-  const view = viewMaker<K>(context.services, boundaryId)
+  const view = createViewBuilder<K>(context.services, boundaryId)
   const mayRead = restriction(context, declaration, boundaryId)
   if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
     const peekRows = () =>

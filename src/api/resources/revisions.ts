@@ -5,9 +5,9 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { REFERENCES } from '../http/further.ts'
-import { namedRecord } from '../http/named.ts'
-import { Whole } from '../http/query.ts'
+import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { WholeNumber } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from './change.ts'
@@ -15,10 +15,10 @@ import { listRoute } from './collection/columns.ts'
 import { DateTime } from './dto.ts'
 import { shownSchema, shownValue } from './items.ts'
 import { dateTime, enumeration, number } from './paging.ts'
-import { findResource, locate, type Place, viewMaker } from './places.ts'
-import { underNewAddresses } from './platformNames.ts'
+import { createViewBuilder, findResource, locateResource, type Place } from './places.ts'
+import { withClaimedAddresses } from './platformNames.ts'
+import { pollUntilChanged } from './pollUntilChanged.ts'
 import type { ResourceView } from './types.ts'
-import { untilChanged } from './untilChanged.ts'
 
 const RevisionDto = namedRecord('RevisionDto', {
   number: z.int(),
@@ -158,7 +158,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
 }
 
 const RollbackQuery = z.strictObject({
-  ifMatchRevision: Whole(1).optional().describe('The revision that must be the current one'),
+  ifMatchRevision: WholeNumber(1).optional().describe('The revision that must be the current one'),
 })
 
 function rollbackRoute<K extends AnyKind, Content extends object>(
@@ -171,7 +171,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
     auth: write,
     isHeld: true,
     summary,
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     query: RollbackQuery,
     reply: dto,
     handler: async (context): Promise<Answer<never>> => {
@@ -182,8 +182,8 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
         const message = `The current revision is ${current}, not ${ifMatchRevision}.`
         throw new PlatformError('CONFLICT', message, { currentRevision: current })
       }
-      const located = await locate(context, parameter)
-      const change = await underNewAddresses(kind, context, (claimAdded) =>
+      const located = await locateResource(context, parameter)
+      const change = await withClaimedAddresses(kind, context, (claimAdded) =>
         changeResource(kind, located, context, async (stored, reserve) => {
           if (wanted === currentOf(stored)) return stored.spec as object
           const spec = rollback(stored, content, context, place)
@@ -197,8 +197,8 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
         shown = (await context.services.records.get(kind, ref)) ?? shown
         return currentOf(shown) > current
       }
-      if (change.isChanged) await untilChanged(context, isNumbered)
-      const view = viewMaker<K>(context.services, place.boundaryId)(shown, place.resourceGroup)
+      if (change.isChanged) await pollUntilChanged(context, isNumbered)
+      const view = createViewBuilder<K>(context.services, place.boundaryId)(shown, place.resourceGroup)
       return ok(toDto(view) as never, { etag: etagOf(shown) })
     },
   })

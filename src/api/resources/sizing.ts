@@ -163,14 +163,14 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
   const held = previous?.spec.computePlan
   // The plan was removed meanwhile: the resource waits for another one, and everything else about it may be changed.
   if (held === id && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
-  return { named: id, effective: offeredPlan(services, family, { id, held }) }
+  return { named: id, effective: requireOfferedPlan(services, family, { id, held }) }
 }
 
 /**
  * @param held the plan that the resource, or what it is made from, has already
  * @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST
  */
-export function offeredPlan(
+export function requireOfferedPlan(
   services: Services,
   family: PlanFamily,
   { id, held }: { id: string; held: string | undefined },
@@ -261,7 +261,7 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
 }
 
 /** Returns a field of a spec, otherwise of its plan, even before the controller has stored it. */
-export function ownOrPlans<Field extends 'replicas' | 'storageSize'>(
+export function fieldOrPlanDefault<Field extends 'replicas' | 'storageSize'>(
   { sized }: AnyKind,
   field: Field,
   { object, services }: { object: { spec: object }; services: Services },
@@ -272,10 +272,10 @@ export function ownOrPlans<Field extends 'replicas' | 'storageSize'>(
 
 /** The list field of a kind with volumes. */
 export function storageField<K extends AnyKind>(kind: K): ListField<ResourceView<K>> {
-  return quantity('Storage', { of: (view) => ownOrPlans(kind, 'storageSize', view), isFiltered: false })
+  return quantity('Storage', { of: (view) => fieldOrPlanDefault(kind, 'storageSize', view), isFiltered: false })
 }
 
 /** The list field of a kind that scales. */
 export function replicasField<K extends AnyKind>(kind: K, options: { isSorted?: boolean } = {}) {
-  return number<ResourceView<K>>('Replicas', { ...options, of: (view) => ownOrPlans(kind, 'replicas', view) })
+  return number<ResourceView<K>>('Replicas', { ...options, of: (view) => fieldOrPlanDefault(kind, 'replicas', view) })
 }

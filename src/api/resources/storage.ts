@@ -1,4 +1,4 @@
-import { unsharedUse } from '../../contracts/containerinstances.ts'
+import { sharedVolumeObstacle } from '../../contracts/containerinstances.ts'
 import { hasSharedVolumes } from '../../contracts/workloads.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -37,12 +37,12 @@ export function createStorage(caches: Caches): Storage {
  * @throws PlatformError VOLUME_NOT_SHAREABLE
  */
 export function refuseUnshared(
-  draft: { clusterId?: string | undefined } & Parameters<typeof unsharedUse>[0],
+  draft: { clusterId?: string | undefined } & Parameters<typeof sharedVolumeObstacle>[0],
   services: Pick<Services, 'records' | 'storage'>,
 ): void {
   // For another cluster, its controller reports this: only the controller sees the storage there.
   if (otherClusterOf(services, draft.clusterId) !== undefined) return
-  const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
+  const found = sharedVolumeObstacle(draft, (storageClass) => services.storage.isShared(storageClass))
   if (found === undefined) return
   throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
 }

@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'
-import type { Unseen } from './references.ts'
+import type { UncachedObjects } from './references.ts'
 
 /** A resource with the related objects that its record shows. Built for each request, so that names are current. */
 export type ResourceView<K extends AnyKind = AnyKind> = {
@@ -21,7 +21,7 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
 }
 
 /** What a record shows beyond its object, its boundary and its cluster. */
-export type Surroundings<K extends AnyKind = AnyKind> = {
+export type RecordDependencies<K extends AnyKind = AnyKind> = {
   /** While no object of these kinds changes, `versionOf` stays the same for an unchanged object. */
   readonly kinds: readonly AnyKind[]
   readonly versionOf: (view: ResourceView<K>) => string
@@ -38,7 +38,7 @@ export type WriteView<K extends AnyKind = AnyKind> = {
   readonly services: Services
   readonly context: Context
   /** Objects that `refuseMissingReferences` finds although the cache lacks them. */
-  readonly unseen?: Unseen | undefined
+  readonly unseen?: UncachedObjects | undefined
 }
 
 export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject> = {
@@ -65,12 +65,12 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    */
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
   /** What else the record depends on, such as its plan. If declared, records are cached until something changes. */
-  dependsOn?: Surroundings<K>
+  dependsOn?: RecordDependencies<K>
   /** List fields beyond those of every resource. Without `of`, a field is the one of that name in the spec. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
   /** The default order of lists; by name if absent. */
   defaultSort?: string
-  /** What else a write may require, in the words of `src/api/http/further.ts`. */
+  /** What else a write may require, in the words of `src/api/http/furtherRights.ts`. */
   further?: string
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>

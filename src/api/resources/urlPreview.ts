@@ -3,14 +3,14 @@ import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { requireBelow, resourceScope } from '../callers/visibility.ts'
+import { requireActionBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { checkProjected, standardClusterOf } from './chooseCluster.ts'
+import { checkProjected, defaultClusterFor } from './chooseCluster.ts'
 import { Uuid } from './dto.ts'
-import { clusterWords, findGroup } from './places.ts'
+import { clusterInfo, findGroup } from './places.ts'
 import { holderOf } from './platformNames.ts'
 import { checkNewName } from './writes.ts'
 
@@ -38,13 +38,13 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
       const { name, resourceGroup, clusterId } = context.body
       const boundaryId = context.parameters.boundaryId ?? ''
       checkNewName(name, services.reservedNames)
-      await requireBelow(context, write, resourceScope(boundaryId, resourceGroup, kind.segment, name))
+      await requireActionBelow(context, write, resourceScope(boundaryId, resourceGroup, kind.segment, name))
       await findGroup(context, boundaryId, resourceGroup)
       if (clusterId !== undefined && clusterId !== null) checkProjected(services, boundaryId, clusterId, kind)
       const namespace = groupNamespace(boundaryId, resourceGroup)
       const { domain, port } = clusterId
-        ? clusterWords(services, clusterId)
-        : standardClusterOf(kind, services, boundaryId)
+        ? clusterInfo(services, clusterId)
+        : defaultClusterFor(kind, services, boundaryId)
       const host = defaultHost(kind.segment, namespace, name, domain)
       const isTaken = holderOf(services, 'Host', host) !== undefined
       const exists = services.records.peek(kind, { namespace, name }) !== undefined

@@ -1,12 +1,12 @@
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
-import { type Demand, type Holder, sumOf } from '../../core/sizing/demand.ts'
-import { besideOthers, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
-import { limitsAmounts, type QuotaUser, retainedBeside, thoseThatCount } from '../../core/sizing/quota.ts'
+import { type Demand, type PartOwner, sumDemands } from '../../core/sizing/demand.ts'
+import { LEDGER_NAME, type SeenUser, usersAgainst } from '../../core/sizing/ledger.ts'
+import { countedUsers, extraRetainedStorage, limitsAmounts, type QuotaUser } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { holderOfCounted, quotaUserOf } from '../../crds/counted.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
+import { holderOfCounted, quotaUserOf } from '../../crds/quotaUsers.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { retainedUsers } from '../../crds/retainedStorage.ts'
 import type { Services } from '../http/context.ts'
@@ -21,20 +21,20 @@ export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>)
 }
 
 /** Returns the resource that a counted part belongs to, from the cache. */
-function holderIn({ records }: Services, { kind, object: { metadata, spec } }: GroupResource): Holder | undefined {
+function holderIn({ records }: Services, { kind, object: { metadata, spec } }: GroupResource): PartOwner | undefined {
   const holder = holderOfCounted(kind, metadata, spec)
   const found = holder && records.peek(holder.kind, { namespace: metadata.namespace, name: holder.name })
-  return found as Holder | undefined
+  return found as PartOwner | undefined
 }
 
 /** Like `holderIn`, but asks the API server for what the cache lacks: another replica may have just created it. */
-export async function freshHolder(services: Services, resource: GroupResource): Promise<Holder | undefined> {
+export async function freshHolder(services: Services, resource: GroupResource): Promise<PartOwner | undefined> {
   const { metadata, spec } = resource.object
   const holder = holderOfCounted(resource.kind, metadata, spec)
   const known = holderIn(services, resource)
   if (holder === undefined || known !== undefined) return known
   const ref = { namespace: metadata.namespace, name: holder.name }
-  return (await services.records.get(holder.kind, ref, { fresh: true })) as Holder | undefined
+  return (await services.records.get(holder.kind, ref, { fresh: true })) as PartOwner | undefined
 }
 
 /**
@@ -67,8 +67,8 @@ export function usageOf(
   counted: readonly GroupResource[],
 ): Usage {
   const users = countedIn(services, groups, quotaUsersOf(services, counted))
-  const sum = sumOf(users.map(({ demand }) => demand))
-  const storage = sum.storage + retainedBeside(groups.flatMap(retainedIn), users)
+  const sum = sumDemands(users.map(({ demand }) => demand))
+  const storage = sum.storage + extraRetainedStorage(groups.flatMap(retainedIn), users)
   return shownUsage({ ...sum, storage, resources: users.filter(({ isPart }) => isPart !== true).length })
 }
 
@@ -85,7 +85,7 @@ function countedIn(
   const isLimited = [boundary, ...groups.map(({ spec }) => spec.quota)].some(limitsAmounts)
   if (!isLimited) return users.filter(({ hasPlan }) => hasPlan)
   const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
-  const standing = (each: readonly SeenUser[]) => besideOthers(each, { wasReady: false }, grants)
+  const standing = (each: readonly SeenUser[]) => usersAgainst(each, { wasReady: false }, grants)
   const own = standing(users)
   if (own.every(({ isGranted }) => isGranted === true)) return own
   // Whether a waiting resource fits depends on all that share a limit with it.
@@ -94,7 +94,7 @@ function countedIn(
     around.length === groups.length ? own : standing(quotaUsersOf(services, countedInBoundary(services, boundaryId)))
   const names = new Set(groups.map(({ metadata }) => metadata.name))
   const limits = { boundary, groups: new Map(around.map(({ metadata, spec }) => [metadata.name, spec.quota])) }
-  return thoseThatCount(limits, [...all, ...around.flatMap(retainedIn)]).filter(
+  return countedUsers(limits, [...all, ...around.flatMap(retainedIn)]).filter(
     ({ resourceGroup, isRetained }) => names.has(resourceGroup) && isRetained !== true,
   )
 }

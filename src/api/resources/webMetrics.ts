@@ -1,12 +1,21 @@
 import { z } from 'zod'
-import type { CountedRequests, CountedStep, RequestFigures, Routed } from '../../adapters/prometheus/port.ts'
+import type { CountedRequests, CountedStep, RequestFigures, RoutedService } from '../../adapters/prometheus/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
-import { MetricsQuery, type Points, SeriesDto, type Span, series, spanOf, windowFields, windowOf } from './metrics.ts'
+import {
+  MetricsQuery,
+  type MetricsTimeRange,
+  type Points,
+  SeriesDto,
+  series,
+  toMetricsTimeRange,
+  windowFields,
+  windowOf,
+} from './metrics.ts'
 import { otherClusterOf } from './places.ts'
 
 declare module '../http/context.ts' {
@@ -45,7 +54,7 @@ type WebMetrics = Omit<z.output<typeof WebMetricsDto>, 'from' | 'to' | 'stepSeco
 /** A resource with public hosts: its object, and the route of its hosts through the Gateway. */
 type Answering = {
   object: { metadata: { creationTimestamp?: string | undefined }; spec: { clusterId?: string | undefined } }
-  routed: Routed
+  routed: RoutedService
 }
 
 /** `<base>/metrics/web`: what the Gateway has counted since the resource was created. */
@@ -63,7 +72,10 @@ export function webMetricsRoute(
       const answering = await find(context as Context)
       const now = context.services.clock.now()
       const { holdsNow: _, ...shown } = windowOf(context.query, now)
-      return ok({ ...shown, ...webMetrics(await countedRequests(context as Context, answering, spanOf(shown), now)) })
+      return ok({
+        ...shown,
+        ...webMetrics(await countedRequests(context as Context, answering, toMetricsTimeRange(shown), now)),
+      })
     },
   })
 }
@@ -72,7 +84,7 @@ export function webMetricsRoute(
 export async function countedRequests(
   { services }: Context,
   { object, routed }: Answering,
-  { from, to, stepSeconds }: Span,
+  { from, to, stepSeconds }: MetricsTimeRange,
   now: number,
 ): Promise<CountedRequests | undefined> {
   const isRouted = services.records

@@ -3,21 +3,21 @@ import { isResourceName, isUuid, resourceNamePattern, resourceNameRule } from '.
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
-import { isAmong, nothingToMatch, stale } from '../http/etag.ts'
-import type { Naming } from '../http/route.ts'
+import { matchesAnyVersion, nothingToMatch, staleVersion } from '../http/etag.ts'
+import type { NamingRule } from '../http/route.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { readChanged } from '../records/readChanged.ts'
 import type { RecordOf } from '../records/records.ts'
 import { invalidState } from './invalidState.ts'
 import type { Place } from './places.ts'
-import { type Unseen, withUnseenReferences } from './references.ts'
+import { type UncachedObjects, withUncachedReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
 /** What is needed to read a body: its schema, the fields that it may repeat, and the body of a stored object. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
 /** The rule for names of resources of the kind. */
-export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>): Naming => ({
+export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>): NamingRule => ({
   rule: `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`,
   pattern: resourceNamePattern(nameMin),
 })
@@ -40,7 +40,7 @@ export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Conte
   if (context.header('if-match') === undefined) return
   const stored = await context.services.records.get(kind, ref, { fresh: true })
   if (stored === undefined) throw nothingToMatch()
-  if (context.ifMatch !== undefined && !isAmong(context.ifMatch, stored)) throw stale(stored)
+  if (context.ifMatch !== undefined && !matchesAnyVersion(context.ifMatch, stored)) throw staleVersion(stored)
 }
 
 /**
@@ -115,15 +115,15 @@ export async function specForCreate<K extends AnyKind>(
   context: Context,
   place: Place,
   declaration: AnyDeclaration<K>,
-  { planned, stored }: { planned?: Unseen; stored?: RecordOf<K> } = {},
+  { planned, stored }: { planned?: UncachedObjects; stored?: RecordOf<K> } = {},
 ): Promise<object> {
   const body = readOver(kind, writablePart(context.body, place, declaration), declaration, stored)
   const { services } = context
-  const make = (unseen: Unseen) => {
+  const make = (unseen: UncachedObjects) => {
     const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
     return declaration.toSpec(body, view)
   }
-  return withUnseenReferences(context, make, planned)
+  return withUncachedReferences(context, make, planned)
 }
 
 export async function specForUpdate<K extends AnyKind>(
@@ -133,7 +133,7 @@ export async function specForUpdate<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
   stored: RecordOf<K>,
   form: 'put' | 'patch',
-  planned?: Unseen,
+  planned?: UncachedObjects,
 ): Promise<object> {
   const complete = (body: Record<string, unknown>) => withImmutable(body, kind, stored, declaration)
   const body =
@@ -141,11 +141,11 @@ export async function specForUpdate<K extends AnyKind>(
       ? readOver(kind, complete(writablePart(context.body, place, declaration)), declaration, stored)
       : complete(patchedBody(kind, context.body, place, stored, declaration))
   const { services } = context
-  const make = (unseen: Unseen) => {
+  const make = (unseen: UncachedObjects) => {
     const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
     return declaration.toSpec(body, view)
   }
-  return withUnseenReferences(context, make, planned)
+  return withUncachedReferences(context, make, planned)
 }
 
 /** @throws PlatformError INVALID_STATE */

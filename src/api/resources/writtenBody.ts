@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { unwrapped } from '../../core/unwrapped.ts'
+import { unwrapSchema } from '../../core/unwrapSchema.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -13,7 +13,7 @@ import { ignoredFields } from './dto.ts'
  *
  * @param dto the record that answers hold
  */
-export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
+export function withIgnoredReadFields(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   const repeated = Object.keys(dto.shape).filter((name) => !Object.hasOwn(body.shape, name))
   return namedLike(body, body.extend(ignoredFields(repeated)), REPEATED)
 }
@@ -28,7 +28,7 @@ function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObj
 }
 
 /** Returns a body whose fields take the descriptions of the kind's fields unless they have their own. */
-export function withMeanings<Body extends z.ZodType>(body: Body, kind: Pick<AnyKind, 'spec'>): Body {
+export function withKindDescriptions<Body extends z.ZodType>(body: Body, kind: Pick<AnyKind, 'spec'>): Body {
   if (!(body instanceof z.ZodObject)) return body
   const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
     const description = kind.spec.shape[name]?.description?.replace(/; immutable$/, '')
@@ -51,7 +51,7 @@ export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
 }
 
 /** Wraps the handler of such a route. If the named object does not exist, the body is checked like any other. */
-export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
+export function checkingBodyOn404<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
   return async (context: Context): Promise<Answer<Result>> => {
     try {
       return await handle(context)
@@ -85,7 +85,7 @@ export function mergePatchOf(body: z.ZodObject): z.ZodObject {
 function partOf(schema: z.ZodType, isNeeded: boolean): z.ZodType {
   const { readOnly, description } = schema.meta() ?? {}
   if (readOnly === true) return schema
-  const value = unwrapped(schema)
+  const value = unwrapSchema(schema)
   const part = value instanceof z.ZodRecord ? z.record(z.string(), (value.valueType as z.ZodType).nullable()) : value
   const patched = isNeeded ? part.optional() : part.nullish()
   return description === undefined ? patched : patched.describe(description)

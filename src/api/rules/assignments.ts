@@ -4,7 +4,7 @@ import { parseScope } from '../../core/scope.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { ofType, type Principal, type PrincipalType } from '../callers/principals.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import { refusePast } from './expiry.ts'
 import { findRole, type Granter, isInForce, refuseExceeding, rootOnlyRefused } from './grants.ts'
@@ -34,7 +34,7 @@ export async function checkNewAssignment(
   const role = findRole(services, roleDefinitionName)
   if (boundaryId !== undefined && isRootOnly(role)) throw rootOnlyRefused(role, scope)
   refusePast(services.clock.now(), 'expiresAt', wanted)
-  const known = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  const known = (await findVisiblePrincipals(services, caller, [principalId], boundaryId)).get(principalId)
   const principal = ofType(known, principalType)
   if (principal === undefined) {
     const message = `No ${principalType ?? 'principal'} has the id "${principalId}".`
@@ -68,7 +68,7 @@ const GRANT_ACTIONS = {
  * Returns why the caller may give the role to nobody at the scope; undefined if it may be assigned. The API server asks
  * this as the virtual verb `grant`, without a principal: a Platform Owner's grant to themselves is refused later.
  */
-export function whyNotGiven(
+export function grantRefusalMessage(
   services: Services,
   { principalId }: Granter,
   roleName: string,

@@ -4,12 +4,12 @@ import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { groupsAround, type Memberships } from '../../iam/groups.ts'
+import { groupsContaining, type Memberships } from '../../iam/groups.ts'
 import { ofType, type PrincipalType, principalNotFound } from '../callers/principals.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type Granter, groupsIn, isOver } from './grants.ts'
+import { type Granter, groupsIn, isPastExpiry } from './grants.ts'
 import { actingOwners } from './owners.ts'
 
 export type DenyRecord = RecordOf<typeof DenyAssignment>
@@ -32,14 +32,14 @@ export function denyIdOf({ metadata }: DenyRecord): string {
 }
 
 /** Whether a deny applies to a principal, directly or through groups. */
-export function reaches(
+export function denyApplies(
   services: Services,
   boundaryId: string,
   deny: Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds'>,
   principalId: string,
   memberships?: Memberships,
 ): boolean {
-  const around = groupsAround(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
+  const around = groupsContaining(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
   if (deny.excludedPrincipalIds.some((id) => around.has(id))) return false
   return deny.isEveryone === true || around.has(deny.principalId ?? '')
 }
@@ -81,7 +81,7 @@ function checkBody(body: WantedDeny, now: number): void {
  * @param after the memberships once the change is made
  * @throws PlatformError forbidden
  */
-export function refuseSheddingDenies(
+export function refuseEscapingDenies(
   services: Services,
   caller: Granter,
   boundaryId: string,
@@ -90,9 +90,10 @@ export function refuseSheddingDenies(
   const userId = caller.principalId
   const sheds = services.records
     .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+    .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
     .some(
-      ({ spec }) => reaches(services, boundaryId, spec, userId) && !reaches(services, boundaryId, spec, userId, after),
+      ({ spec }) =>
+        denyApplies(services, boundaryId, spec, userId) && !denyApplies(services, boundaryId, spec, userId, after),
     )
   if (!sheds) return
   const message = 'A deny applies to you through a group: somebody else must remove you from it.'
@@ -110,7 +111,7 @@ export async function refuseOwnDeny(
   boundaryId: string,
   deny: DenyRecord,
 ): Promise<void> {
-  if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
+  if (!denyApplies(services, boundaryId, deny.spec, caller.principalId)) return
   if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny applies to you: somebody to whom it does not apply must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
@@ -126,7 +127,7 @@ export async function checkDeny(services: Services, caller: Granter, boundaryId:
   const scope = readScope(wanted.scope, boundaryId)
   const { principalId, excludedPrincipalIds } = wanted
   const named = typeof principalId === 'string' ? [principalId] : []
-  const known = await findNameable(services, caller, [...named, ...excludedPrincipalIds], boundaryId)
+  const known = await findVisiblePrincipals(services, caller, [...named, ...excludedPrincipalIds], boundaryId)
   for (const id of [...named, ...excludedPrincipalIds]) {
     if (!known.has(id)) throw principalNotFound(id)
   }

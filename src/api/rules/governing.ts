@@ -5,12 +5,12 @@ import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
-import { covers, mayGo, type Tenure } from '../../iam/owners.ts'
+import { coversTenures, mayRemoveRole, type Tenure } from '../../iam/owners.ts'
 import type { Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
-import { type DenyRecord, reaches, type WantedDeny } from './denies.ts'
-import { groupsIn, isOver } from './grants.ts'
-import { actingOwners, actorsBehind, endOf, ownersAt } from './owners.ts'
+import { type DenyRecord, denyApplies, type WantedDeny } from './denies.ts'
+import { groupsIn, isPastExpiry } from './grants.ts'
+import { actingOwners, actorsBehind, expiryTimeOf, ownersAt } from './owners.ts'
 
 const identities = derivedFrom(ManagedIdentity, (all) => new Set(all.map(principalOfIdentity)))
 
@@ -42,8 +42,8 @@ export async function refuseUngoverned(
   extras: Record<string, unknown>,
 ): Promise<void> {
   const { going, governing, after } = await tenuresOf(services, scope, change)
-  const mayAllGo = going.every((role) => mayGo(governing, role))
-  if (mayAllGo && covers(after, governing)) return
+  const mayAllGo = going.every((role) => mayRemoveRole(governing, role))
+  if (mayAllGo && coversTenures(after, governing)) return
   if (mayAllGo && change.removed === undefined && scope.level !== 'root')
     throw lockout(scope.boundaryId, 'A deny that names groups', 'change the deny first')
   throw new PlatformError(code, withoutOwner(scope), extras)
@@ -71,7 +71,7 @@ export async function refuseLockout(
   const others = deniesOf(services, boundaryId).filter(({ metadata }) => metadata.name !== replaced)
   const denies = [...others.map(({ spec }) => spec), body]
   const { governing, after } = await tenuresOf(services, { level: 'boundary', boundaryId }, { denies })
-  if (!covers(after, governing)) throw lockout(boundaryId, 'The deny', 'exclude one')
+  if (!coversTenures(after, governing)) throw lockout(boundaryId, 'The deny', 'exclude one')
 }
 
 function lockout(boundaryId: string, deny: string, remedy: string): PlatformError {
@@ -120,8 +120,8 @@ function holding(services: Services, scope: Scope, now: number, { groups, denies
   return (id: string): number => {
     if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
     if (boundaryId === undefined) return now
-    const reaching = present.filter((deny) => reaches(services, boundaryId, deny, id, memberships))
-    return Math.max(now, ...reaching.map(({ expiresAt }) => endOf(expiresAt)))
+    const reaching = present.filter((deny) => denyApplies(services, boundaryId, deny, id, memberships))
+    return Math.max(now, ...reaching.map(({ expiresAt }) => expiryTimeOf(expiresAt)))
   }
 }
 
@@ -129,12 +129,12 @@ function holding(services: Services, scope: Scope, now: number, { groups, denies
 function deniesOf(services: Services, boundaryId: string): DenyRecord[] {
   return services.records
     .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+    .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
 }
 
 async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
   const reached = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
-    reaches(services, boundaryId, body, id),
+    denyApplies(services, boundaryId, body, id),
   )
   if (reached.length === 0) return
   const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
@@ -155,7 +155,7 @@ export async function refuseDenyingRootOwners(
   const rootOwners = await actingOwners(services, ROOT_SCOPE)
   const naming = deniesOf(services, boundaryId).filter(({ spec }) => !spec.isEveryone)
   const comesUnder = ({ spec }: DenyRecord, id: string) =>
-    !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after)
+    !denyApplies(services, boundaryId, spec, id) && denyApplies(services, boundaryId, spec, id, after)
   for (const id of rootOwners) {
     if (!naming.some((deny) => comesUnder(deny, id))) continue
     const message =

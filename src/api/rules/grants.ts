@@ -1,6 +1,6 @@
-import { isReadable } from '../../core/actionPatterns.ts'
+import { arePatternsValid } from '../../core/actionPatterns.ts'
 import type { Clock } from '../../core/clock.ts'
-import { alreadyGone, PlatformError } from '../../core/errors.ts'
+import { ignoreNotFound, PlatformError } from '../../core/errors.ts'
 import { objectId, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -9,17 +9,17 @@ import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
-import { incarnationOf, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
+import { incarnationOf, namesCurrentPrincipal, type PrincipalLookup } from '../../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { incarnationOfRole, meansPresentRole, roleNamed } from '../../crds/roleLife.ts'
-import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
-import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
-import { everyoneIn, type Memberships } from '../../iam/groups.ts'
+import { incarnationOfRole, namesCurrentRole, roleNamed } from '../../crds/roleIncarnations.ts'
+import { isAllowedInNamespace, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
+import { findGrantRefusal, GRANT_REFUSALS, type GrantRefusal } from '../../iam/granting.ts'
+import { expandMembers, type Memberships } from '../../iam/groups.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import type { Caller, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 
-export const OWNER = 'Owner'
+export const OWNER_ROLE = 'Owner'
 const PRINCIPAL_KINDS: readonly AnyKind[] = [PlatformUser, PlatformClient, PrincipalGroup]
 /** The caller, through REST or kubectl: rules need nothing but the id. */
 export type Granter = Pick<Caller, 'principalId'>
@@ -28,7 +28,7 @@ export type AssignmentRecord = RecordOf<typeof RoleAssignment>
 /** The role of exactly this name, if it is valid. @throws PlatformError unknown_role */
 export function findRole({ records }: Services, name: string): Role {
   const role = knownRole(records, name)
-  if (role !== undefined && isReadable(role)) return role
+  if (role !== undefined && arePatternsValid(role)) return role
   const message = role === undefined ? GRANT_REFUSALS.unknown(name) : GRANT_REFUSALS.unreadable(name)
   throw new PlatformError('unknown_role', message, { roleDefinitionName: name })
 }
@@ -50,7 +50,7 @@ export function groupsIn(services: Services, boundaryId: string | undefined): Me
     for (const group of records.peekAll(PrincipalGroup, { namespace })) {
       const { metadata, spec } = group
       // A principal that was recreated under the id of a member is not a member.
-      const present = spec.memberIds.filter((id) => meansPresent(find, group, id))
+      const present = spec.memberIds.filter((id) => namesCurrentPrincipal(find, group, id))
       groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...present])
     }
   }
@@ -68,9 +68,9 @@ export type WantedGrant = {
 /** Why the caller may not give the role; undefined if they may. */
 function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
   const groups = groupsIn(services, grant.boundaryId)
-  const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...everyoneIn(id, groups)]))
+  const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...expandMembers(id, groups)]))
   const { role, scope } = grant
-  return refusalOf({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
+  return findGrantRefusal({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
 }
 
 /** A grant must not exceed what the granter holds. @throws PlatformError forbidden, or `code` with the missing actions */
@@ -130,11 +130,15 @@ export function objectAt(records: Services['records'], scope: Scope): RecordOf<A
 export function isInForce(services: Services, assignment: AssignmentRecord): boolean {
   const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
-  if (scope === undefined || !mayStandIn(scope, metadata.namespace) || isOver(spec.expiresAt, services.clock)) {
+  if (
+    scope === undefined ||
+    !isAllowedInNamespace(scope, metadata.namespace) ||
+    isPastExpiry(spec.expiresAt, services.clock)
+  ) {
     return false
   }
-  if (!meansPresent(principalLookup(services), assignment, spec.principalId)) return false
-  if (!meansPresentRole(services.records.peekAll(RoleDefinition), assignment)) return false
+  if (!namesCurrentPrincipal(principalLookup(services), assignment, spec.principalId)) return false
+  if (!namesCurrentRole(services.records.peekAll(RoleDefinition), assignment)) return false
   if (scope.level === 'root') return true
   const incarnation = scopeIncarnationOf(assignment)
   return incarnation !== undefined && incarnation === incarnationAt(services, scope)
@@ -151,7 +155,7 @@ function namespaceOf(scope: Scope): string {
   return 'boundaryId' in scope ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
 }
 
-export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
+export function isPastExpiry(expiresAt: string | undefined, clock: Clock): boolean {
   return expiresAt !== undefined && !(clock.now() < Date.parse(expiresAt))
 }
 
@@ -187,10 +191,10 @@ export async function writeAssignment(
   const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
   // An assignment to a former holder of the id, or of a former role of that name, still occupies the derived name.
   const roles = services.records.peekAll(RoleDefinition)
-  const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
-  const isOfAnotherRole = known !== undefined && !meansPresentRole(roles, known)
+  const isOfAnother = known !== undefined && !namesCurrentPrincipal(find, known, principalId)
+  const isOfAnotherRole = known !== undefined && !namesCurrentRole(roles, known)
   // An expired assignment exists until the controllers have removed it.
-  const isPast = known !== undefined && isOver(known.spec.expiresAt, services.clock)
+  const isPast = known !== undefined && isPastExpiry(known.spec.expiresAt, services.clock)
   const life = [
     ...(isPast ? [known.metadata.uid ?? ''] : []),
     ...(isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []),
@@ -216,5 +220,5 @@ export async function removeAssignments(
   caller: Caller,
   assignments: readonly AssignmentRecord[],
 ): Promise<void> {
-  for (const each of assignments) await records.remove(RoleAssignment, refOf(each), { caller }).catch(alreadyGone)
+  for (const each of assignments) await records.remove(RoleAssignment, refOf(each), { caller }).catch(ignoreNotFound)
 }

@@ -1,9 +1,9 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
+import { groupsContaining, type Memberships, nestingViolationOf } from '../../iam/groups.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { findNameable } from '../callers/visiblePeople.ts'
+import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { type Granter, groupsIn, isInForce, knownRole, refuseExceeding } from './grants.ts'
@@ -15,9 +15,9 @@ export async function checkMembers(
   boundaryId: string,
   { id, memberIds, added }: { id: string; memberIds: readonly string[]; added: readonly string[] },
 ): Promise<void> {
-  const known = await findNameable(services, caller, added, boundaryId)
+  const known = await findVisiblePrincipals(services, caller, added, boundaryId)
   for (const member of added) if (!known.has(member)) throw principalNotFound(member)
-  if (brokenNesting(id, memberIds, groupsIn(services, boundaryId)) === undefined) return
+  if (nestingViolationOf(id, memberIds, groupsIn(services, boundaryId)) === undefined) return
   throw new PlatformError('group_cycle', 'Groups may be nested five deep and never in a circle.', { memberIds })
 }
 
@@ -77,7 +77,7 @@ function refuseRolesOf(
   { id, gainers, groups }: Gaining,
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
 ): void {
-  const gaining = groupsAround(id, groups).add(id)
+  const gaining = groupsContaining(id, groups).add(id)
   const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
   const given = services.records
     .peekAll(RoleAssignment, { namespace })

@@ -4,7 +4,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
@@ -12,7 +12,7 @@ import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 export const RoleName = z.string().max(128).describe('The display name of the role, matched exactly')
 
 export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const
-export const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
+export const MEMBER_ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
 
 export const BoundaryMemberDto = namedRecord('BoundaryMemberDto', {
   assignmentId: Uuid,
@@ -23,7 +23,7 @@ export const BoundaryMemberDto = namedRecord('BoundaryMemberDto', {
   email: z.string().nullable(),
   roleDefinitionName: z.string(),
   scope: z.string(),
-  origin: z.enum(ORIGINS),
+  origin: z.enum(MEMBER_ORIGINS),
   isInherited: z.boolean().describe('Given above the boundary; it is taken away there'),
   expiresAt: DateTime.nullable(),
   createdAt: DateTime,

@@ -2,11 +2,11 @@ import { INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { formatScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { meansPresent } from '../../crds/principals.ts'
+import { namesCurrentPrincipal } from '../../crds/principals.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
-import { everyoneIn, type Memberships } from '../../iam/groups.ts'
+import { expandMembers, type Memberships } from '../../iam/groups.ts'
 import type { Services } from '../http/context.ts'
-import { assignmentIdOf, groupsIn, isInForce, OWNER, principalLookup } from './grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, OWNER_ROLE, principalLookup } from './grants.ts'
 
 /** An assignment of the Owner role; `until` is infinite if it does not end. */
 export type OwnerAssignment = { readonly id: string; readonly principalId: string; readonly until: number }
@@ -19,23 +19,23 @@ export async function ownersAt(services: Services, scope: Scope): Promise<OwnerA
   // From the API server, because what another replica has just accepted must count.
   const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
   const owners = all
-    .filter(({ spec }) => spec.roleDefinitionName === OWNER && spec.scope === text)
+    .filter(({ spec }) => spec.roleDefinitionName === OWNER_ROLE && spec.scope === text)
     .filter((assignment) => isInForce(services, assignment))
     .map((assignment) => ({
       id: assignmentIdOf(assignment),
       principalId: assignment.spec.principalId,
-      until: endOf(assignment.spec.expiresAt),
+      until: expiryTimeOf(assignment.spec.expiresAt),
     }))
   const boundary = isBoundary ? services.records.peek(Boundary, { name: scope.boundaryId }) : undefined
   const isWritten = boundary?.metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
   const first = isWritten ? undefined : boundary?.spec.initialOwner
   if (boundary === undefined || first === undefined) return owners
-  if (!meansPresent(principalLookup(services), boundary, first.principalId)) return owners
+  if (!namesCurrentPrincipal(principalLookup(services), boundary, first.principalId)) return owners
   return [...owners, { id: 'initial-owner', principalId: first.principalId, until: Number.POSITIVE_INFINITY }]
 }
 
 /** When something ends: milliseconds since the epoch, infinity if never. */
-export function endOf(expiresAt: string | null | undefined): number {
+export function expiryTimeOf(expiresAt: string | null | undefined): number {
   return typeof expiresAt === 'string' ? Date.parse(expiresAt) : Number.POSITIVE_INFINITY
 }
 
@@ -54,7 +54,7 @@ export async function actorsBehind(
 ): Promise<Map<string, string[]>> {
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
   const groups = memberships ?? groupsIn(services, boundaryId)
-  const behind = new Map(owners.map(({ principalId }) => [principalId, everyoneIn(principalId, groups)]))
+  const behind = new Map(owners.map(({ principalId }) => [principalId, expandMembers(principalId, groups)]))
   const known = await services.principals.find(
     [...behind.values()].flatMap((ids) => [...ids]),
     boundaryId,

@@ -5,16 +5,16 @@ import { KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import {
   type GroupContents,
-  HELD_WITH_OTHERS,
-  heldBy,
-  isToBeKept,
-  nameInGroup,
+  groupHolderName,
+  listGroupHolders,
+  mustBeRetained,
+  RETENTION_DEPENDENT_KINDS,
   retainedVolumesOf,
-  secretsIn,
+  visibleSecretsOf,
 } from '../../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
-import { namedBy } from '../records/derived.ts'
+import { indexedByReference } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 
 type VaultRecord = RecordOf<typeof SecretVault>
@@ -27,15 +27,15 @@ function contentsOf({ records }: Services, namespace: string | undefined): Group
 export function secretsOf({ records }: Services, vault: VaultRecord): RecordOf<typeof VaultEntry>[] {
   const { namespace = '', name } = vault.metadata
   const entries = ofVault(records, namespace, name) as unknown as readonly KubeObject[]
-  return secretsIn(vault as unknown as KubeObject, () => entries) as RecordOf<typeof VaultEntry>[]
+  return visibleSecretsOf(vault as unknown as KubeObject, () => entries) as RecordOf<typeof VaultEntry>[]
 }
 
-const ofVault = namedBy(VaultEntry, ({ spec }) => spec.vaultName)
+const ofVault = indexedByReference(VaultEntry, ({ spec }) => spec.vaultName)
 
 /** Whether secrets under purge protection keep the vault from being deleted. */
 export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
   const object = vault as unknown as KubeObject
-  return isToBeKept(SecretVault, object, contentsOf(services, vault.metadata.namespace))
+  return mustBeRetained(SecretVault, object, contentsOf(services, vault.metadata.namespace))
 }
 
 /**
@@ -43,7 +43,7 @@ export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
  * ones. What the caches name is read from the API server before it leads to a refusal, because its protection may have
  * just been removed.
  */
-export async function whatHolds(
+export async function listDeletionBlockers(
   services: Services,
   boundaryId: string,
   group: RecordOf<typeof ResourceGroup>,
@@ -51,16 +51,18 @@ export async function whatHolds(
   const { name } = group.metadata
   const namespace = groupNamespace(boundaryId, name)
   const cached = contentsOf(services, namespace)
-  const told = [...heldBy(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
+  const told = [...listGroupHolders(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
   if (told.length === 0) return []
   const { records } = services
-  const named = (kind: AnyKind) => told.some((one) => one.startsWith(nameInGroup(kind, '')))
-  const doubtful = KINDS.filter((kind) => kind.placement === 'group' && (named(kind) || HELD_WITH_OTHERS.has(kind)))
+  const named = (kind: AnyKind) => told.some((one) => one.startsWith(groupHolderName(kind, '')))
+  const doubtful = KINDS.filter(
+    (kind) => kind.placement === 'group' && (named(kind) || RETENTION_DEPENDENT_KINDS.has(kind)),
+  )
   const asked = new Map<AnyKind, readonly KubeObject[]>()
   for (const kind of doubtful) {
     asked.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
   }
   const newest = await records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh: true })
-  const held = heldBy((kind) => asked.get(kind) ?? cached(kind), [])
+  const held = listGroupHolders((kind) => asked.get(kind) ?? cached(kind), [])
   return [...held, ...retainedVolumesOf(newest?.status?.heldBy ?? [])].sort()
 }

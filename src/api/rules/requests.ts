@@ -14,7 +14,7 @@ type Wanted = Pick<JitRequest['spec'], 'principalId' | 'roleDefinitionName' | 's
  * The most requests of one person in a boundary, including those that ended within a day. Readers may create requests,
  * and a boundary holds a limited number of objects: readers must not keep its Owners from creating assignments.
  */
-export const REQUESTS_MAX = 200
+export const MAX_ROLE_REQUESTS = 200
 
 /**
  * Refuses a duplicate request for a role, and one too many, for REST and kubectl alike.
@@ -26,9 +26,14 @@ export function refuseRequest(services: Services, requests: readonly RequestReco
   const own = requests.filter(({ spec }) => spec.principalId === wanted.principalId)
   refuseSecond(services, own, wanted)
   const used = own.length
-  if (used < REQUESTS_MAX) return
-  const message = `You have ${used} requests in this boundary, and may have ${REQUESTS_MAX}: ended ones are deleted after a day.`
-  throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'jitRequests', limit: REQUESTS_MAX, used, requested: 1 })
+  if (used < MAX_ROLE_REQUESTS) return
+  const message = `You have ${used} requests in this boundary, and may have ${MAX_ROLE_REQUESTS}: ended ones are deleted after a day.`
+  throw new PlatformError('QUOTA_EXCEEDED', message, {
+    quota: 'jitRequests',
+    limit: MAX_ROLE_REQUESTS,
+    used,
+    requested: 1,
+  })
 }
 
 /**

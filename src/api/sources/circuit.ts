@@ -1,15 +1,22 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { PlainText } from '../../crds/fields.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
-import { withDefaults } from '../../crds/sparse.ts'
 import { created, ok } from '../http/answer.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
-import { asked, connectionOf } from './connection.ts'
-import { findSource, type OfSource, refuseLeaving, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+import { connectionOf, translateProviderErrors } from './connection.ts'
+import {
+  findSource,
+  requireSourceNotDeleting,
+  SOURCE_STATES,
+  type SourceContext,
+  type SourceRecord,
+  sourceStateOf,
+} from './record.ts'
 
 export const CircuitSourceSettingsRequest = CircuitSettings.extend({ enabled: z.boolean() }).meta({
   id: 'CircuitSourceSettingsRequest',
@@ -42,10 +49,10 @@ export const CircuitRepositoryRequest = strictRecord('CircuitRepositoryRequest',
 })
 
 /** @throws PlatformError source-unknown, not-a-circuit, INVALID_STATE while being deleted */
-async function findCircuit(context: OfSource): Promise<SourceRecord> {
+async function findCircuit(context: SourceContext): Promise<SourceRecord> {
   const source = await findSource(context)
   if (source.spec.provider === 'Circuit') {
-    await refuseLeaving(context, source)
+    await requireSourceNotDeleting(context, source)
     return source
   }
   const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
@@ -55,11 +62,14 @@ async function findCircuit(context: OfSource): Promise<SourceRecord> {
 const MEGABYTE = 1024
 
 /** PUT .../circuit: replaces the settings. Asks the host first, so that nothing is written if it does not answer. */
-export async function putCircuit(context: OfSource<z.output<typeof CircuitSourceSettingsRequest>>) {
+export async function putCircuit(context: SourceContext<z.output<typeof CircuitSourceSettingsRequest>>) {
   const { services, caller, ifMatch, body, signal } = context
   const source = await findCircuit(context)
   const connection = await connectionOf(services, source)
-  const { repositoryCount, kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
+  const { repositoryCount, kilobytes } = await translateProviderErrors(
+    services.sources.port.usage(connection, signal),
+    LATE,
+  )
   const { namespace, name } = source.metadata
   const { object } = await services.records.update(
     DeploymentSource,
@@ -72,7 +82,7 @@ export async function putCircuit(context: OfSource<z.output<typeof CircuitSource
     baseUrl: object.spec.baseUrl,
     repositoryCount,
     usedMegabytes: Math.ceil(kilobytes / MEGABYTE),
-    status: stateOf(object),
+    status: sourceStateOf(object),
   }
   return ok(answer, { etag: etagOf(object) })
 }
@@ -81,7 +91,7 @@ export async function putCircuit(context: OfSource<z.output<typeof CircuitSource
 const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
 
 /** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
-export async function createCircuitRepository(context: OfSource<z.output<typeof CircuitRepositoryRequest>>) {
+export async function createCircuitRepository(context: SourceContext<z.output<typeof CircuitRepositoryRequest>>) {
   const { services, body, signal } = context
   const source = await findCircuit(context)
   const settings = withDefaults(CircuitSettings, source.spec.circuit ?? {})
@@ -93,7 +103,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
   }
   if (importUrl != null) vetUrl(importUrl, 'importUrl', services.sources.allowedHosts)
   const connection = await connectionOf(services, source)
-  const { kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
+  const { kilobytes } = await translateProviderErrors(services.sources.port.usage(connection, signal), LATE)
   const limit = settings.sizeLimitMegabytes
   if (kilobytes >= limit * MEGABYTE) {
     const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
@@ -108,5 +118,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
     initialize: body.initialize,
     importUrl: importUrl ?? undefined,
   }
-  return created(await asked(services.sources.port.createRepository(connection, wanted, signal), LATE))
+  return created(
+    await translateProviderErrors(services.sources.port.createRepository(connection, wanted, signal), LATE),
+  )
 }

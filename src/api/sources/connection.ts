@@ -12,7 +12,7 @@ import { secretTexts } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context, Services } from '../http/context.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
-import { putSecretSoon } from '../resources/putSecretSoon.ts'
+import { putSecretWithRetry } from '../resources/putSecretWithRetry.ts'
 import type { SourceRecord } from './record.ts'
 
 /** Returns the content of a source's Secret; empty if there is none. Read from the API server each time. */
@@ -40,7 +40,7 @@ export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.
 export async function writeCredentials(context: Context, source: SourceRecord, entries: Credentials): Promise<void> {
   const { metadata } = source
   const name = sourceSecretName(metadata.name)
-  await putSecretSoon(
+  await putSecretWithRetry(
     context,
     context.services.sources.secrets,
     { kind: DeploymentSource, metadata },
@@ -59,7 +59,7 @@ const CODES: Readonly<Record<SourceError['reason'], ErrorCode>> = {
 }
 
 /** Awaits a call to a provider and translates its error. */
-export async function asked<Result>(
+export async function translateProviderErrors<Result>(
   work: Promise<Result>,
   codes: Partial<Record<SourceError['reason'], ErrorCode>> = {},
 ): Promise<Result> {

@@ -15,13 +15,13 @@ import { DisplayName } from '../../crds/fields.ts'
 import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { asked, requireCircuit, webhookUrlOf, writeCredentials } from './connection.ts'
-import { type OfType, requireProvider, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+import { requireCircuit, translateProviderErrors, webhookUrlOf, writeCredentials } from './connection.ts'
+import { requireProvider, SOURCE_STATES, type SourceRecord, type SourceTypeContext, sourceStateOf } from './record.ts'
 
 const Address = z.string().min(1).max(2048)
 const SecretText = z.string().min(1).max(4096)
@@ -62,7 +62,7 @@ export function newState(services: Services, boundaryId: string, id: string): Li
  * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed,
  * ENGINE_MISSING
  */
-export async function createSource(context: OfType<unknown, Request>) {
+export async function createSource(context: SourceTypeContext<unknown, Request>) {
   const home = await inBoundary(context as Context)
   const provider = requireProvider(context)
   refuseWhileDeleting(home.owner)
@@ -76,7 +76,7 @@ export async function createSource(context: OfType<unknown, Request>) {
   const common = { provider, displayName: body.displayName, baseUrl, organization, username }
   if (credentials !== undefined) {
     const codes = { NotFound: 'credential-rejected' } as const
-    await asked(services.sources.port.check({ ...common, credentials }, context.signal), codes)
+    await translateProviderErrors(services.sources.port.check({ ...common, credentials }, context.signal), codes)
   }
   const webhookSecret = randomBytes(32).toString('base64url')
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
@@ -91,7 +91,7 @@ export async function createSource(context: OfType<unknown, Request>) {
   await writeOrTakeBack(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
   return created({
     deploymentSourceId: id,
-    status: credentials === undefined ? stateOf(source) : 'Ready',
+    status: credentials === undefined ? sourceStateOf(source) : 'Ready',
     installUrl: state === undefined ? null : `${services.sources.baseUrl}/sources/install/${state.token}`,
     state: state?.token ?? null,
     webhookUrl: webhookUrlOf(services, source),

@@ -6,7 +6,7 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
-import { action, anonymous, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
+import { action, anonymous, type RouteDraft, route, signed, withKind } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
@@ -37,18 +37,18 @@ import {
   DeploymentSourceDto,
   findSource,
   holdersIn,
-  type OfSource,
-  type OfType,
   requireProvider,
   SOURCE_STATES,
+  type SourceContext,
+  type SourceTypeContext,
   sourceDto,
-  usersOf,
+  sourceUsersOf,
 } from './record.ts'
 import {
   MaterializedRegistryDto,
   MaterializeRegistryRequest,
+  materializeAuth,
   materializeRegistry,
-  materializing,
   RegistryVerificationDto,
   VerifyRegistryRequest,
   verifyRegistry,
@@ -72,10 +72,10 @@ async function allSources(context: Context) {
 }
 
 /** @throws PlatformError in-use with `usedBy` */
-async function removeSource(context: OfSource) {
+async function removeSource(context: SourceContext) {
   const { services, caller, ifMatch } = context
   const source = await findSource(context)
-  const { count, shown } = usersOf(context, source)
+  const { count, shown } = sourceUsersOf(context, source)
   if (count > 0) {
     const { usedBy, words } = namedHolders(shown, count)
     const name = source.spec.displayName
@@ -142,7 +142,7 @@ const routes: readonly RouteDraft[] = [
     dto: InstallationDto,
     auth: read,
     summary: 'The installations of Apps at the provider',
-    rows: (context) => installationsOf(context as OfType),
+    rows: (context) => installationsOf(context as SourceTypeContext),
     columns: { accountName: text('Account', { isSearched: true }) },
     sort: 'accountName',
     name: 'accountName',
@@ -151,7 +151,7 @@ const routes: readonly RouteDraft[] = [
     actionPrefix: actions,
     before: async (context) => {
       await inBoundary(context)
-      requireProvider(context as OfType)
+      requireProvider(context as SourceTypeContext)
     },
   }),
   route('POST', `${REPOSITORY}/repositories/{repositoryId}/webhooks/ensure`, {
@@ -168,7 +168,7 @@ const routes: readonly RouteDraft[] = [
     reply: RepositoryTokenDto,
     handler: issueToken,
   }),
-  ...ofKind(DeploymentSource, [
+  ...withKind(DeploymentSource, [
     route('DELETE', ONE, { auth: action(`${actions}/delete`), summary: 'Disconnect a source', handler: removeSource }),
   ]),
   route('PUT', `${ONE}/circuit`, {
@@ -192,7 +192,7 @@ const routes: readonly RouteDraft[] = [
     handler: sourceHealth,
   }),
   route('POST', `${ONE}/materialize`, {
-    auth: materializing,
+    auth: materializeAuth,
     summary: 'Write the pull secret of a registry into a group',
     body: MaterializeRegistryRequest,
     reply: MaterializedRegistryDto,

@@ -11,12 +11,19 @@ import { isSameText } from '../../core/sameText.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { LinkPages } from '../people/forms.ts'
 import { Uuid } from '../resources/dto.ts'
-import { asked, connectionOf, credentialsOf, webhookSecretOf, webhookUrlOf, writeCredentials } from './connection.ts'
+import {
+  connectionOf,
+  credentialsOf,
+  translateProviderErrors,
+  webhookSecretOf,
+  webhookUrlOf,
+  writeCredentials,
+} from './connection.ts'
 import { newState } from './create.ts'
-import { type OfType, SOURCE_STATES, type SourceRecord } from './record.ts'
+import { SOURCE_STATES, type SourceRecord, type SourceTypeContext } from './record.ts'
 
 type Step = 'Register' | 'Install'
 
@@ -63,7 +70,7 @@ function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: str
 }
 
 /** @throws PlatformError state-invalid if the source has another boundary or type than the path */
-function requirePlace({ parameters }: OfType, source: SourceRecord): void {
+function requirePlace({ parameters }: SourceTypeContext, source: SourceRecord): void {
   const isHere = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
   if (!isHere || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
 }
@@ -114,7 +121,9 @@ function withResult(services: Services, returnUrl: string | undefined, result: R
  * the App's key. Then the person grants the App access to repositories, with a new state.
  * @throws PlatformError state-invalid
  */
-export async function validateInstall(context: OfType<z.output<typeof ValidateQuery>>): Promise<Answer<never>> {
+export async function validateInstall(
+  context: SourceTypeContext<z.output<typeof ValidateQuery>>,
+): Promise<Answer<never>> {
   const { services, query, signal, log } = context
   const proved = await sourceOfState(services, query.state, 'Register')
   const { source } = proved
@@ -129,7 +138,9 @@ export async function validateInstall(context: OfType<z.output<typeof ValidateQu
   const failed = () => redirect(withResult(services, install?.returnUrl, { result: 'failed' }))
   if (query.error !== undefined || query.code === undefined) return failed()
   try {
-    const app = await asked(services.sources.port.makeApp(baseUrl, query.code, { url, secret }, signal))
+    const app = await translateProviderErrors(
+      services.sources.port.makeApp(baseUrl, query.code, { url, secret }, signal),
+    )
     await writeCredentials(context as Context, source, app.credentials)
     const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${token}`
     if (install?.returnUrl === undefined) return redirect(installUrl)
@@ -152,7 +163,7 @@ function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: 
  * @throws PlatformError state-invalid, upstream-failed
  */
 export async function finalizeInstall(
-  context: OfType<z.output<typeof FinalizeQuery>>,
+  context: SourceTypeContext<z.output<typeof FinalizeQuery>>,
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query
@@ -163,7 +174,7 @@ export async function finalizeInstall(
   await useState(services, proved, 'Install')
   if (appId !== undefined && appId !== connection.credentials[CREDENTIAL_KEYS.appId]) throw stateInvalid()
   const codes = { NotFound: 'state-invalid', CredentialRejected: 'state-invalid' } as const
-  await asked(services.sources.port.check({ ...connection, installationId }, signal), codes)
+  await translateProviderErrors(services.sources.port.check({ ...connection, installationId }, signal), codes)
   await writeSpec(services, source, ({ spec }) => ({ ...spec, installationId }))
   const { returnUrl } = source.spec.install ?? {}
   if (returnUrl !== undefined) return redirect(withResult(services, returnUrl, { result: 'ok' }))

@@ -7,20 +7,20 @@ import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { type Check, check, healthReport } from '../resources/healthReport.ts'
-import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
+import { connectionOf, translateProviderErrors, webhookSecretOf, webhookUrlOf } from './connection.ts'
 import {
   findInstallation,
   findSource,
-  type OfInstallation,
-  type OfSource,
-  type OfType,
-  refuseLeaving,
+  type InstallationContext,
+  requireSourceNotDeleting,
+  type SourceContext,
   type SourceRecord,
+  type SourceTypeContext,
+  sourceStateOf,
   sourcesOfType,
-  stateOf,
 } from './record.ts'
 
 export const InstallationDto = namedRecord('Installation', {
@@ -53,9 +53,9 @@ export const RepositoriesQuery = z.strictObject({
 })
 
 /** Returns installations from the status; the provider is not queried. */
-export async function installationsOf(context: OfType): Promise<InstallationDto[]> {
+export async function installationsOf(context: SourceTypeContext): Promise<InstallationDto[]> {
   return (await sourcesOfType(context))
-    .filter((source) => stateOf(source) !== 'AwaitingInstall' && source.metadata.deletionTimestamp === undefined)
+    .filter((source) => sourceStateOf(source) !== 'AwaitingInstall' && source.metadata.deletionTimestamp === undefined)
     .map(installationOf)
 }
 
@@ -74,10 +74,10 @@ function installationOf({ metadata, spec, status }: SourceRecord): InstallationD
 
 type OfRepository = Context<'boundaryId' | 'sourceName' | 'installationId' | 'repositoryId'>
 
-export async function listRepositories(context: OfInstallation<z.output<typeof RepositoriesQuery>>) {
+export async function listRepositories(context: InstallationContext<z.output<typeof RepositoriesQuery>>) {
   const connection = await connectionOf(context.services, await findInstallation(context))
   const { port } = context.services.sources
-  return ok(await asked(port.repositories(connection, context.query.search, context.signal)))
+  return ok(await translateProviderErrors(port.repositories(connection, context.query.search, context.signal)))
 }
 
 /** @throws PlatformError source-unknown, INVALID_STATE, webhooks-not-supported, missing-credential */
@@ -85,7 +85,7 @@ export async function ensureWebhook(context: OfRepository) {
   const { services, signal } = context
   const { repositoryId } = context.parameters
   const source = await findInstallation(context)
-  await refuseLeaving(context, source)
+  await requireSourceNotDeleting(context, source)
   const connection = await connectionOf(services, source)
   const secret = webhookSecretOf(connection.credentials)
   if (secret === '' && sendsWebhooks(source.spec.provider)) {
@@ -93,7 +93,9 @@ export async function ensureWebhook(context: OfRepository) {
     throw new PlatformError('missing-credential', message)
   }
   const url = webhookUrlOf(services, source)
-  const state = await asked(services.sources.port.ensureWebhook(connection, repositoryId, { url, secret }, signal))
+  const state = await translateProviderErrors(
+    services.sources.port.ensureWebhook(connection, repositoryId, { url, secret }, signal),
+  )
   return ok({ repositoryId, ...state })
 }
 
@@ -102,16 +104,19 @@ const TOKEN_CODES = { Unsupported: 'tokens-not-supported' } as const
 export async function issueToken(context: OfRepository) {
   const { services, signal, parameters } = context
   const source = await findInstallation(context)
-  await refuseLeaving(context, source)
-  if (stateOf(source) === 'Disabled')
+  await requireSourceNotDeleting(context, source)
+  if (sourceStateOf(source) === 'Disabled')
     throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', { status: 'Disabled' })
   const connection = await connectionOf(services, source)
-  const token = await asked(services.sources.port.token(connection, parameters.repositoryId, signal), TOKEN_CODES)
+  const token = await translateProviderErrors(
+    services.sources.port.token(connection, parameters.repositoryId, signal),
+    TOKEN_CODES,
+  )
   return ok(token, { headers: NO_STORE })
 }
 
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: queries the provider now. */
-export async function sourceHealth(context: OfSource) {
+export async function sourceHealth(context: SourceContext) {
   const { services } = context
   const source = await findSource(context)
   const observedAt = timestamp(services.clock.now())

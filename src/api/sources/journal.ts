@@ -1,11 +1,11 @@
-import { type Delivery, type Journal, withDelivery } from '../../contracts/sources/journal.ts'
+import { type Delivery, type DeliveryJournal, withDelivery } from '../../contracts/sources/journal.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { createStatusWriter } from '../records/statusWriter.ts'
 
-type Stored = KubeObject & { spec: { installationId?: string }; status?: Journal }
+type Stored = KubeObject & { spec: { installationId?: string }; status?: DeliveryJournal }
 
 /** Records verified deliveries in the status of their source, where another replica recognises a repeat. */
 export function kubeJournal(client: Pick<KubeClient, 'get' | 'mergePatch'>) {

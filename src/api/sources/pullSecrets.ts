@@ -1,10 +1,15 @@
-import { CONFIG_ENTRY, type DockerAccounts, dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
+import {
+  DOCKER_CONFIG_KEY,
+  type DockerAccounts,
+  dockerConfig,
+  pullSecretContent,
+} from '../../contracts/dockerConfig.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { parsedObject } from '../../core/parsedJson.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { tryParseJsonObject } from '../../core/tryParseJson.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -59,7 +64,7 @@ function withMore({ metadata, data }: SecretObject, { accounts, owner }: PullSec
 
 /** Returns the accounts at the same registry with the current password; those of other registries are dropped. */
 function accountsOf(data: SecretObject['data'], accounts: DockerAccounts): DockerAccounts {
-  const { auths } = parsedObject(secretText(data, CONFIG_ENTRY) ?? '') ?? {}
+  const { auths } = tryParseJsonObject(secretText(data, DOCKER_CONFIG_KEY) ?? '') ?? {}
   const [[first = '', account] = []] = Object.entries(accounts)
   const hostOf = (place: string) => place.split('/')[0]
   const places = Object.keys(isRecord(auths) ? auths : {}).filter((place) => hostOf(place) === hostOf(first))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
-import { isBehind } from '../../contracts/blueprints/sources.ts'
+import { isCredentialSourceOf } from '../../contracts/blueprints/sources.ts'
 import {
   isDisabled,
   type Provider,
@@ -19,7 +19,7 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
@@ -50,9 +50,9 @@ declare module '../http/context.ts' {
 }
 
 /** Contexts by path parameters. */
-export type OfType<Query = unknown, Body = unknown> = Context<'boundaryId' | 'sourceName', Query, Body>
-export type OfSource<Body = unknown> = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, Body>
-export type OfInstallation<Query = unknown> = Context<'boundaryId' | 'sourceName' | 'installationId', Query>
+export type SourceTypeContext<Query = unknown, Body = unknown> = Context<'boundaryId' | 'sourceName', Query, Body>
+export type SourceContext<Body = unknown> = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, Body>
+export type InstallationContext<Query = unknown> = Context<'boundaryId' | 'sourceName' | 'installationId', Query>
 
 export type SourceRecord = RecordOf<typeof DeploymentSource>
 
@@ -86,7 +86,7 @@ export const DeploymentSourceDto = namedRecord('DeploymentSourceDto', {
 })
 export type DeploymentSourceDto = z.output<typeof DeploymentSourceDto>
 
-export function stateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {
+export function sourceStateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {
   const { spec } = source
   if (isDisabled(source)) return 'Disabled'
   if (spec.provider === 'GitHub' && spec.installationId === undefined) return 'AwaitingInstall'
@@ -111,13 +111,13 @@ export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: s
     const near = [...names].flatMap((name) => catalogues.get(name) ?? [])
     return {
       resources: resources.get(metadata.name) ?? [],
-      catalogues: near.filter((catalogue) => isBehind({ metadata, spec }, catalogue.spec)),
+      catalogues: near.filter((catalogue) => isCredentialSourceOf({ metadata, spec }, catalogue.spec)),
     }
   }
 }
 
 /** Returns the number of users of the source, and those that the caller may read. */
-export function usersOf(
+export function sourceUsersOf(
   context: Pick<Context, 'services' | 'caller'>,
   source: SourceRecord,
   holdersOf: HoldersOf = holdersIn(context, boundaryIdOf(source.metadata)),
@@ -145,11 +145,11 @@ export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source:
     sourceName: sourceNameOf(spec.provider),
     displayName: spec.displayName,
     boundaryId: boundaryIdOf(source.metadata),
-    status: stateOf(source),
+    status: sourceStateOf(source),
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
     installationId: spec.installationId,
-    usedBy: usersOf(context, source, holdersOf).shown,
+    usedBy: sourceUsersOf(context, source, holdersOf).shown,
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
@@ -161,7 +161,7 @@ export function sourceUnknown(what: string): PlatformError {
 }
 
 /** @throws PlatformError source-unknown */
-export function requireProvider({ parameters }: OfType): Provider {
+export function requireProvider({ parameters }: SourceTypeContext): Provider {
   const provider = providerNamed(parameters.sourceName)
   if (provider !== undefined) return provider
   const type = parameters.sourceName.slice(0, 64)
@@ -172,18 +172,18 @@ export function requireProvider({ parameters }: OfType): Provider {
 }
 
 /** Finds the source in the path. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function findSource(context: OfSource, home?: BoundaryHome): Promise<SourceRecord> {
+export async function findSource(context: SourceContext, home?: BoundaryHome): Promise<SourceRecord> {
   const { namespace } = home ?? (await inBoundary(context as Context))
   return sourceIn(context, namespace, context.parameters.deploymentSourceId)
 }
 
 /** Returns the sources of the type in the path. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function sourcesOfType(context: OfType): Promise<readonly SourceRecord[]> {
+export async function sourcesOfType(context: SourceTypeContext): Promise<readonly SourceRecord[]> {
   return sourcesIn(context, (await inBoundary(context as Context)).namespace)
 }
 
 /** Does not require the namespace to exist. @throws PlatformError source-unknown */
-export async function sourceIn(context: OfType, namespace: string, id: string): Promise<SourceRecord> {
+export async function sourceIn(context: SourceTypeContext, namespace: string, id: string): Promise<SourceRecord> {
   const provider = requireProvider(context)
   const ref = { namespace, name: id }
   const source = isUuid(id)
@@ -195,14 +195,14 @@ export async function sourceIn(context: OfType, namespace: string, id: string): 
 }
 
 /** Does not require the namespace to exist. @throws PlatformError source-unknown */
-export async function sourcesIn(context: OfType, namespace: string): Promise<readonly SourceRecord[]> {
+export async function sourcesIn(context: SourceTypeContext, namespace: string): Promise<readonly SourceRecord[]> {
   const provider = requireProvider(context)
   const all = await context.services.records.list(DeploymentSource, { namespace }, { fresh: context.fresh })
   return all.filter(({ spec }) => spec.provider === provider)
 }
 
 /** By the provider's id, or the source's if it has no installations. @throws PlatformError source-unknown */
-export async function findInstallation(context: OfInstallation): Promise<SourceRecord> {
+export async function findInstallation(context: InstallationContext): Promise<SourceRecord> {
   const { installationId, sourceName } = context.parameters
   const isIt = ({ metadata, spec }: SourceRecord) =>
     installationId === (spec.provider === 'GitHub' ? spec.installationId : metadata.name)
@@ -215,7 +215,7 @@ export async function findInstallation(context: OfInstallation): Promise<SourceR
  * Refuses to issue anything for a source or boundary that is being deleted, because it would outlive them.
  * @throws PlatformError INVALID_STATE
  */
-export async function refuseLeaving(context: Context<'boundaryId'>, source: SourceRecord): Promise<void> {
+export async function requireSourceNotDeleting(context: Context<'boundaryId'>, source: SourceRecord): Promise<void> {
   refuseWhileDeleting(source)
   refuseWhileDeleting(await findBoundary(context, context.parameters.boundaryId))
 }

@@ -8,18 +8,18 @@ import { ResourceName } from '../../crds/fields.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
-import { asking } from '../http/route.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { checkedByHandler } from '../http/route.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
-import { BUILD, reporterNow } from '../resources/deployments/reporters.ts'
+import { BUILD_ACTION, reporterNow } from '../resources/deployments/reporters.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { actionOf } from '../resources/types.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { asked, connectionOf } from './connection.ts'
-import { findSource, type OfSource, refuseLeaving, type SourceRecord } from './record.ts'
+import { connectionOf, translateProviderErrors } from './connection.ts'
+import { findSource, requireSourceNotDeleting, type SourceContext, type SourceRecord } from './record.ts'
 
 /** Repository names of the OCI distribution specification. */
 const RepositoryPath = z
@@ -76,8 +76,8 @@ function registryIn(baseUrl: string): string {
   return ['registry-1.docker.io', 'index.docker.io'].includes(host) ? 'docker.io' : host
 }
 
-export const materializing = asking(
-  `the action that writes the resource that the request names, or \`resourcegroups/write\` at the group if it names none; \`${BUILD}\` there is enough`,
+export const materializeAuth = checkedByHandler(
+  `the action that writes the resource that the request names, or \`resourcegroups/write\` at the group if it names none; \`${BUILD_ACTION}\` there is enough`,
 )
 
 /**
@@ -85,14 +85,14 @@ export const materializing = asking(
  * build for it. To others it does not exist.
  * @throws PlatformError NOT_FOUND, source-unknown, INVALID_STATE, already-exists
  */
-export async function materializeRegistry(context: OfSource<z.output<typeof MaterializeRegistryRequest>>) {
+export async function materializeRegistry(context: SourceContext<z.output<typeof MaterializeRegistryRequest>>) {
   const { services, body } = context
   const { boundaryId } = context.parameters
   const home = await inVisibleBoundary(context as Context)
   const resource = await requireWriter(context, body)
   const source = await findSource(context, home)
   requireRegistry(source)
-  await refuseLeaving(context, source)
+  await requireSourceNotDeleting(context, source)
   refuseWhileDeleting(await findGroup(context, boundaryId, body.resourceGroup))
   if (resource !== undefined) refuseWhileDeleting(resource.object)
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
@@ -113,7 +113,7 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
 
 /** Returns the named resource if the caller may write or build for it. @throws PlatformError NOT_FOUND otherwise */
 async function requireWriter(
-  context: OfSource,
+  context: SourceContext,
   { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
 ): Promise<GroupResource | undefined> {
   const { boundaryId } = context.parameters
@@ -139,7 +139,7 @@ function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupReso
  * their own host, and only with the stored user, or they could test whose password it is.
  * @throws PlatformError source-unknown, URL_NOT_ALLOWED, missing-credential
  */
-export async function verifyRegistry(context: OfSource<z.output<typeof VerifyRegistryRequest>>) {
+export async function verifyRegistry(context: SourceContext<z.output<typeof VerifyRegistryRequest>>) {
   const { services, body, signal } = context
   const source = await findSource(context)
   requireRegistry(source)
@@ -161,6 +161,6 @@ export async function verifyRegistry(context: OfSource<z.output<typeof VerifyReg
     credentials: password == null ? stored.credentials : { [CREDENTIAL_KEYS.password]: password },
   }
   const image = { repository: repository ?? undefined, tag: tag ?? undefined }
-  const verdict = await asked(services.sources.port.verifyRegistry(connection, image, signal))
+  const verdict = await translateProviderErrors(services.sources.port.verifyRegistry(connection, image, signal))
   return ok({ ...verdict, checkedAt: timestamp(services.clock.now()) })
 }

@@ -1,17 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { readEvent } from '../../contracts/sources/events.ts'
-import { type Claim, claimOf, deliveryKeys, isProved } from '../../contracts/sources/signatures.ts'
+import { parseSourceEvent } from '../../contracts/sources/events.ts'
+import {
+  type DeliveryClaim,
+  deliveryKeys,
+  isDeliveryAuthentic,
+  parseDeliveryClaim,
+} from '../../contracts/sources/signatures.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { readJson } from '../../core/json.ts'
+import { parseStrictJson } from '../../core/json.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { pauseFor } from '../../core/pause.ts'
 import { accepted } from '../http/answer.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { Uuid } from '../resources/dto.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
-import { type OfType, requireProvider, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
+import {
+  requireProvider,
+  type SourceRecord,
+  type SourceTypeContext,
+  sourceIn,
+  sourcesIn,
+  sourceUnknown,
+} from './record.ts'
 
 export const WebhookReceiptDto = namedRecord('WebhookReceiptDto', {
   deliveryId: z.string(),
@@ -21,7 +33,7 @@ export const WebhookReceiptDto = namedRecord('WebhookReceiptDto', {
 export const WebhookQuery = z.strictObject({
   source: Uuid.optional().describe('Id of the deployment source that it is for'),
 })
-type Delivered = OfType<z.output<typeof WebhookQuery>>
+type Delivered = SourceTypeContext<z.output<typeof WebhookQuery>>
 
 /** How many sources are tried for a delivery that names none. */
 const TRIED = 50
@@ -40,15 +52,15 @@ export async function receiveWebhook(context: Delivered) {
   const { services, parameters, query } = context
   const provider = requireProvider(context)
   const namespace = boundaryNamespace(parameters.boundaryId)
-  const claim = claimOf(provider, (name) => context.header(name))
+  const claim = parseDeliveryClaim(provider, (name) => context.header(name))
   const proved =
     query.source === undefined
       ? await provedByAny(context, namespace, claim)
       : await provedByNamed(context, namespace, query.source, claim)
   const { source, body } = proved
   context.prove(`${namespace}/${source.metadata.name}`)
-  const read = readJson(body)
-  const event = 'value' in read ? readEvent(provider, proved.claim.event, read.value) : undefined
+  const read = parseStrictJson(body)
+  const event = 'value' in read ? parseSourceEvent(provider, proved.claim.event, read.value) : undefined
   if (event === undefined) throw notAcceptable('it is of a kind that cannot be read')
   const id = proved.claim.deliveryId ?? randomUUID()
   const ref = { namespace: source.metadata.namespace ?? '', name: source.metadata.name }
@@ -59,7 +71,7 @@ export async function receiveWebhook(context: Delivered) {
 }
 
 /** A delivery whose signature was made with the secret of the source. */
-type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: Claim }
+type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: DeliveryClaim }
 
 const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
 const noneHere = () => sourceUnknown('The source of this delivery')
@@ -69,7 +81,7 @@ async function provedByNamed(
   context: Delivered,
   namespace: string,
   id: string,
-  claim: Claim | undefined,
+  claim: DeliveryClaim | undefined,
 ): Promise<Proved> {
   const named = await sourceIn(context, namespace, id)
   if (!isThere(named)) throw noneHere()
@@ -85,7 +97,7 @@ async function provedByNamed(
  * and where their code comes from. So the boundary is not looked up, and a refusal has the same content and time
  * whether or not there is a source.
  */
-async function provedByAny(context: Delivered, namespace: string, claim: Claim | undefined): Promise<Proved> {
+async function provedByAny(context: Delivered, namespace: string, claim: DeliveryClaim | undefined): Promise<Proved> {
   if (claim === undefined) throw noneHere()
   const body = await bytesOf(context)
   const { clock } = context.services
@@ -112,12 +124,12 @@ async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
 async function senderOf(
   { services }: Delivered,
   candidates: readonly SourceRecord[],
-  claim: Claim,
+  claim: DeliveryClaim,
   body: Uint8Array,
 ): Promise<SourceRecord | undefined> {
   for (const source of candidates) {
     const secret = webhookSecretOf(await credentialsOf(services, source))
-    if (isProved(source.spec.provider, claim, secret, body)) return source
+    if (isDeliveryAuthentic(source.spec.provider, claim, secret, body)) return source
   }
   return undefined
 }

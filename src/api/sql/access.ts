@@ -13,8 +13,8 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
-import { type ConnectionString, loadBalancerAddress, notYet, publicHost } from '../databases/databaseAccess.ts'
-import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
+import { type ConnectionString, loadBalancerAddress, notYetCreated, publicHost } from '../databases/databaseAccess.ts'
+import { type EditorDatabase, type EditorEngine, historyAt } from '../databases/editor/editorDatabase.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
@@ -26,7 +26,7 @@ async function passwordsOf(object: SqlObject, services: Services) {
   const { namespace = '', name } = object.metadata
   const clusterId = otherClusterOf(services, object.spec.clusterId)
   const passwords = decodePasswords(await services.sql.secrets.read(namespace, sqlNames(name).logins, clusterId))
-  if (passwords === undefined) throw notYet(object, 'The password')
+  if (passwords === undefined) throw notYetCreated(object, 'The password')
   return passwords
 }
 
@@ -112,7 +112,7 @@ export function editorDatabase(object: SqlObject, { services }: Pick<Context, 's
   }
 }
 
-async function openEditor(object: SqlObject, services: Services): Promise<EditorPlace> {
+async function openEditor(object: SqlObject, services: Services): Promise<EditorEngine> {
   const { namespace = '', name } = object.metadata
   const { engine, databaseName: database, running } = object.spec
   if (!running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)

@@ -5,16 +5,16 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
-import { notYet } from '../databases/databaseAccess.ts'
+import { notYetCreated } from '../databases/databaseAccess.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, refuseStale } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
-import { refuseAway } from '../resources/refuseAway.ts'
+import { requireReachableCluster } from '../resources/requireReachableCluster.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { oneAtATime } from '../rules/turns.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import type { SqlObject } from './record.ts'
 
 export const SetLicenseRequest = strictRecord('SetLicenseRequest', {
@@ -46,7 +46,7 @@ export async function setLicense(context: SetLicense): Promise<Answer<z.output<t
   const { namespace, name } = ref
   // Keys are stored by version, so of two concurrent requests, the refused one would leave its key in force.
   const turn = { key: `product keys of ${namespace}/${name}`, sees: [{ kind: SqlInstance, namespace }] }
-  return oneAtATime(context.services, turn, () => storeLicense(context))
+  return withChangeLock(context.services, turn, () => storeLicense(context))
 }
 
 async function storeLicense(context: SetLicense): Promise<Answer<z.output<typeof LicenseDto>>> {
@@ -62,8 +62,8 @@ async function storeLicense(context: SetLicense): Promise<Answer<z.output<typeof
   const incarnation = annotations?.[INCARNATION_ANNOTATION]
   const clusterId = otherClusterOf(services, found.spec.clusterId)
   if (clusterId !== undefined) {
-    refuseAway(services, clusterId)
-    if (incarnation === undefined) throw notYet(found, 'Its place in the cluster')
+    requireReachableCluster(services, clusterId)
+    if (incarnation === undefined) throw notYetCreated(found, 'Its place in the cluster')
   }
   const { apiVersion, kind } = SqlInstance
   await services.sql.secretWriter.put(

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { ADMIN_USERS, engineShareMb, memoryFault } from '../../contracts/sql.ts'
+import { ADMIN_USERS, defaultEngineMemoryMb, memoryObstacle } from '../../contracts/sql.ts'
 import { refusedFields } from '../../core/errors.ts'
 import { isTimeZone } from '../../crds/schedule.ts'
-import { defaultEdition, LICENSE_STATES, newestVersion, SqlInstance } from '../../crds/sql.ts'
+import { defaultEdition, LICENSE_STATES, newestSqlVersion, SqlInstance } from '../../crds/sql.ts'
 import type { RecordOf } from '../records/records.ts'
 import { recordOf } from '../resources/record.ts'
 import { effectiveSizes, type Plan, planOf } from '../resources/sizing.ts'
@@ -14,7 +14,7 @@ export type SqlView = ResourceView<typeof SqlInstance>
 export const COLLECTION = 'sqlclusters'
 
 export const editionOf = ({ object: { spec } }: SqlView) => spec.edition ?? defaultEdition(spec.engine)
-export const versionOf = ({ object: { spec } }: SqlView) => spec.engineVersion ?? newestVersion(spec.engine)
+export const versionOf = ({ object: { spec } }: SqlView) => spec.engineVersion ?? newestSqlVersion(spec.engine)
 export const licenseOf = ({ object: { status } }: SqlView) => status?.licenseStatus ?? 'NotRequired'
 
 const reported = z.string().nullable().describe('As the engine reports it')
@@ -47,11 +47,11 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
   const memoryLimitMb = chooseMemoryMb(draft, view, plan)
   const { memoryLimit } = effectiveSizes(draft, plan)
   // The rules of the kind check the spec; this also checks what comes from the plan.
-  const fault = memoryLimit === null ? undefined : memoryFault({ engine, memoryLimitMb }, memoryLimit)
+  const fault = memoryLimit === null ? undefined : memoryObstacle({ engine, memoryLimitMb }, memoryLimit)
   if (fault !== undefined) throw refusedFields([fault])
   return {
     engine,
-    engineVersion: chosen('engineVersion', draft, view, newestVersion(engine)) as SqlSpec['engineVersion'],
+    engineVersion: chosen('engineVersion', draft, view, newestSqlVersion(engine)) as SqlSpec['engineVersion'],
     edition: chosen('edition', draft, view, defaultEdition(engine)) as SqlSpec['edition'],
     acceptEula: engine === 'MariaDb' ? false : acceptEula,
     memoryLimitMb,
@@ -73,7 +73,7 @@ function chosen(
 
 function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number | undefined {
   const { memoryLimit } = effectiveSizes(spec, plan)
-  return spec.memoryLimitMb ?? (memoryLimit === null ? undefined : engineShareMb(memoryLimit))
+  return spec.memoryLimitMb ?? (memoryLimit === null ? undefined : defaultEngineMemoryMb(memoryLimit))
 }
 
 /** A share that equals the plan's is not stored, nor is one that is sent back as read. */

@@ -10,8 +10,8 @@ import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
 import { isBoundBy } from '../../iam/bindings.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import type { Context, Services } from '../http/context.ts'
-import { GRANTING } from '../http/further.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { GRANT_RIGHTS } from '../http/furtherRights.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -22,7 +22,7 @@ import { dateTime, text } from '../resources/paging.ts'
 import { findRole, incarnationAt, refuseExceeding } from '../rules/grants.ts'
 import { refuseGivingGroup } from '../rules/groups.ts'
 import { RoleName } from '../rules/memberRecord.ts'
-import { requireTenant, TENANT } from './record.ts'
+import { requireTenant, TENANT_PATH } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
 
@@ -93,7 +93,7 @@ function keyOf(spec: Partial<BindingRecord['spec']>): string {
 
 const admin = action('rbac/idpBindings/admin')
 export const bindings = collection(IdpBinding, {
-  path: `${TENANT}/idp-bindings`,
+  path: `${TENANT_PATH}/idp-bindings`,
   item: 'bindingId',
   noun: 'Binding',
   home: async (context: Context) => ({
@@ -117,7 +117,7 @@ export const bindings = collection(IdpBinding, {
   list: { summary: 'What the claims of an external issuer give to people' },
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
-    further: GRANTING,
+    further: GRANT_RIGHTS,
     body: CreateBindingRequest,
     // `sees` is empty, because existing bindings are read from the API server.
     turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),

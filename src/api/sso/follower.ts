@@ -2,7 +2,7 @@ import type { FederatedProvider, FederatedTenant } from '../../adapters/identity
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { SSO_SECRET_KEY } from '../../contracts/sso.ts'
-import { readMetadata } from '../../contracts/ssoDiscovery.ts'
+import { parseProviderMetadata } from '../../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../../contracts/ssoProviders.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
@@ -178,7 +178,7 @@ async function federatedProvider(
   const rest = { ...fields, ...(clientSecret === '' ? {} : { clientSecret }) }
   if (metadataUrl === undefined) return rest
   const text = await sso.outgoing.document(metadataUrl)
-  const read = readMetadata(text, { ...provider, metadataUrl })
+  const read = parseProviderMetadata(text, { ...provider, metadataUrl })
   if ('why' in read) throw new OutgoingError('Unreachable', `The metadata of "${provider.alias}" ${read.why}.`)
   const { endpoints: found } = read
   if (found === undefined) return { ...rest, metadata: text }

@@ -4,11 +4,11 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DomainName, SsoConnection } from '../../crds/sso.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, nothingToMatch, tagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { etagHeader, etagOf, nothingToMatch } from '../http/etag.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
-import { oneAtATime } from '../rules/turns.ts'
+import { mergePatchBody, withIgnoredReadFields } from '../resources/writtenBody.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import { bindings } from './bindings.ts'
 import { createProvider, openConnection, patchProvider, removeProvider } from './providers.ts'
 import {
@@ -19,7 +19,7 @@ import {
   SsoDto,
   SsoIdentityProviderDto,
   ssoDto,
-  TENANT,
+  TENANT_PATH,
 } from './record.ts'
 
 const SetSsoDomainsRequest = strictRecord('SetSsoDomainsRequest', {
@@ -35,7 +35,7 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
   const { services, caller, ifMatch, body, parameters } = context
   const { tenantId } = parameters
   await requireTenant(context)
-  return oneAtATime(services, { key: 'domains of tenants', sees: [] }, async () => {
+  return withChangeLock(services, { key: 'domains of tenants', sees: [] }, async () => {
     const all = await services.records.list(SsoConnection, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
     const isThere = all.some(({ metadata }) => metadata.name === tenantId)
     if (!isThere && context.header('if-match') !== undefined) throw nothingToMatch()
@@ -53,7 +53,7 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
 
 export const ssoRoutes: readonly RouteDraft[] = [
   ...bindings.routes(),
-  route('GET', `${TENANT}/sso`, {
+  route('GET', `${TENANT_PATH}/sso`, {
     auth: action('rbac/idpBindings/admin'),
     summary: 'How the people of a tenant sign in elsewhere',
     reply: SsoDto,
@@ -61,31 +61,31 @@ export const ssoRoutes: readonly RouteDraft[] = [
       const { services, fresh, parameters } = context
       await requireTenant(context)
       const found = await services.records.get(SsoConnection, connectionRef(parameters.tenantId), { fresh })
-      return ok(ssoDto(services, parameters.tenantId, found), tagOf(found))
+      return ok(ssoDto(services, parameters.tenantId, found), etagHeader(found))
     },
   }),
-  route('PUT', `${TENANT}/sso/domains`, {
+  route('PUT', `${TENANT_PATH}/sso/domains`, {
     auth: action('rbac/idpBindings/admin'),
     summary: 'Set the domains whose people sign in elsewhere',
     body: SetSsoDomainsRequest,
     reply: SsoDto,
     handler: setDomains,
   }),
-  route('POST', `${TENANT}/sso/identity-providers`, {
+  route('POST', `${TENANT_PATH}/sso/identity-providers`, {
     auth: action('rbac/idpBindings/admin'),
     summary: 'Add an identity provider of the tenant',
     body: CreateSsoIdentityProviderRequest,
     reply: SsoIdentityProviderDto,
     handler: createProvider,
   }),
-  route('PATCH', `${TENANT}/sso/identity-providers/{alias}`, {
+  route('PATCH', `${TENANT_PATH}/sso/identity-providers/{alias}`, {
     auth: action('rbac/idpBindings/admin'),
     summary: 'Change an identity provider of the tenant',
-    ...mergePatchBody(withRepeated(PatchedProvider, SsoIdentityProviderDto)),
+    ...mergePatchBody(withIgnoredReadFields(PatchedProvider, SsoIdentityProviderDto)),
     reply: SsoIdentityProviderDto,
     handler: patchProvider,
   }),
-  route('DELETE', `${TENANT}/sso/identity-providers/{alias}`, {
+  route('DELETE', `${TENANT_PATH}/sso/identity-providers/{alias}`, {
     auth: action('rbac/idpBindings/admin'),
     summary: 'Take an identity provider away',
     handler: removeProvider,

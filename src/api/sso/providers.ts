@@ -1,17 +1,17 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
-import { readMetadata } from '../../contracts/ssoDiscovery.ts'
+import { parseProviderMetadata } from '../../contracts/ssoDiscovery.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { brokenRules } from '../../crds/define.ts'
-import { isReachable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import { isProviderUsable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { readChanged } from '../records/readChanged.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
+import { withChangeLock } from '../rules/changeLocks.ts'
 import { findRole } from '../rules/grants.ts'
-import { oneAtATime } from '../rules/turns.ts'
 import {
   type ConnectionRecord,
   type CreateSsoIdentityProviderRequest,
@@ -46,7 +46,7 @@ export async function openConnection(
 /** Maps a field of the connection, which has all providers, to the field of a body, which is one provider. */
 function ownField(field: string, provider: SsoIdentityProvider): string {
   const own = field.replace(/^identityProviders(\.0\.?)?/, '')
-  return own || (isReachable(provider) ? 'clientId' : 'metadataUrl')
+  return own || (isProviderUsable(provider) ? 'clientId' : 'metadataUrl')
 }
 
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
@@ -64,7 +64,7 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   }
   const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
-  const read = readMetadata(await fetched(services, metadataUrl, signal), { ...provider, metadataUrl })
+  const read = parseProviderMetadata(await fetched(services, metadataUrl, signal), { ...provider, metadataUrl })
   if ('why' in read)
     throw new PlatformError('UPSTREAM_FAILED', `The document at "metadataUrl" ${read.why}.`, { field: 'metadataUrl' })
   const { endpoints } = read
@@ -96,7 +96,7 @@ export async function createProvider(context: Context<'tenantId', unknown, Creat
   const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
   refuseTaken(connectionBefore, provider.alias)
   await checkProvider(context, provider)
-  return oneAtATime(services, { key: `sso of ${tenantId}`, sees: [] }, async () => {
+  return withChangeLock(services, { key: `sso of ${tenantId}`, sees: [] }, async () => {
     const connection = await openConnection(services, caller, tenantId)
     refuseTaken(connection, provider.alias)
     const object = await withSecret(services, connection, clientSecret ?? undefined, async (secretName) => {

@@ -5,16 +5,16 @@ import { brokerCallback, verificationRecord } from '../../contracts/sso.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { CertificatesPem, DisplayName, DisplayNameOf, PlainText, ResourceName } from '../../crds/fields.ts'
+import { CertificatesPem, DisplayName, PlainText, ResourceName, StoredDisplayName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, DnsRecordDto, Uuid, wholeRecord } from '../resources/dto.ts'
-import { withMeanings } from '../resources/writtenBody.ts'
+import { withKindDescriptions } from '../resources/writtenBody.ts'
 import type { SsoSecrets } from './secrets.ts'
 
 export type SsoServices = {
@@ -34,7 +34,7 @@ declare module '../http/context.ts' {
 }
 
 export type ConnectionRecord = RecordOf<typeof SsoConnection>
-export const TENANT = '/admin/tenants/{tenantId}'
+export const TENANT_PATH = '/admin/tenants/{tenantId}'
 
 export const SsoIdentityProviderDto = namedRecord('SsoIdentityProviderDto', {
   alias: z.string(),
@@ -88,10 +88,10 @@ const writable = {
   emailClaim: ClaimName.nullish(),
   trustEmail: z.boolean().nullish(),
   enabled: z.boolean().nullish(),
-  defaultRoleDefinitionName: DisplayNameOf.nullish(),
+  defaultRoleDefinitionName: StoredDisplayName.nullish(),
 }
 
-export const CreateSsoIdentityProviderRequest = withMeanings(
+export const CreateSsoIdentityProviderRequest = withKindDescriptions(
   strictRecord('CreateSsoIdentityProviderRequest', {
     alias: ResourceName,
     protocol: Protocol.default('Oidc'),
@@ -102,9 +102,12 @@ export const CreateSsoIdentityProviderRequest = withMeanings(
 export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentityProviderRequest>
 
 /** The result of a merge patch on a stored provider. */
-export const PatchedProvider = withMeanings(z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable }), {
-  spec: SsoIdentityProvider,
-})
+export const PatchedProvider = withKindDescriptions(
+  z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable }),
+  {
+    spec: SsoIdentityProvider,
+  },
+)
 const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
 export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(SsoIdentityProviderDto.shape).filter((name) => !PROVIDER_FIELDS.has(name)),

@@ -1,6 +1,6 @@
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import type { Context } from '../http/context.ts'
-import { BUILDING } from '../http/further.ts'
+import { BUILD_RIGHTS } from '../http/furtherRights.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -27,7 +27,7 @@ const findLive = async (context: Context) =>
 export const siteRoutes: readonly RouteDraft[] = [
   ...resource(StaticWebApp, {
     segment: 'staticwebapps',
-    further: BUILDING,
+    further: BUILD_RIGHTS,
     actionPrefix: 'staticwebapp',
     ...siteRecord,
     example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },

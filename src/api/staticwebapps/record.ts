@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { renamed } from '../../core/errors.ts'
+import { withRenamedFields } from '../../core/errors.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
@@ -30,7 +30,7 @@ const StaticWebAppDeploymentDto = namedRecord('StaticWebAppDeploymentDto', {
 })
 
 /** Returns the numbered deployments, newest first. */
-export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
+export function numberedDeploymentsOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
   const place = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
   return deploymentsOf({ services }, place)
     .flatMap((record) => (record.status?.number === undefined ? [] : [{ number: record.status.number, record }]))
@@ -57,7 +57,7 @@ const record = recordOf(StaticWebApp, {
     commit: z.string().nullable().describe('Commit that is served'),
     deployments: [
       z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
-      (view) => numberedOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
+      (view) => numberedDeploymentsOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
     ],
     servingImage: z.string().nullable().describe('Image that is served'),
     readyReplicas: z.int(),
@@ -88,7 +88,7 @@ function siteSpec({ resourcePlanId, ...body }: Record<string, unknown>, view: Wr
   try {
     return record.toSpec({ ...body, resourcePlanId: resourcePlanId ?? DEFAULT_PLAN }, view)
   } catch (error) {
-    throw renamed(error, bodyName)
+    throw withRenamedFields(error, bodyName)
   }
 }
 
@@ -106,7 +106,7 @@ export const siteRecord = {
   dependsOn: {
     kinds: [DeploymentRecord, ...(record.dependsOn?.kinds ?? [])],
     versionOf: (view: SiteView) => {
-      const versions = numberedOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
+      const versions = numberedDeploymentsOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
       return [record.dependsOn?.versionOf(view), ...versions.slice(0, SHOWN_DEPLOYMENTS)].join()
     },
   },

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
-import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../crds/deployments.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { dataAction, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import type { StoredDeployment } from '../resources/deployments/record.ts'
 import { Uuid } from '../resources/dto.ts'
 import { nowOf } from '../resources/nowOf.ts'
-import { findResource, viewMaker } from '../resources/places.ts'
-import { numberedOf, siteRecord } from './record.ts'
+import { createViewBuilder, findResource } from '../resources/places.ts'
+import { numberedDeploymentsOf, siteRecord } from './record.ts'
 
 const RollbackRequest = strictRecord('StaticWebAppRollbackRequest', {
   deploymentId: Uuid.nullish(),
@@ -34,14 +34,14 @@ export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name
     const { services, body } = context
     const { object } = await changeResource(StaticWebApp, { ref, place }, context, (stored) => {
       const { image, id } = target(
-        numberedOf({ services, object: stored }).map(({ record }) => record),
+        numberedDeploymentsOf({ services, object: stored }).map(({ record }) => record),
         body,
       )
       if (stored.spec.image !== undefined) return { ...stored.spec, image }
       if (stored.status?.release?.deploymentId === id) return stored.spec
       return { ...stored.spec, rollback: { deploymentId: id, requestedAt: nowOf(context) } }
     })
-    const view = viewMaker<typeof StaticWebApp>(services, place.boundaryId)(object, place.resourceGroup)
+    const view = createViewBuilder<typeof StaticWebApp>(services, place.boundaryId)(object, place.resourceGroup)
     return ok(siteRecord.toDto(view), { etag: etagOf(object) })
   },
 })
@@ -62,7 +62,7 @@ function target(history: readonly StoredDeployment[], asked: Request): { id: str
   if (found === undefined) throw notFound(`A deployment with ${by} ${JSON.stringify(value)}`)
   const image = found.status?.image
   if (image !== undefined) return { id: found.metadata.name, image }
-  const stage = stageOf(found)
+  const stage = deploymentPhaseOf(found)
   if (stage === 'Succeeded')
     throw new PlatformError('IMAGE_GONE', 'Its image is no longer kept: deploy its commit again.', {
       deploymentId: found.metadata.name,

@@ -3,11 +3,11 @@ import type { UserRecord } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
-import { seeingPeople, sightOf } from '../callers/visiblePeople.ts'
+import { visiblePeopleAuth, visiblePersonFilter } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { contentTag } from '../http/etag.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -53,14 +53,14 @@ async function readUser(context: Context<'userId'>) {
   const { services, caller, parameters } = context
   const { userId } = parameters
   const user = isUuid(userId) ? await services.accounts.users.find(userId) : undefined
-  if (user === undefined || !(await sightOf(services, caller))(user)) throw notFound('The user')
+  if (user === undefined || !(await visiblePersonFilter(services, caller))(user)) throw notFound('The user')
   const record = userDto(user)
   return ok(record, { etag: contentTag(JSON.stringify(record)) })
 }
 
 export const userRoutes: readonly RouteDraft[] = [
   listRoute('/admin/users', {
-    auth: seeingPeople,
+    auth: visiblePeopleAuth,
     summary: "The users of the caller's tenants",
     query: z.object({ search: z.string().optional() }),
     dto: UserDto,
@@ -78,13 +78,13 @@ export const userRoutes: readonly RouteDraft[] = [
     unfollowed: 'the identity provider',
     rows: async (context) => {
       const { services, caller } = context
-      const isSeen = await sightOf(services, caller)
+      const isSeen = await visiblePersonFilter(services, caller)
       const all = await services.accounts.users.list({ limit: Number.MAX_SAFE_INTEGER })
       return all.filter(isSeen).map(userDto)
     },
   }),
   route('GET', '/admin/users/{userId}', {
-    auth: seeingPeople,
+    auth: visiblePeopleAuth,
     summary: 'Read a user',
     reply: UserDto,
     handler: readUser,

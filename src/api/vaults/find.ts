@@ -1,4 +1,4 @@
-import { isKnown, readRefusal } from '../../contracts/vaults/history.ts'
+import { isEntryVisible, readRefusal } from '../../contracts/vaults/history.ts'
 import { entryName, isSecretName } from '../../contracts/vaults/names.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { claimName } from '../../core/nameClaims.ts'
@@ -11,8 +11,8 @@ import type { Context, Services } from '../http/context.ts'
 import { findResource } from '../resources/places.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
 
-export const SECRETS = '{RG}/secretvaults/{resourceName}/secrets'
-export const SECRET = '{RG}/secretvaults/{resourceName}/secrets/{secretName}'
+export const SECRETS_PATH = '{RG}/secretvaults/{resourceName}/secrets'
+export const SECRET_PATH = '{RG}/secretvaults/{resourceName}/secrets/{secretName}'
 
 export type VaultContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName'>
 export type SecretContext = Context<'boundaryId' | 'resourceGroupName' | 'resourceName' | 'secretName'>
@@ -42,7 +42,7 @@ export async function findSecret(context: SecretContext): Promise<{ vault: Vault
   const vault = await findVault(context)
   const { secretName } = context.parameters
   const entry = await findEntry(context, vault, secretName)
-  if (entry === undefined || !isKnown(entry)) throw missingSecret(vault.metadata.name, secretName)
+  if (entry === undefined || !isEntryVisible(entry)) throw missingSecret(vault.metadata.name, secretName)
   return { vault, entry }
 }
 

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { SECRET_NAME_PATTERN, SECRET_NAMING } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { Whole } from '../http/query.ts'
-import { asking, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
+import { WholeNumber } from '../http/query.ts'
+import { checkedByHandler, dataAction, type RouteDraft, route, withKind } from '../http/route.ts'
 import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
 import { keepsSecrets } from '../rules/protection.ts'
-import { SECRET } from './find.ts'
+import { SECRET_PATH } from './find.ts'
 import type { Vaults } from './keys.ts'
 import { accessibleList, secretList, versionList } from './lists.ts'
 import { readByVaultName, readSecret, readVersion } from './read.ts'
@@ -50,15 +50,15 @@ export const vaultRoutes: readonly RouteDraft[] = [
   accessibleList,
   secretList,
   versionList,
-  ...ofKind(VaultEntry, [
-    route('GET', SECRET, {
+  ...withKind(VaultEntry, [
+    route('GET', SECRET_PATH, {
       auth: dataAction('secretvault/readSecrets'),
       summary: 'A secret with its value',
       reply: SecretDto,
       handler: readSecret,
     }),
   ]),
-  route('PUT', SECRET, {
+  route('PUT', SECRET_PATH, {
     auth: dataAction('secretvault/writeSecrets'),
     summary: 'Add a version to a secret, which is created if absent',
     body: SetSecretRequest,
@@ -67,35 +67,35 @@ export const vaultRoutes: readonly RouteDraft[] = [
     reply: SecretDto,
     handler: setSecret,
   }),
-  route('DELETE', SECRET, {
+  route('DELETE', SECRET_PATH, {
     auth: dataAction('secretvault/writeSecrets'),
     summary: 'Delete a secret; 200 if it can be recovered',
     reply: SecretDto,
     handler: deleteSecret,
   }),
-  route('POST', `${SECRET}/purge`, {
+  route('POST', `${SECRET_PATH}/purge`, {
     auth: dataAction('secretvault/writeSecrets'),
     isHeld: true,
     summary: 'Remove a deleted secret for good',
     handler: purgeSecret,
   }),
-  route('POST', `${SECRET}/recover`, {
+  route('POST', `${SECRET_PATH}/recover`, {
     auth: dataAction('secretvault/writeSecrets'),
     isHeld: true,
     summary: 'Make a deleted secret active again',
     reply: SecretDto,
     handler: recoverSecret,
   }),
-  route('GET', `${SECRET}/versions/{version}`, {
+  route('GET', `${SECRET_PATH}/versions/{version}`, {
     auth: dataAction('secretvault/readSecrets'),
     summary: 'A version with its value',
     reply: SecretVersionDto,
     handler: readVersion,
   }),
   route('GET', '/vaults/{vaultName}/secrets/{name}', {
-    auth: asking('the data action `secretvault/readSecrets` at the vault'),
+    auth: checkedByHandler('the data action `secretvault/readSecrets` at the vault'),
     summary: 'A secret with its value, by the name of its vault alone',
-    query: z.strictObject({ version: Whole(1).optional().describe('The current one when absent') }),
+    query: z.strictObject({ version: WholeNumber(1).optional().describe('The current one when absent') }),
     reply: SecretDto,
     handler: readByVaultName,
   }),

@@ -1,6 +1,6 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import {
-  contextOf,
+  claimedContextOf,
   EnvelopeError,
   newDataKey,
   openValue,
@@ -10,7 +10,7 @@ import {
 } from '../../contracts/vaults/envelope.ts'
 import { currentVersion } from '../../contracts/vaults/history.ts'
 import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
-import { jweSecret } from '../../contracts/vaults/valueSecret.ts'
+import { buildJweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { EntryRecord } from './record.ts'
 import type { ValueStore } from './values.ts'
@@ -35,7 +35,7 @@ export async function readValue({ keys, values }: Vaults, entry: EntryRecord, ve
     isNewest ? undefined : readVersion(),
   ])
   if (key === undefined) return undefined
-  const beside = key.newest !== undefined && contextOf(key.newest) === context ? key.newest : undefined
+  const beside = key.newest !== undefined && claimedContextOf(key.newest) === context ? key.newest : undefined
   const sealed = ofVersion ?? beside ?? (await readVersion())
   if (sealed === undefined) return undefined
   return guarded(async () => {
@@ -53,7 +53,7 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   if (stored !== undefined) return guarded(() => unwrap(keys, stored, context))
   const made = newDataKey()
   const wrapped = await guarded(() => wrapDataKey(made, keys, context))
-  if (await values.create(jweSecret(entry, life, 'key', key, wrapped))) return made
+  if (await values.create(buildJweSecret(entry, life, 'key', key, wrapped))) return made
   const others = await values.read(namespace, key)
   if (others !== undefined) return guarded(() => unwrap(keys, others, context))
   throw new PlatformError('INVALID_STATE', `Secret "${entry.spec.secretName}" was purged meanwhile: try again.`, {
@@ -71,12 +71,17 @@ export async function storeValue(
   const { namespace = '', name } = entry.metadata
   const { life, version, value, dataKey } = stored
   const sealed = await sealValue(value, dataKey, valueContext(namespace, name, life, version))
-  const object = jweSecret(entry, life, 'value', valueNames(name, life).version(version), sealed)
+  const object = buildJweSecret(entry, life, 'value', valueNames(name, life).version(version), sealed)
   return (await values.create(object)) ? sealed : undefined
 }
 
 /** Stores the newest value beside its key too. If this fails, reads need two calls. */
-export async function keepNewest({ values }: Vaults, entry: EntryRecord, life: number, sealed: string): Promise<void> {
+export async function cacheNewestValue(
+  { values }: Vaults,
+  entry: EntryRecord,
+  life: number,
+  sealed: string,
+): Promise<void> {
   const { namespace = '', name } = entry.metadata
   await values.keepNewest(namespace, valueNames(name, life).key, sealed).catch(() => {})
 }

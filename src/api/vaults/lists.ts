@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isLive, versionsOf } from '../../contracts/vaults/history.ts'
+import { entryVersionsOf, isEntryActive } from '../../contracts/vaults/history.ts'
 import { vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { resourceScope } from '../callers/visibility.ts'
@@ -7,10 +7,18 @@ import type { Context } from '../http/context.ts'
 import { action, dataAction } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { dateTime, flag, number, text } from '../resources/paging.ts'
-import { findBoundary, groupsOfBoundary, viewMaker } from '../resources/places.ts'
-import { resourceId } from '../resources/shape.ts'
+import { createViewBuilder, findBoundary, groupsOfBoundary } from '../resources/places.ts'
+import { resourceId } from '../resources/resourceShape.ts'
 import { secretsOf } from '../rules/protection.ts'
-import { findSecret, findVault, missingSecret, SECRET, SECRETS, type SecretContext, type VaultContext } from './find.ts'
+import {
+  findSecret,
+  findVault,
+  missingSecret,
+  SECRET_PATH,
+  SECRETS_PATH,
+  type SecretContext,
+  type VaultContext,
+} from './find.ts'
 import {
   AccessibleVaultDto,
   type EntryRecord,
@@ -27,10 +35,12 @@ async function freshSecrets({ services }: Context, vault: VaultRecord): Promise<
   const { namespace, name } = vault.metadata
   const all = await services.records.list(VaultEntry, { namespace }, { fresh: true })
   const known = new Set(secretsOf(services, vault).map((entry) => entry.metadata.name))
-  return all.filter((entry) => entry.spec.vaultName === name && (isLive(entry) || known.has(entry.metadata.name)))
+  return all.filter(
+    (entry) => entry.spec.vaultName === name && (isEntryActive(entry) || known.has(entry.metadata.name)),
+  )
 }
 
-export const secretList = listRoute(SECRETS, {
+export const secretList = listRoute(SECRETS_PATH, {
   auth: action('secretvault/read'),
   summary: 'The secrets of a vault, without their values',
   query: z.strictObject({
@@ -52,12 +62,12 @@ export const secretList = listRoute(SECRETS, {
     const vault = await findVault(context as VaultContext)
     const { services, query } = context
     const entries = context.fresh ? await freshSecrets(context as Context, vault) : secretsOf(services, vault)
-    const rows = query.includeDeleted === 'true' ? entries : entries.filter(isLive)
+    const rows = query.includeDeleted === 'true' ? entries : entries.filter(isEntryActive)
     return rows.map((entry) => secretDto({ entry, vault, services }, null))
   },
 })
 
-export const versionList = listRoute(`${SECRET}/versions`, {
+export const versionList = listRoute(`${SECRET_PATH}/versions`, {
   auth: dataAction('secretvault/readSecrets'),
   summary: 'The versions of a secret, newest first, without their values',
   dto: SecretVersionDto,
@@ -71,8 +81,8 @@ export const versionList = listRoute(`${SECRET}/versions`, {
   id: 'version',
   rows: async (context) => {
     const { entry } = await findSecret(context as SecretContext)
-    if (!isLive(entry)) throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
-    return versionsOf(entry.spec).map((record) => versionDto({ entry, record }))
+    if (!isEntryActive(entry)) throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
+    return entryVersionsOf(entry.spec).map((record) => versionDto({ entry, record }))
   },
 })
 
@@ -81,7 +91,7 @@ async function accessibleVaults(context: Context): Promise<z.output<typeof Acces
   const { services, caller, parameters } = context
   const { boundaryId = '' } = parameters
   await findBoundary(context, boundaryId)
-  const viewOf = viewMaker<typeof SecretVault>(services, boundaryId)
+  const viewOf = createViewBuilder<typeof SecretVault>(services, boundaryId)
   const rows: z.output<typeof AccessibleVaultDto>[] = []
   for (const { name: resourceGroup, namespace } of groupsOfBoundary(services, boundaryId)) {
     for (const object of await services.records.list(SecretVault, { namespace }, { fresh: context.fresh })) {

@@ -1,4 +1,4 @@
-import { currentVersion, versionsOf } from '../../contracts/vaults/history.ts'
+import { currentVersion, entryVersionsOf } from '../../contracts/vaults/history.ts'
 import { isAllowedNow } from '../callers/visibility.ts'
 import { NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -28,7 +28,7 @@ export async function readVersion(context: SecretContext) {
   const { entry } = await findSecret(context)
   const version = versionNumber((context.parameters as Record<string, string>).version)
   const value = await currentValue(context, entry, version)
-  const record = versionsOf(entry.spec).find((each) => each.version === version)
+  const record = entryVersionsOf(entry.spec).find((each) => each.version === version)
   if (record === undefined) throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
   return ok(versionDto({ entry, record }, value), { headers: NO_STORE, etag: etagOf(entry) })
 }

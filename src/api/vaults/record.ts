@@ -2,15 +2,15 @@ import { z } from 'zod'
 import {
   attributesOf,
   currentVersion,
-  isLive,
+  entryVersionsOf,
+  isEntryActive,
   purgeTime,
   type VersionRecord,
-  versionsOf,
 } from '../../contracts/vaults/history.ts'
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -36,7 +36,7 @@ export const vaultRecord = recordOf(SecretVault, {
 })
 
 export function secretCount(services: Services, vault: VaultRecord): number {
-  return secretsOf(services, vault).filter(isLive).length
+  return secretsOf(services, vault).filter(isEntryActive).length
 }
 
 export const AccessibleVaultDto = namedRecord('AccessibleVaultDto', {
@@ -93,7 +93,7 @@ const UNKNOWN_TIME = '1970-01-01T00:00:00Z'
 export function secretDto({ entry, vault, services }: SecretView, value: string | null, version?: number): SecretDto {
   const { spec, metadata } = entry
   const { history } = spec
-  const shown = versionsOf(spec).find((record) => record.version === version) ?? spec
+  const shown = entryVersionsOf(spec).find((record) => record.version === version) ?? spec
   const createdAt = history?.createdAt ?? metadata.creationTimestamp ?? UNKNOWN_TIME
   return wholeRecord(SecretDto, {
     ...attributesOf(shown),

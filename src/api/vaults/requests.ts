@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { VaultEntry } from '../../crds/vaults.ts'
-import { strictRecord } from '../http/named.ts'
+import { strictRecord } from '../http/namedRecord.ts'
 import { DateTime } from '../resources/dto.ts'
-import { withMeanings } from '../resources/writtenBody.ts'
+import { withKindDescriptions } from '../resources/writtenBody.ts'
 
 // Normalizes times, because Kubernetes stores the text as given: equal times must be equal texts.
 const Time = DateTime.transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
@@ -25,5 +25,5 @@ const Request = strictRecord('SetSecretRequest', {
   expiresOn: optional(Time),
   tags: optional(VaultEntry.spec.shape.tags.unwrap()),
 })
-export const SetSecretRequest = withMeanings(Request, VaultEntry)
+export const SetSecretRequest = withKindDescriptions(Request, VaultEntry)
 export type SetSecretRequest = z.output<typeof SetSecretRequest>

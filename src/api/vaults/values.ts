@@ -1,4 +1,4 @@
-import { jweOf, newestData, newestOf } from '../../contracts/vaults/valueSecret.ts'
+import { decodeJwe, decodeNewestValue, encodeNewestValue } from '../../contracts/vaults/valueSecret.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { SecretObject } from '../../core/secretData.ts'
@@ -24,7 +24,7 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
   return {
     async read(namespace, name) {
       try {
-        return jweOf((await client.get<SecretObject>(secret, { namespace, name })).data)
+        return decodeJwe((await client.get<SecretObject>(secret, { namespace, name })).data)
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return undefined
         throw closed(error)
@@ -33,8 +33,8 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
     async readKey(namespace, name) {
       try {
         const { data } = await client.get<SecretObject>(secret, { namespace, name })
-        const wrapped = jweOf(data)
-        return wrapped === undefined ? undefined : { wrapped, newest: newestOf(data) }
+        const wrapped = decodeJwe(data)
+        return wrapped === undefined ? undefined : { wrapped, newest: decodeNewestValue(data) }
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return undefined
         throw closed(error)
@@ -42,7 +42,7 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
     },
     async keepNewest(namespace, name, sealed) {
       try {
-        await client.mergePatch(secret, { namespace, name }, { data: newestData(sealed) })
+        await client.mergePatch(secret, { namespace, name }, { data: encodeNewestValue(sealed) })
       } catch (error) {
         if (!isKubeError(error, 'NotFound')) throw closed(error)
       }

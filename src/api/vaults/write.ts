@@ -1,13 +1,13 @@
 import {
   attributesOf,
   currentVersion,
-  isKnown,
-  isLive,
-  isUnfilled,
+  hasNoValueYet,
+  isEntryActive,
+  isEntryVisible,
   lifeOfNextValue,
+  MAX_SECRET_VALUE_BYTES,
   newHistory,
   purgeTime,
-  VALUE_MAX_BYTES,
   withDeletion,
   withPurge,
   withRecovery,
@@ -16,20 +16,20 @@ import {
 import { entryName, isSecretName, SECRET_NAMING, valueNames } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { FINALIZER } from '../../core/labels.ts'
-import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { noContent, ok } from '../http/answer.ts'
-import { etagOf, isAmong, nothingToMatch, refuseStale, versionOf } from '../http/etag.ts'
+import { etagOf, matchesAnyVersion, nothingToMatch, refuseStale, versionOf } from '../http/etag.ts'
 import { checkSpec } from '../records/specs.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
-import { dataKeyOf, keepNewest, storeValue } from './keys.ts'
+import { cacheNewestValue, dataKeyOf, storeValue } from './keys.ts'
 import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'
 import type { SetSecretRequest } from './requests.ts'
 
-const turns = new Turns()
+const turns = new KeyedMutex()
 
 /** How often to retry when a writer on another replica takes the number or changes the object. */
 const ATTEMPTS = 50
@@ -48,8 +48,8 @@ export async function setSecret(context: SetSecretContext) {
   if (!isSecretName(secretName)) {
     throw refusedFields([{ field: 'name', message: SECRET_NAMING }])
   }
-  if (Buffer.byteLength(context.body.value, 'utf8') > VALUE_MAX_BYTES) {
-    throw refusedFields([{ field: 'value', message: `has more than ${VALUE_MAX_BYTES} bytes` }])
+  if (Buffer.byteLength(context.body.value, 'utf8') > MAX_SECRET_VALUE_BYTES) {
+    throw refusedFields([{ field: 'value', message: `has more than ${MAX_SECRET_VALUE_BYTES} bytes` }])
   }
   const { namespace = '', name } = vault.metadata
   return turns.take(`${namespace}/${entryName(name, secretName)}`, async () => {
@@ -118,7 +118,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
  */
 async function refuseUnmatched(context: SetSecretContext, vault: VaultRecord, known: EntryRecord): Promise<void> {
   const { ifMatch, services, parameters } = context
-  if (ifMatch === undefined || isAmong(ifMatch, known)) return
+  if (ifMatch === undefined || matchesAnyVersion(ifMatch, known)) return
   const newest = await findEntry({ services, fresh: true }, vault, parameters.secretName)
   if (newest === undefined) throw nothingToMatch()
   refuseStale([newest], ifMatch)
@@ -128,7 +128,7 @@ function refuseWrite(entry: EntryRecord): void {
   refuseWhileDeleting(entry)
   const { spec } = entry
   if (spec.history?.isManaged === true) throw managed(entry)
-  if (spec.state !== 'Deleted' || isUnfilled(spec)) return
+  if (spec.state !== 'Deleted' || hasNoValueYet(spec)) return
   throw new PlatformError('SECRET_DELETED', `Secret "${spec.secretName}" is deleted: recover or purge it first.`)
 }
 
@@ -174,7 +174,7 @@ async function tryVersion(
     },
   )
   if (isStale) return undefined
-  if (currentVersion(object.spec) === version) await keepNewest(services.vaults, entry, life, sealed)
+  if (currentVersion(object.spec) === version) await cacheNewestValue(services.vaults, entry, life, sealed)
   return { object, version }
 }
 
@@ -183,8 +183,8 @@ export async function deleteSecret(context: SecretContext) {
   const { services, parameters } = context
   const vault = await findVault(context)
   const entry = await findEntry(context, vault, parameters.secretName)
-  if (entry !== undefined && isUnfilled(entry.spec)) return removeUnfilled(context, entry)
-  if (entry === undefined || !isLive(entry)) throw missingSecret(vault.metadata.name, parameters.secretName)
+  if (entry !== undefined && hasNoValueYet(entry.spec)) return removeUnfilled(context, entry)
+  if (entry === undefined || !isEntryActive(entry)) throw missingSecret(vault.metadata.name, parameters.secretName)
   if (!vault.spec.softDeleteEnabled) {
     await purge(context, entry, (stored) => {
       if (stored.spec.history?.isManaged === true) throw managed(stored)
@@ -192,7 +192,7 @@ export async function deleteSecret(context: SecretContext) {
     return noContent()
   }
   const object = await change(context, entry, (stored) => {
-    if (!isLive(stored)) throw missingSecret(vault.metadata.name, entry.spec.secretName)
+    if (!isEntryActive(stored)) throw missingSecret(vault.metadata.name, entry.spec.secretName)
     if (stored.spec.history?.isManaged === true) throw managed(stored)
     return withDeletion(stored.spec, deedOf(context))
   })
@@ -235,7 +235,7 @@ export async function purgeSecret(context: SecretContext) {
 async function purge(context: SecretContext, entry: EntryRecord, check: (stored: EntryRecord) => void) {
   let life = entry.spec.history?.life ?? 1
   await change(context, entry, (stored) => {
-    if (!isKnown(stored)) throw missingSecret(stored.spec.vaultName, stored.spec.secretName)
+    if (!isEntryVisible(stored)) throw missingSecret(stored.spec.vaultName, stored.spec.secretName)
     check(stored)
     life = stored.spec.history?.life ?? 1
     return withPurge(stored.spec, deedOf(context))

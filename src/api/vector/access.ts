@@ -9,14 +9,14 @@ import {
 import { PlatformError } from '../../core/errors.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { balancedAddresses, externalAddressOf, notYet } from '../databases/databaseAccess.ts'
+import { balancedAddresses, externalAddressOf, notYetCreated } from '../databases/databaseAccess.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
 
@@ -62,7 +62,7 @@ export async function readApiKey(context: Context): Promise<Answer<ApiKeyDto>> {
   refuseWithoutKeys(object)
   const keys = await readKeys(context, object)
   const dto = keys === undefined ? undefined : keyDto(keys, object.spec.apiKeyVersion)
-  if (dto === undefined) throw notYet(object, 'The API key')
+  if (dto === undefined) throw notYetCreated(object, 'The API key')
   return ok(dto, { headers: NO_STORE })
 }
 
@@ -74,7 +74,7 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
   const { object: found, ref } = await findResource(VectorCluster, context)
   refuseWithoutKeys(found)
   const before = await readKeys(context, found)
-  if (before === undefined) throw notYet(found, 'The API key')
+  if (before === undefined) throw notYetCreated(found, 'The API key')
   const { object } = await context.services.records.update(VectorCluster, ref, {
     caller: context.caller,
     ifMatch: context.ifMatch,
@@ -90,12 +90,12 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
   })
   const { apiKeyVersion } = object.spec
   let keys = before
-  await untilChanged(context, async () => {
+  await pollUntilChanged(context, async () => {
     keys = (await readKeys(context, object)) ?? keys
     return keys.pending?.version === apiKeyVersion || keys.current?.version === apiKeyVersion
   })
   const dto = keyDto(keys, apiKeyVersion)
-  if (dto === undefined) throw notYet(object, 'The API key')
+  if (dto === undefined) throw notYetCreated(object, 'The API key')
   return ok(dto, { headers: NO_STORE, etag: etagOf(object) })
 }
 

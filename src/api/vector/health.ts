@@ -1,8 +1,8 @@
 import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
-import { counted, readyOf } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { describeReadyCount, pluralize } from '../../core/pluralize.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
 import { otherClusterOf } from '../resources/places.ts'
@@ -83,7 +83,7 @@ function podsCheck({ spec, status }: VectorObject): Asked {
   const ready = status?.readyReplicas ?? 0
   if (wanted === 0) return { state: 'Unknown', message: 'It is stopped, so its health is unknown.' }
   if (ready >= wanted) return { state: 'Healthy', message: null }
-  return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${readyOf(ready, wanted, 'peer')}.` }
+  return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${describeReadyCount(ready, wanted, 'peer')}.` }
 }
 
 async function peerOf(object: VectorObject, services: Services): Promise<PeerAddress> {
@@ -162,7 +162,7 @@ async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: Abo
       points += count
       for (const id of deadCopies(shards)) deadPeers.add(id)
     }
-    const message = deadPeers.size > 0 ? `Copies of shards are dead on ${counted(deadPeers.size, 'peer')}.` : null
+    const message = deadPeers.size > 0 ? `Copies of shards are dead on ${pluralize(deadPeers.size, 'peer')}.` : null
     const isWhole = looked.length === names.length
     return {
       state: deadPeers.size > 0 ? 'Degraded' : 'Healthy',

@@ -4,12 +4,12 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord } from '../http/named.ts'
+import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
 import { flag, text } from '../resources/paging.ts'
-import { findResource, viewMaker } from '../resources/places.ts'
+import { createViewBuilder, findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { replicasField, storageField } from '../resources/sizing.ts'
@@ -72,7 +72,7 @@ const BASE = '{RG}/vectorclusters/{name}'
 
 async function viewOf(context: Context): Promise<VectorView> {
   const { object, place } = await findResource(VectorCluster, context)
-  return viewMaker<typeof VectorCluster>(context.services, place.boundaryId)(object, place.resourceGroup)
+  return createViewBuilder<typeof VectorCluster>(context.services, place.boundaryId)(object, place.resourceGroup)
 }
 
 /** The nineteen routes of vector databases (interface sections 4.2 and 4.3). */

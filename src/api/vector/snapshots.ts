@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { counted } from '../../core/counted.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { Description, ResourceName } from '../../crds/fields.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { SNAPSHOTS_MAX, type TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 import { accepted, acceptedEmpty, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findResource, locate } from '../resources/places.ts'
+import { findResource, locateResource } from '../resources/places.ts'
 import { snapshotName } from '../resources/snapshotName.ts'
 import type { VectorObject } from './record.ts'
 
@@ -81,7 +81,7 @@ function refuseOneMore(stored: VectorObject, given: string | undefined): void {
   }
   const used = spec.snapshots.length
   if (used < SNAPSHOTS_MAX) return
-  const message = `"${metadata.name}" has ${counted(used, 'snapshot')}, as many as it may have: delete one first.`
+  const message = `"${metadata.name}" has ${pluralize(used, 'snapshot')}, as many as it may have: delete one first.`
   throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'snapshots', limit: SNAPSHOTS_MAX, used, requested: 1 })
 }
 
@@ -92,7 +92,7 @@ function refuseOneMore(stored: VectorObject, given: string | undefined): void {
 async function takeSnapshot(context: Context<string, unknown, z.output<typeof CreateVectorSnapshotRequest>>) {
   const { services, body } = context
   const now = services.clock.now()
-  const located = await locate(context as Context, 'name')
+  const located = await locateResource(context as Context, 'name')
   let name = ''
   const { object } = await changeResource(VectorCluster, located, context, (stored) => {
     const { spec, metadata } = stored
@@ -112,7 +112,7 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
 /** The files are deleted once all peers run. @throws PlatformError NOT_FOUND */
 async function deleteSnapshot(context: Context<'snapshotName'>) {
   const name = context.parameters.snapshotName
-  const located = await locate(context as Context, 'name')
+  const located = await locateResource(context as Context, 'name')
   await changeResource(VectorCluster, located, context, (stored) => {
     snapshotIn(stored, name)
     return { ...stored.spec, snapshots: stored.spec.snapshots.filter((one) => one.name !== name) }

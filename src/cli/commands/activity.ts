@@ -1,12 +1,21 @@
 import type { ActivityEntry } from '../../client/index.ts'
 import { activityOf } from '../activity.ts'
+import { clusterDetailsFor } from '../clusterDetails.ts'
 import type { Verb } from '../collection.ts'
 import { findCollection } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { usage } from '../failure.ts'
-import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
+import {
+  KIND_HELP,
+  listSubresourceRoutes,
+  NAMED_RESOURCE,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  send,
+  sendToSubresource,
+} from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
-import { storyFor } from '../story.ts'
 
 const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; default 20' }
 const SHOWN = 20
@@ -15,9 +24,9 @@ const SHOWN = 20
 export const events: Command = {
   name: 'events',
   summary: 'Show what was done to a resource, or to those of a group or boundary: by whom, how, and how it ended',
-  positionals: ONE,
-  options: [...WHERE, LIMIT, OUTPUT],
-  details: `${PLACES}\nOf a group or boundary, it shows what was done to the resources in it. Of anything else that is no resource, such as\na cluster, it shows the events of Kubernetes of the last hour. What the platform did for it, and what went wrong, is in \`freehold describe\`.`,
+  positionals: NAMED_RESOURCE,
+  options: [...PATH_OPTIONS, LIMIT, OUTPUT],
+  details: `${KIND_HELP}\nOf a group or boundary, it shows what was done to the resources in it. Of anything else that is no resource, such as\na cluster, it shows the events of Kubernetes of the last hour. What the platform did for it, and what went wrong, is in \`freehold describe\`.`,
   async run(input, context) {
     const limit = Number(input.text('limit') ?? SHOWN)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500.')
@@ -29,22 +38,22 @@ export const events: Command = {
 }
 
 /** Uses the first verb that the API has for the resource: keys, for example, cannot be read. */
-async function prepareItem(input: Input, context: Context): Promise<Prepared> {
+async function prepareItem(input: Input, context: Context): Promise<PreparedRequest> {
   const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
   const verbs: readonly Verb[] = ['get', 'update', 'patch', 'delete']
   const verb = verbs.find((each) => routes.some((route) => route.verb === each)) ?? 'get'
-  return prepare(verb, input, context)
+  return prepareRequest(verb, input, context)
 }
 
 /** Returns the Kubernetes events of a resource without an activity log. */
 async function eventsFor(
-  prepared: Prepared,
+  prepared: PreparedRequest,
   limit: number,
   input: Input,
   context: Context,
 ): Promise<readonly object[]> {
   if (prepared.target.route.verb === 'get') await send(prepared)
-  const story = await storyFor(prepared, input.positionals[1] ?? '', context)
+  const story = await clusterDetailsFor(prepared, input.positionals[1] ?? '', context)
   const { noun } = prepared.collection
   if (story === undefined)
     context.terminal.err(
@@ -64,13 +73,13 @@ function shown({ occurredAt, operation, actor, channel, outcome, ...entry }: Act
 export const rotate: Command = {
   name: 'rotate',
   summary: 'Replace the key or the secret of something',
-  positionals: [...ONE, { name: 'WHAT', isOptional: true }],
-  options: [...WHERE, OUTPUT],
-  details: `${PLACES}\nWHAT is needed only if there are several. The old one may work for a while: docs/areas says how long.`,
+  positionals: [...NAMED_RESOURCE, { name: 'WHAT', isOptional: true }],
+  options: [...PATH_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\nWHAT is needed only if there are several. The old one may work for a while: docs/areas says how long.`,
   async run(input, context) {
     const [, , what] = input.positionals
-    const prepared = await prepare('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
-    const all = routesBelow(prepared.target, 'POST').flatMap((route) => {
+    const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const all = listSubresourceRoutes(prepared.target, 'POST').flatMap((route) => {
       const name = /^([a-z-]+)\/rotate$/.exec(route.words)?.[1]
       return name === undefined ? [] : [{ name, route }]
     })
@@ -80,7 +89,7 @@ export const rotate: Command = {
       throw usage(`${prepared.collection.noun} have ${names === '' ? 'nothing to rotate' : `only ${names} to rotate`}.`)
     }
     if (other !== undefined) throw usage(`Say which: ${names}.`)
-    const answer = await sendBelow(prepared, found.route)
+    const answer = await sendToSubresource(prepared, found.route)
     if (answer === undefined) context.terminal.err(`${found.name} of ${input.positionals[1]} was rotated.\n`)
     else show(answer, input, context)
   },

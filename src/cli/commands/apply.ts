@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
-import { isOfStrangeField } from '../../core/strangeField.ts'
+import { isUnknownFieldRefusal } from '../../core/unknownFieldReasons.ts'
 import type { Target } from '../collections.ts'
 import { readPathOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
@@ -9,11 +9,11 @@ import { CommandFailure, EXIT, usage } from '../failure.ts'
 import type { SendToKubernetes } from '../kubernetes.ts'
 import { applyToKubernetes } from '../kubernetesObjects.ts'
 import { titleOf } from '../kubernetesRefusal.ts'
-import { KUBECONFIG, kubernetesFor, type Step, stepsOf, verdictOn } from '../manifestSteps.ts'
+import { judgeManifest, KUBECONFIG, kubernetesFor, type ManifestStep, planManifestSteps } from '../manifestSteps.ts'
 import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS } from '../session.ts'
-import { readingOf, WAITING, waitFor } from '../waiting.ts'
+import { readRequestOf, WAIT_OPTIONS, waitFor } from '../waiting.ts'
 
 export const apply: Command = {
   name: 'apply',
@@ -28,14 +28,14 @@ export const apply: Command = {
     },
     KUBECONFIG,
     ...PLACE_OPTIONS,
-    ...WAITING,
+    ...WAIT_OPTIONS,
   ],
   details:
     'The place comes from metadata.namespace if a manifest has one, or else from the options. All manifests are read and\nplaced before the first is sent. What REST cannot write goes to the API server: with --kubeconfig as the user\nof that file, or else with your own rights if `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set none of their quotas: those need the kubeconfig of an administrator.',
   async run(input, context) {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
-    const steps = await stepsOf(input, session, context, kubernetes)
+    const steps = await planManifestSteps(input, session, context, kubernetes)
     await refuseUnknownFields(steps, kubernetes)
     const to = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
     await applyAll(inOrder(steps), to, context)
@@ -48,8 +48,11 @@ export const apply: Command = {
 }
 
 /** Reports every manifest that is certain to be refused, before anything is sent. @throws CommandFailure */
-async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKubernetes | undefined): Promise<void> {
-  const verdicts = await Promise.all(steps.map((step) => verdictOn(step, kubernetes)))
+async function refuseUnknownFields(
+  steps: readonly ManifestStep[],
+  kubernetes: SendToKubernetes | undefined,
+): Promise<void> {
+  const verdicts = await Promise.all(steps.map((step) => judgeManifest(step, kubernetes)))
   const refusals = verdicts.flatMap((verdict) => (verdict?.isFinal === true ? [verdict.refusal] : []))
   const [first] = refusals
   if (first === undefined) return
@@ -58,7 +61,7 @@ async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKub
 }
 
 /** @throws CommandFailure at the first refusal, saying whether anything was applied */
-async function applyAll(steps: readonly Step[], to: Reach, context: Context): Promise<void> {
+async function applyAll(steps: readonly ManifestStep[], to: Reach, context: Context): Promise<void> {
   for (const [at, step] of steps.entries()) {
     try {
       context.terminal.out(`${await applied(step, to, context)}\n`)
@@ -79,8 +82,8 @@ function notWaitedFor({ kind, name = '', namespace }: Manifest): string {
 }
 
 /** Namespaces, boundaries and groups first, as in Git tools; otherwise in the order of the files. */
-function inOrder(steps: readonly Step[]): Step[] {
-  const rank = ({ manifest }: Step) => (isHolder(manifest) ? HOLDERS.indexOf(manifest.kind) : HOLDERS.length)
+function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
+  const rank = ({ manifest }: ManifestStep) => (isHolder(manifest) ? HOLDERS.indexOf(manifest.kind) : HOLDERS.length)
   return steps.toSorted((one, other) => rank(one) - rank(other))
 }
 const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
@@ -94,7 +97,7 @@ type Reach = {
 }
 
 /** @returns the result for the user */
-async function applied({ manifest, plan }: Step, to: Reach, context: Context): Promise<string> {
+async function applied({ manifest, plan }: ManifestStep, to: Reach, context: Context): Promise<string> {
   const { client, kubernetes, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
   const atApiServer = async (send: SendToKubernetes) =>
@@ -131,7 +134,7 @@ async function atRest(
   const isRead = collection.routes.some(({ verb }) => verb === 'get')
   // The platform named this resource: it was sent without a name, and is not waited for.
   if (target === undefined || name === undefined || !isRead) return
-  const reading = readingOf({ client, collection, target, query: {} }, name)
+  const reading = readRequestOf({ client, collection, target, query: {} }, name)
   await waitFor(reading, { isChanged: true }, { ...input, positionals: [collection.singular, name] }, context)
 }
 
@@ -139,7 +142,9 @@ const ONLY_KUBECTL =
   'REST takes no such field here. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else correct the name.'
 
 function hasStrangeFields(error: unknown): boolean {
-  return error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && isOfStrangeField(error.message)
+  return (
+    error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && isUnknownFieldRefusal(error.message)
+  )
 }
 
 const READY_WITHIN = 60_000

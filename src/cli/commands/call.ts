@@ -2,7 +2,7 @@ import { showAnswer } from '../answers.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
 import { OUTPUT, openSession } from '../session.ts'
-import { dataOf } from '../text.ts'
+import { parseDataOption } from '../text.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -26,7 +26,7 @@ export const call: Command = {
     const headers = Object.fromEntries(input.all('header').map(headerOf))
     const data = input.text('data')
     if (data !== undefined && method === 'GET') throw usage('GET takes no body: leave --data out.')
-    const body = data === undefined ? undefined : await dataOf(data, context.terminal)
+    const body = data === undefined ? undefined : await parseDataOption(data, context.terminal)
     const { client, settings } = await openSession(context)
     const whole = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
       const value = settings[name]

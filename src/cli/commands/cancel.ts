@@ -1,38 +1,46 @@
-import { isEnd } from '../../contracts/deployments.ts'
+import { isFinalPhase } from '../../contracts/deployments.ts'
 import type { Command } from '../command.ts'
 import { deploymentRoute, deploymentsOf } from '../deployments.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
+import {
+  KIND_HELP,
+  listSubresourceRoutes,
+  NAMED_RESOURCE,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  sendToSubresource,
+} from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 
 /** Cancels the resource itself if it can be, such as a job; otherwise its deployment. */
 export const cancel: Command = {
   name: 'cancel',
   summary: 'Cancel a job, or the deployment of an app, a site or a function',
-  positionals: [...ONE, { name: 'DEPLOYMENT', isOptional: true }],
-  options: [...WHERE, OUTPUT],
-  details: `${PLACES}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What serves goes on: freehold cancel app shop`,
+  positionals: [...NAMED_RESOURCE, { name: 'DEPLOYMENT', isOptional: true }],
+  options: [...PATH_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What serves goes on: freehold cancel app shop`,
   async run(input, context) {
     const [, , asked] = input.positionals
-    const prepared = await prepare('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
     const { noun } = prepared.collection
-    const own = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'cancel')
+    const own = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'cancel')
     if (own !== undefined && asked !== undefined) throw usage(`${noun} have no deployments: leave "${asked}" out.`)
-    if (own !== undefined) return show(await sendBelow(prepared, own), input, context)
+    if (own !== undefined) return show(await sendToSubresource(prepared, own), input, context)
     const route = deploymentRoute(prepared, 'DELETE', 'deployments/{deploymentId}')
     if (route === undefined) throw usage(`${noun} have nothing that can be cancelled.`)
     const deploymentId = asked ?? (await newestOpen(prepared, input.positionals.join(' ')))
-    show(await sendBelow(prepared, route, { values: { deploymentId } }), input, context)
+    show(await sendToSubresource(prepared, route, { values: { deploymentId } }), input, context)
   },
 }
 
 /** @throws CommandFailure (refused) if all have ended */
-async function newestOpen(prepared: Prepared, title: string): Promise<string> {
+async function newestOpen(prepared: PreparedRequest, title: string): Promise<string> {
   const { nameParameter = '' } = prepared.target.route
   // The list of a function namespace has the deployments of all its functions.
   const isOfIt = ({ source }: { source: string | null }) =>
     prepared.collection.noun !== 'functions' || source === `functions/${prepared.target.values[nameParameter]}`
-  const found = (await deploymentsOf(prepared)).find((one) => !isEnd(one.phase) && isOfIt(one))
+  const found = (await deploymentsOf(prepared)).find((one) => !isFinalPhase(one.phase) && isOfIt(one))
   if (found === undefined) throw new CommandFailure(EXIT.refused, `No deployment of ${title} waits or is being built.`)
   return found.id
 }

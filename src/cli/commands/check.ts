@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { DEV_FILE, readDevFile } from '../devFile.ts'
-import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
+import { CommandFailure, EXIT, localFailure } from '../failure.ts'
 import { findSettings } from '../settings.ts'
-import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
+import { explainKubectlFailure, isKubectlMessage } from './kubectlFailure.ts'
 
 /** Command line within the image, which has no shell. */
 const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
@@ -38,7 +38,7 @@ export const check: Command = {
     const dev = input.text('dev')
     const { end, said, shown } = dev === undefined ? await inCluster(input, context) : await here(dev, context)
     if (end === 0) return
-    const trouble = troubleOf(said, shown)
+    const trouble = explainKubectlFailure(said, shown)
     throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is incomplete, or could not be checked.')
   },
 }
@@ -55,7 +55,7 @@ async function inCluster(input: Input, context: Context): Promise<Ran> {
   const words = [...places, ...facade, ...PROGRAM]
   const child = spawn('kubectl', words, { env: context.environment, signal: context.signal })
   const said: string[] = []
-  const end = await ended(child, context, (line) => isOfKubectl(line) && said.push(line) > 0)
+  const end = await ended(child, context, (line) => isKubectlMessage(line) && said.push(line) > 0)
   return { end, said, shown: ['kubectl', ...words].join(' ') }
 }
 
@@ -87,7 +87,7 @@ function ended(child: ChildProcess, { terminal }: Context, isKept: (line: string
     })
   return new Promise((closed, failed) => {
     child.on('error', (error) =>
-      failed(localTrouble(`${child.spawnfile} could not be started: put it on the PATH.`, error)),
+      failed(localFailure(`${child.spawnfile} could not be started: put it on the PATH.`, error)),
     )
     child.on('close', closed)
   })

@@ -2,16 +2,23 @@ import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError, pathOf } from '../../client/index.ts'
-import { isEnd } from '../../contracts/deployments.ts'
-import { counted } from '../../core/counted.ts'
-import { filesOneByOne, packed } from '../archive.ts'
+import { isFinalPhase } from '../../contracts/deployments.ts'
+import { pluralize } from '../../core/pluralize.ts'
+import { packFolder, readUploadFiles } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { type Deployment, deploymentRoute, deploymentsOf } from '../deployments.ts'
-import { CommandFailure, EXIT, localTrouble, usage } from '../failure.ts'
-import { statusLine } from '../outlook.ts'
+import { CommandFailure, EXIT, localFailure, usage } from '../failure.ts'
 import { printable } from '../output.ts'
-import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
-import { ASK_EVERY, TIMEOUTS, timeoutOf } from '../waiting.ts'
+import { statusLine } from '../recordStatus.ts'
+import {
+  listSubresourceRoutes,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  send,
+  sendToSubresource,
+} from '../requests.ts'
+import { STATUS_POLL_INTERVAL_MS, TIMEOUT_OPTIONS, timeoutOf } from '../waiting.ts'
 import { publicUrlOf } from './deployed.ts'
 
 /** Uploads a folder, follows the build log, and exits with its result. */
@@ -26,8 +33,8 @@ export const deploy: Command = {
       value: 'KIND',
       summary: 'Its kind; default app. Of another kind, such as staticwebapp or function, it must exist',
     },
-    ...WHERE,
-    ...TIMEOUTS,
+    ...PATH_OPTIONS,
+    ...TIMEOUT_OPTIONS,
   ],
   details:
     'An app that does not exist is created. A function takes a folder too: freehold deploy hello --kind function -p namespaceName=calls. Other kinds take none. An app of a repository is built from there; FOLDER is then not sent.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it is not served. Exit code 7: the time is up.',
@@ -36,7 +43,7 @@ export const deploy: Command = {
     const name = input.text('name') ?? nameOf(folder)
     const kind = input.text('kind') ?? 'app'
     const asked = { ...input, positionals: [kind, name] }
-    const reading = await prepare('get', asked, context)
+    const reading = await prepareRequest('get', asked, context)
     const found = await findIfMade(reading)
     // Reads the folder first: an app that is created and then has nothing to serve would stay behind.
     const sendSource = isSent(reading, found) ? await sourceIn(folder, reading, context) : undefined
@@ -64,7 +71,7 @@ export function nameOf(folder: string): string {
 type Record = { sourceKind?: string }
 
 /** Returns the record; undefined if it does not exist and can be created. */
-async function findIfMade(reading: Prepared): Promise<Record | undefined> {
+async function findIfMade(reading: PreparedRequest): Promise<Record | undefined> {
   try {
     return ((await send(reading)) ?? {}) as Record
   } catch (error) {
@@ -76,24 +83,25 @@ async function findIfMade(reading: Prepared): Promise<Record | undefined> {
   }
 }
 
-function noFolders({ collection, target }: Prepared): string {
-  const isDeployed = routesBelow(target, 'POST').some(({ words }) => words === 'deploy')
+function noFolders({ collection, target }: PreparedRequest): string {
+  const isDeployed = listSubresourceRoutes(target, 'POST').some(({ words }) => words === 'deploy')
   const instead = isDeployed ? 'create it from a repository or an image, or deploy' : 'deploy'
   return `${collection.noun} cannot be built from a folder: ${instead} the folder as an app.`
 }
 
 async function make(input: Input, context: Context): Promise<void> {
-  await send(await prepare('create', input, context), { sourceKind: 'Upload' })
+  await send(await prepareRequest('create', input, context), { sourceKind: 'Upload' })
   context.terminal.err(`${input.positionals[1]}: is created\n`)
 }
 
 /** Whether the folder itself is deployed, which it is for an app that is yet to be created. */
-const isSent = (reading: Prepared, found: Record | undefined) =>
+const isSent = (reading: PreparedRequest, found: Record | undefined) =>
   filesRoute(reading) !== undefined || (takesArchive(reading) && (found === undefined || found.sourceKind === 'Upload'))
 
 /** The upload route takes an archive, so it is not among the operations of the table. */
-const takesArchive = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
-const filesRoute = ({ target }: Prepared) => routesBelow(target, 'POST').find(({ words }) => words === 'source')
+const takesArchive = ({ target }: PreparedRequest) => /\/apps\/\{\w+\}$/.test(target.route.path)
+const filesRoute = ({ target }: PreparedRequest) =>
+  listSubresourceRoutes(target, 'POST').find(({ words }) => words === 'source')
 
 /**
  * Reads the folder before anything is created.
@@ -101,25 +109,25 @@ const filesRoute = ({ target }: Prepared) => routesBelow(target, 'POST').find(({
  * @returns a function that uploads it and returns the id of the deployment
  * @throws CommandFailure (usage) for a missing or empty folder
  */
-async function sourceIn(folder: string, reading: Prepared, context: Context): Promise<() => Promise<string>> {
+async function sourceIn(folder: string, reading: PreparedRequest, context: Context): Promise<() => Promise<string>> {
   const found = await stat(folder).catch(() => undefined)
-  if (found === undefined) throw localTrouble(`There is no folder ${printable(folder)}.`)
-  if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is not a folder: name the one that it is in.`)
+  if (found === undefined) throw localFailure(`There is no folder ${printable(folder)}.`)
+  if (!found.isDirectory()) throw localFailure(`${printable(folder)} is not a folder: name the one that it is in.`)
   const { environment, terminal } = context
   const nothing = usage(`There is nothing in ${printable(folder)} to send.`)
   const route = filesRoute(reading)
   if (route !== undefined) {
-    const files = await filesOneByOne(folder, environment)
+    const files = await readUploadFiles(folder, environment)
     if (files.length === 0) throw nothing
     return async () => {
-      terminal.err(`Sending ${counted(files.length, 'file')}\n`)
-      return ((await sendBelow(reading, route, { body: { files } })) as { deploymentId: string }).deploymentId
+      terminal.err(`Sending ${pluralize(files.length, 'file')}\n`)
+      return ((await sendToSubresource(reading, route, { body: { files } })) as { deploymentId: string }).deploymentId
     }
   }
-  const { bytes, files } = await packed(folder, environment)
+  const { bytes, files } = await packFolder(folder, environment)
   if (files === 0) throw nothing
   return async () => {
-    terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
+    terminal.err(`Sending ${pluralize(files, 'file')}, ${pluralize(bytes.length, 'byte')}\n`)
     const headers = { 'content-type': 'application/gzip' }
     const path = `${pathOf(reading.target.route.path, reading.target.values)}/source`
     const { text } = await reading.client.request({ method: 'PUT', path, headers, body: bytes })
@@ -128,14 +136,20 @@ async function sourceIn(folder: string, reading: Prepared, context: Context): Pr
 }
 
 /** @returns the id of the deployment */
-async function build(reading: Prepared): Promise<string> {
-  const route = routesBelow(reading.target, 'POST').find(({ words }) => words === 'deploy')
+async function build(reading: PreparedRequest): Promise<string> {
+  const route = listSubresourceRoutes(reading.target, 'POST').find(({ words }) => words === 'deploy')
   if (route === undefined) throw usage(noFolders(reading))
-  return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
+  return ((await sendToSubresource(reading, route, { body: {} })) as Deployment).id
 }
 
 /** @throws CommandFailure (failed) if the deployment fails, (overdue) at the timeout */
-async function follow(reading: Prepared, id: string, name: string, input: Input, context: Context): Promise<void> {
+async function follow(
+  reading: PreparedRequest,
+  id: string,
+  name: string,
+  input: Input,
+  context: Context,
+): Promise<void> {
   const until = performance.now() + timeoutOf(input)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
@@ -152,20 +166,20 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
       const line = lastMessage === '' ? phase : `${phase}: ${lastMessage}`
       if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
       told = line
-      if (phase === 'Succeeded') return void (await Promise.race([log, delay(ASK_EVERY * 5)]))
-      if (isEnd(phase)) {
-        await Promise.race([log, delay(ASK_EVERY * 5)])
+      if (phase === 'Succeeded') return void (await Promise.race([log, delay(STATUS_POLL_INTERVAL_MS * 5)]))
+      if (isFinalPhase(phase)) {
+        await Promise.race([log, delay(STATUS_POLL_INTERVAL_MS * 5)])
         throw new CommandFailure(
           EXIT.failed,
           `${name} is not served: ${printable(line)}${await stateOf(reading, line)}`,
         )
       }
-      if (performance.now() + ASK_EVERY > until)
+      if (performance.now() + STATUS_POLL_INTERVAL_MS > until)
         throw new CommandFailure(
           EXIT.overdue,
           `${name} is still ${printable(line).replace(/\.$/, '')}; it continues without you.${await stateOf(reading, line)}`,
         )
-      await delay(ASK_EVERY, undefined, { signal: context.signal })
+      await delay(STATUS_POLL_INTERVAL_MS, undefined, { signal: context.signal })
     }
   } finally {
     over.abort()
@@ -173,7 +187,7 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
 }
 
 /** Returns the resource's own status on a new line, such as why its copies do not start; empty if already shown. */
-async function stateOf(reading: Prepared, told: string): Promise<string> {
+async function stateOf(reading: PreparedRequest, told: string): Promise<string> {
   const record = await send(reading).catch(() => undefined)
   const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
   if (!statusMessage || told.includes(statusMessage)) return ''
@@ -181,7 +195,12 @@ async function stateOf(reading: Prepared, told: string): Promise<string> {
 }
 
 /** An unreadable log does not fail the command. */
-async function showLog(reading: Prepared, id: string, { terminal }: Context, signal: AbortSignal): Promise<void> {
+async function showLog(
+  reading: PreparedRequest,
+  id: string,
+  { terminal }: Context,
+  signal: AbortSignal,
+): Promise<void> {
   const route = deploymentRoute(reading, 'GET', 'deployments/{deploymentId}/build-logs')
   if (route === undefined) return
   const path = pathOf(route.operation.path, { ...reading.target.values, deploymentId: id }, { follow: true })

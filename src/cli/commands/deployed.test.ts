@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { collectionsOf } from '../collections.ts'
+import { deriveCollections } from '../collections.ts'
 import { nameOf } from './deploy.ts'
-import { changesBetween, referenceIn, rowOf, withoutVariables, withVariables } from './deployed.ts'
+import { describeVariableChanges, parseReference, rowOf, withoutVariables, withVariables } from './deployed.ts'
 
 describe('names of apps from folders', () => {
   const cases: [string, string | undefined][] = [
@@ -38,7 +38,7 @@ describe('variables that are set', () => {
 })
 
 describe('variables that refer to something', () => {
-  const collections = collectionsOf()
+  const collections = deriveCollections()
   const cases: [string, object | RegExp][] = [
     [
       'URL=relationalcluster/orders/connectionString',
@@ -56,8 +56,8 @@ describe('variables that refer to something', () => {
   ]
   for (const [word, expected] of cases) {
     it(`${word} ${expected instanceof RegExp ? 'is refused' : 'is understood'}`, () => {
-      if (expected instanceof RegExp) expect(() => referenceIn(word, collections)).to.throw(expected)
-      else expect(referenceIn(word, collections)).to.deep.equal(expected)
+      if (expected instanceof RegExp) expect(() => parseReference(word, collections)).to.throw(expected)
+      else expect(parseReference(word, collections)).to.deep.equal(expected)
     })
   }
 
@@ -81,12 +81,12 @@ describe('variables that are shown', () => {
   })
 
   it('are told by name when they change', () => {
-    expect(changesBetween([PLAIN, SECRET], [{ name: 'A', value: '2' }, OUTPUT])).to.deep.equal([
+    expect(describeVariableChanges([PLAIN, SECRET], [{ name: 'A', value: '2' }, OUTPUT])).to.deep.equal([
       'set A',
       'set U',
       'unset T',
     ])
-    expect(changesBetween([PLAIN, SECRET], [{ ...PLAIN }, SECRET])).to.deep.equal([])
+    expect(describeVariableChanges([PLAIN, SECRET], [{ ...PLAIN }, SECRET])).to.deep.equal([])
   })
 
   it('are not taken away by a mistyped name', () => {

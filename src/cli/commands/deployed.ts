@@ -6,10 +6,19 @@ import type { Collection } from '../collection.ts'
 import { findCollection } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
+import {
+  KIND_HELP,
+  listSubresourceRoutes,
+  NAMED_RESOURCE,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  send,
+  sendToSubresource,
+} from '../requests.ts'
 import { isForPeople, OUTPUT, show } from '../session.ts'
-import { pairsOf } from '../text.ts'
-import { WAITING, waitFor } from '../waiting.ts'
+import { parsePairs } from '../text.ts'
+import { WAIT_OPTIONS, waitFor } from '../waiting.ts'
 
 /** Returns the public address; for a function, the one to call it at. */
 export function publicUrlOf(record: unknown): string | undefined {
@@ -20,11 +29,11 @@ export function publicUrlOf(record: unknown): string | undefined {
 export const open: Command = {
   name: 'open',
   summary: 'Open the public address of an app, a site or a function',
-  positionals: ONE,
-  options: WHERE,
-  details: `${PLACES}\nWithout a browser the address is printed.`,
+  positionals: NAMED_RESOURCE,
+  options: PATH_OPTIONS,
+  details: `${KIND_HELP}\nWithout a browser the address is printed.`,
   async run(input, context) {
-    const record = await send(await prepare('get', input, context))
+    const record = await send(await prepareRequest('get', input, context))
     const url = publicUrlOf(record)
     if (url === undefined)
       throw new CommandFailure(EXIT.failed, `${input.positionals.join(' ')} has no public address yet.`)
@@ -40,20 +49,20 @@ const onlyOne = (input: Input): Input => ({ ...input, positionals: input.positio
 export const rollback: Command = {
   name: 'rollback',
   summary: 'Serve an earlier revision again',
-  positionals: [...ONE, { name: 'NUMBER' }],
-  options: [...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nNUMBER is the number of a revision: freehold rollback app shop 3 --wait`,
+  positionals: [...NAMED_RESOURCE, { name: 'NUMBER' }],
+  options: [...PATH_OPTIONS, ...WAIT_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\nNUMBER is the number of a revision: freehold rollback app shop 3 --wait`,
   async run(input, context) {
     const number = input.positionals[2] ?? ''
     if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`NUMBER must be the number of a revision, not "${number}".`)
-    const prepared = await prepare('get', onlyOne(input), context)
-    const routes = routesBelow(prepared.target, 'POST')
+    const prepared = await prepareRequest('get', onlyOne(input), context)
+    const routes = listSubresourceRoutes(prepared.target, 'POST')
     const byPath = routes.find(({ words }) => words === 'revisions/{number}/rollback')
     const byBody = routes.find(({ words }) => words === 'rollback')
     const route = byPath ?? byBody
     if (route === undefined) throw usage(`${prepared.collection.noun} have no revisions to go back to.`)
     const sent = byPath === undefined ? { body: { number: Number(number) } } : { values: { number } }
-    const answer = await sendBelow(prepared, route, sent)
+    const answer = await sendToSubresource(prepared, route, sent)
     const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, onlyOne(input), context) : answer
     show(last, input, context)
   },
@@ -74,11 +83,11 @@ export const env: Command = {
   summary: 'Show or change the environment variables of a resource',
   positionals: [
     { name: 'ACTION', offers: ['list', 'set', 'unset'] },
-    ...ONE,
+    ...NAMED_RESOURCE,
     { name: 'NAME=VALUE', isOptional: true, isMany: true },
   ],
-  options: [FROM, ...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nfreehold env set app shop --from DATABASE_URL=relationalcluster/orders/connectionString\nfreehold env set app shop --from TOKEN=secretvault/acme-shop/PaymentToken\nValues are stored in the record: keep secrets in a vault, and refer to them.`,
+  options: [FROM, ...PATH_OPTIONS, ...WAIT_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nfreehold env set app shop --from DATABASE_URL=relationalcluster/orders/connectionString\nfreehold env set app shop --from TOKEN=secretvault/acme-shop/PaymentToken\nValues are stored in the record: keep secrets in a vault, and refer to them.`,
   async run(input, context) {
     const [action = '', kind = '', name = '', ...words] = input.positionals
     if (!['list', 'set', 'unset'].includes(action)) throw usage('ACTION must be one of list, set, unset.')
@@ -86,16 +95,16 @@ export const env: Command = {
     if (from.length > 0 && action !== 'set') throw usage('--from belongs to env set.')
     if ((action === 'list') !== (words.length + from.length === 0))
       throw usage(`env ${action} takes ${action === 'list' ? 'no' : 'at least one'} variable.`)
-    const references = from.map((word) => referenceIn(word, context.collections))
+    const references = from.map((word) => parseReference(word, context.collections))
     const asked = { ...input, positionals: [kind, name] }
-    const prepared = await prepare('get', asked, context)
+    const prepared = await prepareRequest('get', asked, context)
     const { record, variables, etag } = await variablesOf(prepared)
     if (action === 'list') return showVariables(variables, input, context)
     const next =
       action === 'set'
         ? withVariables(variables, words, references)
         : withoutVariables(variables, words, `${kind} ${name}`)
-    const changes = changesBetween(variables, next)
+    const changes = describeVariableChanges(variables, next)
     const told = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
     if (changes.length === 0) return context.terminal.err(told)
     // Without a PATCH route, the record that was read is written back.
@@ -104,7 +113,7 @@ export const env: Command = {
     )
     if (verb === undefined)
       throw usage(`${prepared.collection.noun} cannot be changed: delete ${kind} ${name}, and create it again.`)
-    const { route, values } = (await prepare(verb, asked, context)).target
+    const { route, values } = (await prepareRequest(verb, asked, context)).target
     const headers: Record<string, string> = etag === null ? {} : { 'if-match': etag }
     const body = { ...(verb === 'update' && record), env: next }
     await prepared.client.request({ method: route.method, path: pathOf(route.path, values), body, headers })
@@ -113,7 +122,7 @@ export const env: Command = {
   },
 }
 
-async function variablesOf({ client, target, collection }: Prepared) {
+async function variablesOf({ client, target, collection }: PreparedRequest) {
   const answer = await client.request({ method: 'GET', path: pathOf(target.route.path, target.values) })
   const record = JSON.parse(answer.text) as { env?: Variable[] }
   const { env: variables } = record
@@ -145,7 +154,7 @@ export function withoutVariables(variables: readonly Variable[], names: readonly
 }
 
 /** Lists changes without values, which may be secret: `set COLOUR`, `unset SIZE`. */
-export function changesBetween(before: readonly Variable[], next: readonly Variable[]): string[] {
+export function describeVariableChanges(before: readonly Variable[], next: readonly Variable[]): string[] {
   const find = (all: readonly Variable[], name: string) => all.find((one) => one.name === name)
   const isSame = (one: Variable, other: Variable | undefined) =>
     other !== undefined && isDeepStrictEqual(rowOf(one), rowOf(other))
@@ -163,7 +172,7 @@ export function withVariables(
 ): Variable[] {
   const wrong = words.find((word) => !/^[A-Za-z_][A-Za-z0-9_.-]*=/.test(word))
   if (wrong !== undefined) throw usage(`A variable is given as NAME=VALUE, not "${wrong}".`)
-  const plain = pairsOf('env', words).map(([name, value]) => ({ name, value }))
+  const plain = parsePairs('env', words).map(([name, value]) => ({ name, value }))
   const given = new Map([...plain, ...references].map((one) => [one.name, one]))
   const changed = variables.map((one) => given.get(one.name) ?? one)
   const added = [...given.values()].filter(({ name }) => !variables.some((one) => one.name === name))
@@ -171,7 +180,7 @@ export function withVariables(
 }
 
 /** Parses `DATABASE_URL=relationalcluster/orders/connectionString`. @throws CommandFailure (usage) if it is invalid */
-export function referenceIn(word: string, collections: readonly Collection[]): Variable {
+export function parseReference(word: string, collections: readonly Collection[]): Variable {
   const [, name, kind = '', owner = '', what = ''] =
     /^([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)\/([^/]+)\/([^/]+)$/.exec(word) ?? []
   if (name === undefined) throw usage(`--from takes NAME=KIND/NAME/WHAT, not "${word}".`)

@@ -1,45 +1,54 @@
 import { type Operation, PlatformApiError, pathOf, type RawAnswer } from '../../client/index.ts'
-import { quoted } from '../../core/shellWord.ts'
-import { formOf, isSecret, jsonOf } from '../answers.ts'
+import { quoteShellWord } from '../../core/shellWord.ts'
+import { answerFormat, isSecret, parseJsonAnswer } from '../answers.ts'
+import { clusterDetailsFor, reasonReader } from '../clusterDetails.ts'
 import type { CollectionRoute } from '../collection.ts'
-import { placeOf } from '../collections.ts'
+import { normalizedPath } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
-import type { Story } from '../kubernetesStory.ts'
-import { openRecord } from '../openRecord.ts'
-import { hasReplicas, isAutoscaled, outlookOf, statusLine, statusOf } from '../outlook.ts'
-import { printable, rendered } from '../output.ts'
-import { answerBelow, ONE, PLACES, type Prepared, prepare, type RouteBelow, routesBelow, WHERE } from '../requests.ts'
-import { reasonReader, storyFor } from '../story.ts'
+import type { ClusterDetails } from '../kubernetesDetails.ts'
+import { printable, renderRecords } from '../output.ts'
+import { hasReplicas, isAutoscaled, settleStateOf, statusLine, statusOf } from '../recordStatus.ts'
+import { readRedactedRecord } from '../redactedRecord.ts'
+import {
+  KIND_HELP,
+  listSubresourceRoutes,
+  NAMED_RESOURCE,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  requestSubresource,
+  type SubresourceRoute,
+} from '../requests.ts'
 
 export const describe: Command = {
   name: 'describe',
   summary: 'Show one resource: its state, its addresses, and what to do next',
-  positionals: ONE,
-  options: WHERE,
-  details: `${PLACES}\nSecrets are not shown; the commands that show them are listed at the end.`,
+  positionals: NAMED_RESOURCE,
+  options: PATH_OPTIONS,
+  details: `${KIND_HELP}\nSecrets are not shown; the commands that show them are listed at the end.`,
   async run(input, context) {
-    const prepared = await prepare('get', input, context)
-    const { record, hidden } = await openRecord(prepared, input.positionals[1] ?? '')
-    const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
+    const prepared = await prepareRequest('get', input, context)
+    const { record, hidden } = await readRedactedRecord(prepared, input.positionals[1] ?? '')
+    const below = listSubresourceRoutes(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
     const name = input.positionals[1] ?? ''
-    const story = await storyFor(prepared, name, context)
+    const story = await clusterDetailsFor(prepared, name, context)
     const reasoned = { statusMessage: story?.message, ...(record as object | undefined) }
     const told = story?.message === undefined ? await reasonReader(prepared, name, context)(record) : reasoned
-    out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
+    out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${renderRecords(record, 'table')}`)
     for (const route of below.filter(({ operation }) => isShown(operation))) {
       const answer = await readable(prepared, route)
-      if (answer === undefined || formOf(answer) !== 'json') continue
+      if (answer === undefined || answerFormat(answer) !== 'json') continue
       if (isSecret(answer)) hidden.push(route.words)
-      else out(`\n${route.words}\n${indented(rendered(jsonOf(answer), 'table'))}`)
+      else out(`\n${route.words}\n${indented(renderRecords(parseJsonAnswer(answer), 'table'))}`)
     }
-    for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(rendered(rows, 'wide'))}`)
+    for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(renderRecords(rows, 'wide'))}`)
     const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input), hidden })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
 }
 
-function tablesOf(story: Story | undefined): [title: string, rows: readonly object[]][] {
+function tablesOf(story: ClusterDetails | undefined): [title: string, rows: readonly object[]][] {
   const conditions = (story?.conditions ?? []).map(({ type, status, reason, message }) => ({
     ...{ type, status, reason, message },
   }))
@@ -67,16 +76,16 @@ const isPlain = (words: string) => !/[{/]/.test(words) && words !== 'config'
 const isShown = ({ isData, paged, media }: Operation) => isData !== true && paged !== true && media === undefined
 
 /** Returns undefined if the caller may not read it or it does not exist: it was not asked for explicitly. */
-async function readable(prepared: Prepared, route: RouteBelow): Promise<RawAnswer | undefined> {
+async function readable(prepared: PreparedRequest, route: SubresourceRoute): Promise<RawAnswer | undefined> {
   try {
-    return await answerBelow(prepared, route)
+    return await requestSubresource(prepared, route)
   } catch (error) {
     if (error instanceof PlatformApiError && error.status !== 401) return undefined
     throw error
   }
 }
 
-type Found = Pick<Prepared, 'collection' | 'target'> & {
+type Found = Pick<PreparedRequest, 'collection' | 'target'> & {
   readonly placed: readonly string[]
   /** Routes below the resource that returned a secret; an empty string is the resource itself. */
   readonly hidden?: readonly string[]
@@ -89,30 +98,31 @@ export function nextSteps(
   { collection, target, placed, hidden = [] }: Found,
 ): string[] {
   const said = (command: string, ...more: string[]) =>
-    ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
-  const outlook = outlookOf(record)
+    ['freehold', command, ...[...positionals, ...more, ...placed].map(quoteShellWord)].join(' ')
+  const outlook = settleStateOf(record)
   // No other advice for a resource that is being deleted.
   if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
-  const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
-  const sent = routesBelow(target, 'POST')
+  const read = listSubresourceRoutes(target, 'GET').filter(({ words }) => isPlain(words))
+  const sent = listSubresourceRoutes(target, 'POST')
   const secrets = read.filter(
     ({ operation }) => operation.isData === true && !isFile(operation) && !/logs|files|editor/.test(operation.path),
   )
   const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
-  const isDeletion = (route: CollectionRoute) => route.verb === 'delete' && placeOf(route) === placeOf(target.route)
+  const isDeletion = (route: CollectionRoute) =>
+    route.verb === 'delete' && normalizedPath(route) === normalizedPath(target.route)
   const isScaledByPatch =
     hasReplicas(record) && !isAutoscaled(record) && collection.routes.some(({ verb }) => verb === 'patch')
   const lacksSource = (record as { buildStatus?: unknown } | undefined)?.buildStatus === 'NoSource'
   const [kind = '', name = ''] = positionals
   return [
     ...(lacksSource
-      ? [['freehold deploy FOLDER', ...['--kind', kind, '--name', name, ...placed].map(quoted)].join(' ')]
+      ? [['freehold deploy FOLDER', ...['--kind', kind, '--name', name, ...placed].map(quoteShellWord)].join(' ')]
       : []),
     ...(outlook === 'underWay' ? [said('wait')] : []),
     ...(outlook === 'failed'
       ? ['Fix what the message names; docs/reference/troubleshooting.md explains each phase.']
       : []),
-    ...again.map(({ operation }) => `freehold call POST ${quoted(pathOf(operation.path, target.values))}`),
+    ...again.map(({ operation }) => `freehold call POST ${quoteShellWord(pathOf(operation.path, target.values))}`),
     ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),
     ...(sent.some(({ words }) => words === 'scale') || isScaledByPatch ? [`${said('scale', 'REPLICAS')} --wait`] : []),
     ...hidden.map((words) => (words === '' ? said('get') : said('read', words))),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
-import { changesOf } from './diff.ts'
+import { describeFieldChanges } from './diff.ts'
 
 describe('what an apply would change', () => {
   for (const [sentence, wanted, record, lines] of [
@@ -32,7 +32,7 @@ describe('what an apply would change', () => {
     ],
     ['cannot be told of what REST does not show', { onDelete: 'Retain' }, {}, ['? onDelete is not shown by REST']],
   ] as const) {
-    it(sentence, () => expect(changesOf(wanted, record)).to.deep.equal(lines))
+    it(sentence, () => expect(describeFieldChanges(wanted, record)).to.deep.equal(lines))
   }
 })
 

@@ -7,7 +7,7 @@ import { CommandFailure, EXIT } from '../failure.ts'
 import type { SendToKubernetes } from '../kubernetes.ts'
 import { dryRunAtKubernetes } from '../kubernetesObjects.ts'
 import { titleOf } from '../kubernetesRefusal.ts'
-import { KUBECONFIG, kubernetesFor, type Step, stepsOf, verdictOn } from '../manifestSteps.ts'
+import { judgeManifest, KUBECONFIG, kubernetesFor, type ManifestStep, planManifestSteps } from '../manifestSteps.ts'
 import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS } from '../session.ts'
@@ -25,7 +25,7 @@ export const diff: Command = {
   async run(input, context) {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
-    const steps = await stepsOf(input, session, context, kubernetes)
+    const steps = await planManifestSteps(input, session, context, kubernetes)
     const told: Told[] = []
     for (const step of steps) {
       const each = await differenceOf(step, session.client, kubernetes)
@@ -64,13 +64,17 @@ function end(told: readonly Told[]): void {
   if (told.some(({ lines }) => lines.some(isChange))) throw new CommandFailure(EXIT.refused, 'Something would change.')
 }
 
-async function differenceOf(step: Step, client: Client, kubernetes: SendToKubernetes | undefined): Promise<Told> {
+async function differenceOf(
+  step: ManifestStep,
+  client: Client,
+  kubernetes: SendToKubernetes | undefined,
+): Promise<Told> {
   const { manifest, plan } = step
   try {
     if (plan === undefined) return { lines: await changesAtApiServer(manifest, kubernetes as SendToKubernetes) }
-    const verdict = await verdictOn(step, kubernetes)
+    const verdict = await judgeManifest(step, kubernetes)
     if (verdict?.isFinal === true) return { lines: [], refusal: verdict.refusal }
-    const lines = changesOf(plan.body, await recordOf(plan, client))
+    const lines = describeFieldChanges(plan.body, await recordOf(plan, client))
     return { lines, refusal: verdict?.refusal, mayPass: verdict?.waitsForPlace === true }
   } catch (error) {
     if (!(error instanceof CommandFailure || error instanceof PlatformApiError)) throw error
@@ -122,7 +126,7 @@ async function recordOf({ collection, change, create }: ManifestPlan, client: Cl
 }
 
 /** Returns a line per field: `+` is added, `~` changes, `?` cannot be compared. */
-export function changesOf(wanted: Readonly<Record<string, unknown>>, record: object | undefined): string[] {
+export function describeFieldChanges(wanted: Readonly<Record<string, unknown>>, record: object | undefined): string[] {
   if (record === undefined) return [CREATED]
   const held = record as Readonly<Record<string, unknown>>
   return Object.entries(wanted).flatMap(([name, value]) => {

@@ -5,7 +5,6 @@ import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
 import { events, rotate } from './activity.ts'
 import { apply } from './apply.ts'
-import { logs, read } from './below.ts'
 import { call } from './call.ts'
 import { cancel } from './cancel.ts'
 import { check } from './check.ts'
@@ -22,9 +21,10 @@ import { login, logout, token, whoami } from './login.ts'
 import { namespaces } from './namespaces.ts'
 import { create, get, list, remove } from './resources.ts'
 import { setup } from './setup.ts'
+import { logs, read } from './subresources.ts'
 import { use } from './use.ts'
 import { version } from './version.ts'
-import { powers, scale, wait, watch } from './waiting.ts'
+import { powerCommands, scale, wait, watch } from './waiting.ts'
 
 const completion: Command = {
   name: 'completion',
@@ -74,7 +74,7 @@ export const COMMANDS: readonly Command[] = [
   wait,
   watch,
   scale,
-  ...powers,
+  ...powerCommands,
   cancel,
   rotate,
   remove,

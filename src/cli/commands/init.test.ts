@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Context, readInput } from '../command.ts'
+import { type Context, parseCommandLine } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 import { init } from './init.ts'
 
@@ -24,7 +24,7 @@ describe('freehold init', () => {
         said.err += text
       },
     }
-    await init.run(readInput(init, [folder, ...words]), { terminal } as unknown as Context)
+    await init.run(parseCommandLine(init, [folder, ...words]), { terminal } as unknown as Context)
     return said
   }
   const refusalOf = (...words: readonly string[]) =>

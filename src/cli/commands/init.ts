@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BuildRefusal, type SourceFiles } from '../../contracts/builds/files.ts'
 import { RUNTIMES } from '../../contracts/builds/runtimes.ts'
 import type { Command, Input } from '../command.ts'
-import { localTrouble, usage } from '../failure.ts'
+import { localFailure, usage } from '../failure.ts'
 
 const MOST_OF_A_FILE = 1024 ** 2
 
@@ -40,7 +40,7 @@ export const init: Command = {
       throw usage('The Dockerfile of a site takes its web server from the build, so it works only there.')
     const path = join(folder, 'Dockerfile')
     await writeFile(path, dockerfile, { flag: 'wx' }).catch((error: unknown) => {
-      throw localTrouble(`${path} was not written.`, error)
+      throw localFailure(`${path} was not written.`, error)
     })
     terminal.err(`Written to ${path}\n`)
   },
@@ -82,7 +82,7 @@ function filesOf(folder: string): SourceFiles {
   try {
     add('', true)
   } catch (error) {
-    throw localTrouble(`The folder ${folder} cannot be read.`, error)
+    throw localFailure(`The folder ${folder} cannot be read.`, error)
   }
   const isShort = (path: string) => lstatSync(join(folder, path)).size <= MOST_OF_A_FILE
   return {

@@ -1,8 +1,8 @@
+import { GROUP_PARAMETERS } from '../argumentGaps.ts'
 import { creationHelp } from '../bodyFields.ts'
 import type { Collection, CollectionRoute } from '../collection.ts'
 import { findCollection, literalsOf } from '../collections.ts'
 import type { Command } from '../command.ts'
-import { GROUP_PARAMETERS } from '../gaps.ts'
 import { table } from '../output.ts'
 import { KIND } from '../requests.ts'
 

@@ -3,9 +3,9 @@ import { dump, load } from 'js-yaml'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { requireBoundaryId } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
-import { localTrouble } from '../failure.ts'
-import { readIfThere, writePrivate } from '../files.ts'
-import { isOurs, kubeconfigFor } from '../kubeconfig.ts'
+import { localFailure } from '../failure.ts'
+import { readFileIfPresent, writePrivate } from '../files.ts'
+import { buildKubeconfig, isOwnKubeconfig } from '../kubeconfig.ts'
 import { PLACE_OPTIONS, placeOf } from '../session.ts'
 import { readSettings } from '../settings.ts'
 
@@ -27,13 +27,13 @@ export const kubeconfig: Command = {
     const settings = await readSettings(places.settings)
     const { facadeUrl, kubernetes } = settings
     if (kubernetes === undefined) {
-      throw localTrouble(
+      throw localFailure(
         'The API server is not known: set it with `freehold setup --kubernetes-url URL --kubernetes-authority FILE`.',
       )
     }
     const { boundary, group } = placeOf(input, settings)
     const namespace = namespaceOf(boundary, group)
-    const made = kubeconfigFor({ facadeUrl, kubernetes, program, namespace })
+    const made = buildKubeconfig({ facadeUrl, kubernetes, program, namespace })
     const text = dump(made, { lineWidth: -1 })
     if (namespace === undefined) {
       terminal.err(
@@ -46,9 +46,9 @@ export const kubeconfig: Command = {
       return
     }
     const path = resolve(file)
-    const before = await readIfThere(path)
-    if (before !== undefined && !isOurs(contentOf(before))) {
-      throw localTrouble(`${path} contains something else: write another file, and name both in KUBECONFIG.`)
+    const before = await readFileIfPresent(path)
+    if (before !== undefined && !isOwnKubeconfig(contentOf(before))) {
+      throw localFailure(`${path} contains something else: write another file, and name both in KUBECONFIG.`)
     }
     await writePrivate(path, text)
     terminal.err(`Use it with \`export KUBECONFIG=${path}\`.\n`)

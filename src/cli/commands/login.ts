@@ -2,8 +2,8 @@ import { decodeJwt } from 'jose/jwt/decode'
 import { messageOf } from '../../core/errors.ts'
 import type { Command } from '../command.ts'
 import { CREDENTIAL_NAMES } from '../credentials.ts'
-import { localTrouble } from '../failure.ts'
-import { execCredential } from '../kubeconfig.ts'
+import { localFailure } from '../failure.ts'
+import { buildExecCredential } from '../kubeconfig.ts'
 import { OUTPUT, openSession, show } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
 import { loginStore } from '../storedLogin.ts'
@@ -78,12 +78,12 @@ export const token: Command = {
     const session = await openSession(context)
     const platform = input.text('platform') ?? session.settings.facadeUrl
     if (platform !== session.settings.facadeUrl) {
-      throw localTrouble(
+      throw localFailure(
         `This is for ${platform}, and \`freehold\` is set up for ${session.settings.facadeUrl}: go back with \`freehold setup --facade-url ${platform}\`, or write another kubeconfig with \`freehold kubeconfig\`.`,
       )
     }
     const text = await session.token()
-    const answer = input.has('exec-credential') ? JSON.stringify(execCredential(text, context.now())) : text
+    const answer = input.has('exec-credential') ? JSON.stringify(buildExecCredential(text, context.now())) : text
     context.terminal.out(`${answer}\n`)
   },
 }

@@ -1,24 +1,33 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
-import { counted } from '../../core/counted.ts'
-import { bodyOfNothing, creationHelp } from '../bodyFields.ts'
+import { pluralize } from '../../core/pluralize.ts'
+import { creationHelp, emptyBodyFor } from '../bodyFields.ts'
+import { reasonReader } from '../clusterDetails.ts'
 import type { Verb } from '../collection.ts'
 import { findCollection, nameFieldOf } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
-import { forgetDefault } from '../defaults.ts'
+import { clearDeletedDefault } from '../defaults.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
-import { lacksReason, statusLine, statusOf } from '../outlook.ts'
+import { prepareRecreation, recreateDeleted, withKeptVolumes } from '../keptData.ts'
 import { printable } from '../output.ts'
+import { lacksReason, statusLine, statusOf } from '../recordStatus.ts'
 import { referrersOf } from '../referrers.ts'
-import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
+import {
+  KIND,
+  KIND_HELP,
+  NAME,
+  NAMED_RESOURCE,
+  type PreparedRequest,
+  prepareRequest,
+  REQUEST_OPTIONS,
+  send,
+} from '../requests.ts'
 import { isForPeople, OUTPUT, show } from '../session.ts'
-import { reasonReader } from '../story.ts'
-import { dataOf } from '../text.ts'
-import { nameIn, readingOf, WAITING, waitFor } from '../waiting.ts'
+import { parseDataOption } from '../text.ts'
+import { readRequestOf, resourceNameOf, WAIT_OPTIONS, waitFor } from '../waiting.ts'
 
 const DATA: Option = { long: 'data', short: 'd', value: 'JSON', summary: 'The body: JSON, @file, or - for stdin' }
 const LIST_OPTIONS: readonly Option[] = [
-  ...MORE,
+  ...REQUEST_OPTIONS,
   { long: 'all-groups', short: 'A', summary: 'Across the groups of the boundary, whatever the default group is' },
   { long: 'filter', short: 'f', value: 'FIELD:OP:VALUE', many: true, summary: 'Filter; several must all match' },
   { long: 'search', value: 'TEXT', summary: 'Only those that contain the text' },
@@ -28,7 +37,7 @@ const LIST_OPTIONS: readonly Option[] = [
 ]
 
 async function listItems(input: Input, context: Context): Promise<void> {
-  const prepared = await prepare('list', input, context)
+  const prepared = await prepareRequest('list', input, context)
   const isPaged = prepared.target.route.paged === true
   const asked = { filter: [...input.all('filter')], search: input.text('search'), sort: input.text('sort') }
   const query = { ...prepared.query, ...(asked.filter.length > 0 && { filter: asked.filter }) }
@@ -58,7 +67,7 @@ export const list: Command = {
   summary: 'List things of a kind',
   positionals: [KIND],
   options: LIST_OPTIONS,
-  details: `${PLACES}\nWithout a group: across all groups of the boundary.`,
+  details: `${KIND_HELP}\nWithout a group: across all groups of the boundary.`,
   run: listItems,
 }
 
@@ -67,15 +76,15 @@ export const get: Command = {
   summary: 'Show one thing; without NAME, list',
   positionals: [KIND, NAME],
   options: LIST_OPTIONS,
-  details: PLACES,
+  details: KIND_HELP,
   async run(input, context) {
     if (input.positionals.length === 1) return listItems(input, context)
-    const prepared = await prepare('get', input, context)
+    const prepared = await prepareRequest('get', input, context)
     const record = await send(prepared)
     show(record, input, context, nameFieldOf(prepared.collection, record))
     // Programs get only the record; people also get the reason for its status.
     if (!isForPeople(input, context) || !lacksReason(record)) return
-    const told = statusLine(await reasonReader(prepared, nameIn(prepared), context)(record))
+    const told = statusLine(await reasonReader(prepared, resourceNameOf(prepared), context)(record))
     if (told !== statusOf(record)) context.terminal.err(`${printable(told)}\n`)
   },
 }
@@ -84,8 +93,8 @@ export const create: Command = {
   name: 'create',
   summary: 'Create something',
   positionals: [KIND, NAME],
-  options: [...MORE, DATA, ...WAITING, OUTPUT],
-  details: `${PLACES}\n\`freehold create KIND --help\` names the fields of --data.\nLeave NAME out where the platform chooses it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
+  options: [...REQUEST_OPTIONS, DATA, ...WAIT_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\n\`freehold create KIND --help\` names the fields of --data.\nLeave NAME out where the platform chooses it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
   async helpFor({ positionals: [word], command }, { collections }) {
     if (word === undefined) return undefined
     const collection = findCollection(word, collections)
@@ -97,13 +106,14 @@ export const create: Command = {
     const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
     const isMade = (by: Verb) => routes.some(({ verb }) => verb === by)
     const verb = !isMade('create') && isMade('update') ? 'update' : 'create'
-    const prepared = await prepare(verb, input, context)
-    const body = data === undefined ? await bodyOfNothing(prepared.target.route) : await dataOf(data, context.terminal)
+    const prepared = await prepareRequest(verb, input, context)
+    const body =
+      data === undefined ? await emptyBodyFor(prepared.target.route) : await parseDataOption(data, context.terminal)
     const made = await send(prepared, body)
     const nameField = nameFieldOf(prepared.collection, made)
     const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')
     const isWaited = input.has('wait') && prepared.collection.routes.some(({ verb }) => verb === 'get')
-    const last = isWaited ? await waitFor(readingOf(prepared, name), { isChanged: true }, input, context) : made
+    const last = isWaited ? await waitFor(readRequestOf(prepared, name), { isChanged: true }, input, context) : made
     show(last, input, context, nameField)
   },
 }
@@ -111,9 +121,9 @@ export const create: Command = {
 export const remove: Command = {
   name: 'delete',
   summary: 'Delete something',
-  positionals: ONE,
+  positionals: NAMED_RESOURCE,
   options: [
-    ...MORE,
+    ...REQUEST_OPTIONS,
     { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
     {
       long: 'kept-data',
@@ -121,13 +131,13 @@ export const remove: Command = {
     },
     { ...DATA, summary: 'With --kept-data: the body of a resource that takes the volumes, if {} is not enough' },
     { long: 'yes', short: 'y', summary: 'Do not ask, whatever else is deleted with it or needs it' },
-    ...WAITING,
+    ...WAIT_OPTIONS,
   ],
-  details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other resources may refer to what is deleted: confirm these\ndeletions, or add --yes where there is no terminal.`,
+  details: `${KIND_HELP}\nA boundary is a tenant, a vault may hold secrets, and other resources may refer to what is deleted: confirm these\ndeletions, or add --yes where there is no terminal.`,
   async run(input, context) {
-    const prepared = await prepare('delete', input, context)
+    const prepared = await prepareRequest('delete', input, context)
     // On demand, because some resources cannot be read.
-    const reading = () => readingOf(prepared, input.positionals[1] ?? '')
+    const reading = () => readRequestOf(prepared, input.positionals[1] ?? '')
     if (!input.has('yes')) await confirm(prepared, reading, context)
     if (input.has('kept-data')) await takeBackKept(prepared, reading, input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
@@ -138,27 +148,27 @@ export const remove: Command = {
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
     const { collection, target } = prepared
     const isPlace = ['boundaries', 'resourcegroups'].includes(collection.noun)
-    const forgotten = isPlace ? await forgetDefault(target.values, context) : undefined
+    const forgotten = isPlace ? await clearDeletedDefault(target.values, context) : undefined
     if (forgotten !== undefined) context.terminal.err(`${forgotten}\n`)
     if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
 }
 
 async function takeBackKept(
-  prepared: Prepared,
-  reading: () => Prepared,
+  prepared: PreparedRequest,
+  reading: () => PreparedRequest,
   input: Input,
   context: Context,
 ): Promise<void> {
   if (input.has('keep-data')) throw usage('--keep-data and --kept-data cannot be combined.')
   const name = input.positionals[1] ?? ''
-  const create = creationOf(prepared, name)
-  const body = await dataOf(input.text('data') ?? '{}', context.terminal)
-  await takeBack(reading(), { create, body, name }, context)
+  const create = prepareRecreation(prepared, name)
+  const body = await parseDataOption(input.text('data') ?? '{}', context.terminal)
+  await recreateDeleted(reading(), { create, body, name }, context)
 }
 
 /** @throws CommandFailure (usage) if something else would be lost and the user does not confirm by typing the name */
-async function confirm(prepared: Prepared, reading: () => Prepared, context: Context): Promise<void> {
+async function confirm(prepared: PreparedRequest, reading: () => PreparedRequest, context: Context): Promise<void> {
   const { ask } = context.terminal
   if (prepared.target.route.nameParameter === 'boundaryId') {
     if (ask === undefined) throw usage('Deleting a boundary without a terminal needs --yes.')
@@ -176,12 +186,16 @@ async function confirm(prepared: Prepared, reading: () => Prepared, context: Con
 }
 
 /** Lists what would be deleted with the resource, and what refers to it. */
-async function lossesOf(prepared: Prepared, reading: () => Prepared, { collections }: Context): Promise<string[]> {
+async function lossesOf(
+  prepared: PreparedRequest,
+  reading: () => PreparedRequest,
+  { collections }: Context,
+): Promise<string[]> {
   const holders = await referrersOf(prepared, collections)
   const isVault = prepared.collection.noun === 'secretvaults'
   const { secretCount = 0 } = isVault ? ((await send(reading())) as { secretCount?: number }) : {}
   return [
-    ...(secretCount > 0 ? [`It holds ${counted(secretCount, 'secret')}, which nobody can recover afterwards.`] : []),
+    ...(secretCount > 0 ? [`It holds ${pluralize(secretCount, 'secret')}, which nobody can recover afterwards.`] : []),
     ...(holders.length > 0 ? [`Others refer to it: ${holders.join(', ')}.`] : []),
   ]
 }

@@ -2,16 +2,16 @@ import { resolve } from 'node:path'
 import { createClient, issuerOf as issuerNamedBy, NetworkError, PlatformApiError } from '../../client/index.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { DEV_FILE, issuerOf, readDevFile, serverOfKubeconfig } from '../devFile.ts'
-import { localTrouble, usage } from '../failure.ts'
-import { readIfThere } from '../files.ts'
+import { DEV_FILE, discoverIssuer, readDevFile, serverOfKubeconfig } from '../devFile.ts'
+import { localFailure, usage } from '../failure.ts'
+import { readFileIfPresent } from '../files.ts'
 import {
   DEFAULT_CLIENT_ID,
   fetchOf,
   findSettings,
+  inheritedSettings,
+  requireSafeUrl,
   type Settings,
-  safeUrl,
-  settingsAt,
   withoutAbsent,
   writeSettings,
 } from '../settings.ts'
@@ -47,8 +47,8 @@ export const setup: Command = {
     const devFile = dev === undefined ? undefined : resolve(dev)
     const found = devFile === undefined ? undefined : await fromDevFile(devFile)
     const named = input.text('facade-url') ?? found?.facadeUrl
-    const facadeUrl = named === undefined ? undefined : safeUrl('The address of the platform', named)
-    const settings = await settingsFrom(input, { ...settingsAt(before, facadeUrl), ...found })
+    const facadeUrl = named === undefined ? undefined : requireSafeUrl('The address of the platform', named)
+    const settings = await settingsFrom(input, { ...inheritedSettings(before, facadeUrl), ...found })
     await writeSettings(path, settings)
     context.terminal.err(`Set up for ${settings.facadeUrl}, signing in at ${settings.issuer} (${path}).\n`)
     if (before !== undefined && before.facadeUrl !== settings.facadeUrl) {
@@ -63,7 +63,7 @@ export const setup: Command = {
 async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
   const facadeUrl = input.text('facade-url') ?? known.facadeUrl
   if (facadeUrl === undefined) throw usage('--facade-url is missing, or --dev in the folder of a running `npm run up`.')
-  const address = safeUrl('The address of the platform', facadeUrl)
+  const address = requireSafeUrl('The address of the platform', facadeUrl)
   const authority = input.text('certificate-authority')
   const certificateAuthority = authority === undefined ? known.certificateAuthority : resolve(authority)
   const issuer = issuerFrom(input) ?? (await issuerAt(address, { ...known, certificateAuthority }))
@@ -77,7 +77,7 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
   }
   return {
     facadeUrl: address,
-    issuer: safeUrl('The issuer', issuer),
+    issuer: requireSafeUrl('The issuer', issuer),
     clientId: input.text('client-id') ?? known.clientId ?? DEFAULT_CLIENT_ID,
     ...withoutAbsent(optional),
   }
@@ -88,10 +88,10 @@ async function kubernetesFrom(input: Input, known: Settings['kubernetes']): Prom
   const server = input.text('kubernetes-url') ?? (file === undefined ? undefined : known?.server)
   if (server === undefined && file === undefined) return undefined
   if (server === undefined) throw usage('--kubernetes-authority needs --kubernetes-url.')
-  const pem = file === undefined ? undefined : await readIfThere(file)
-  if (file !== undefined && pem === undefined) throw localTrouble(`There is no ${file}.`)
+  const pem = file === undefined ? undefined : await readFileIfPresent(file)
+  if (file !== undefined && pem === undefined) throw localFailure(`There is no ${file}.`)
   const authority = pem === undefined ? {} : { certificateAuthorityData: Buffer.from(pem).toString('base64') }
-  return { server: safeUrl('--kubernetes-url', server), ...authority }
+  return { server: requireSafeUrl('--kubernetes-url', server), ...authority }
 }
 
 function issuerFrom(input: Input): string | undefined {
@@ -127,7 +127,7 @@ type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
 async function fromDevFile(path: string): Promise<FromDevFile> {
   const { facadeUrl, tokenUrl, certificateAuthority, kubeconfig } = await readDevFile(path)
   const authority = certificateAuthority === undefined ? {} : { certificateAuthority: resolve(certificateAuthority) }
-  const issuer = await issuerOf(tokenUrl, certificateAuthority)
+  const issuer = await discoverIssuer(tokenUrl, certificateAuthority)
   const kubernetes = kubeconfig === undefined ? undefined : await serverOfKubeconfig(kubeconfig)
   return {
     facadeUrl,

@@ -1,6 +1,6 @@
 import { type Client, PlatformApiError } from '../../client/index.ts'
 import { suggestion } from '../../core/suggestion.ts'
-import { existing, unknownBoundary } from '../boundaryNames.ts'
+import { existingNamesClause, explainUnknownBoundary } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
 import { isKnown } from '../defaults.ts'
 import { usage } from '../failure.ts'
@@ -47,7 +47,7 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
     const { items } = await client.operations.ListResourceGroups({ path, query: { pageSize: 500 } })
     names.push(...items.map(({ name }) => name))
   })
-  if (!isBoundary) throw usage(await unknownBoundary(client, boundary))
+  if (!isBoundary) throw usage(await explainUnknownBoundary(client, boundary))
   if (group === '' || names.includes(group)) return undefined
   const one = { ...path, resourceGroupName: group }
   let isHidden = false
@@ -61,6 +61,6 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
   if (isThere && !isHidden) return undefined
   if (isThere) return `You may not see whether there is a resource group "${group}": it is stored unchecked.`
   const create = `; \`freehold create resourcegroup ${group} --boundary ${boundary}\` creates it.`
-  const hint = suggestion(group, names) || existing(names, create)
+  const hint = suggestion(group, names) || existingNamesClause(names, create)
   throw usage(`There is no resource group "${group}" in boundary ${boundary}${hint}`)
 }

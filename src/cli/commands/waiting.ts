@@ -1,32 +1,58 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pagesOf, pathOf } from '../../client/index.ts'
-import { quoted } from '../../core/shellWord.ts'
+import { quoteShellWord } from '../../core/shellWord.ts'
+import { reasonReader } from '../clusterDetails.ts'
 import { nameFieldOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { hasReplicas, isAutoscaled, outlookOf, replicasOfComponents, statusLine, statusOf } from '../outlook.ts'
 import { printable } from '../output.ts'
-import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
+import {
+  hasReplicas,
+  isAutoscaled,
+  replicasOfComponents,
+  settleStateOf,
+  statusLine,
+  statusOf,
+} from '../recordStatus.ts'
+import {
+  KIND,
+  KIND_HELP,
+  listSubresourceRoutes,
+  NAME,
+  NAMED_RESOURCE,
+  PATH_OPTIONS,
+  type PreparedRequest,
+  prepareRequest,
+  send,
+  sendToSubresource,
+} from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
-import { reasonReader } from '../story.ts'
-import { checkStatus, DELETED, endOf, nameIn, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
+import {
+  DELETED,
+  requireKnownStatus,
+  resourceNameOf,
+  TIMEOUT_OPTIONS,
+  WAIT_OPTIONS,
+  waitFor,
+  waitResultOf,
+} from '../waiting.ts'
 
 export const wait: Command = {
   name: 'wait',
   summary: 'Wait until a resource has settled, or is gone',
-  positionals: ONE,
+  positionals: NAMED_RESOURCE,
   options: [
-    ...WHERE,
+    ...PATH_OPTIONS,
     { long: 'for', value: 'STATUS', summary: 'A status such as Stopped, or "deleted"; default: any settled one' },
-    ...TIMEOUTS,
+    ...TIMEOUT_OPTIONS,
     OUTPUT,
   ],
-  details: `${PLACES}\nExit code 6: it has failed, or is gone. Exit code 7: the time is up.`,
+  details: `${KIND_HELP}\nExit code 6: it has failed, or is gone. Exit code 7: the time is up.`,
   async run(input, context) {
-    const prepared = await prepare('get', input, context)
+    const prepared = await prepareRequest('get', input, context)
     const status = input.text('for')
     const isGone = status === DELETED
-    if (status !== undefined && !isGone) checkStatus(status, prepared)
+    if (status !== undefined && !isGone) requireKnownStatus(status, prepared)
     const record = await waitFor(prepared, isGone ? { isGone } : { status }, input, context)
     if (record !== undefined && input.text('output') !== undefined) show(record, input, context)
   },
@@ -35,18 +61,18 @@ export const wait: Command = {
 export const scale: Command = {
   name: 'scale',
   summary: 'Change the number of replicas',
-  positionals: [...ONE, { name: 'REPLICAS' }],
-  options: [...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nfreehold scale vectorcluster products 4 --wait`,
+  positionals: [...NAMED_RESOURCE, { name: 'REPLICAS' }],
+  options: [...PATH_OPTIONS, ...WAIT_OPTIONS, OUTPUT],
+  details: `${KIND_HELP}\nfreehold scale vectorcluster products 4 --wait`,
   async run(input, context) {
     const replicas = input.positionals[2] ?? ''
     if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS must be a whole number from 0 to 9999, not "${replicas}".`)
-    const prepared = await prepare('get', withoutLast(input), context)
-    const route = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'scale')
+    const prepared = await prepareRequest('get', withoutLast(input), context)
+    const route = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'scale')
     const answer =
       route === undefined
         ? await patchReplicas(prepared, Number(replicas), withoutLast(input), context)
-        : await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
+        : await sendToSubresource(prepared, route, { body: { targetScale: Number(replicas) } })
     const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
     // The answer is a scale, which has no name.
     const named = { name: prepared.target.values[prepared.target.route.nameParameter ?? ''], ...(last as object) }
@@ -55,7 +81,12 @@ export const scale: Command = {
 }
 
 /** For kinds whose replicas are a field of the record. @throws CommandFailure (usage) if it would change nothing */
-async function patchReplicas(prepared: Prepared, replicas: number, input: Input, context: Context): Promise<unknown> {
+async function patchReplicas(
+  prepared: PreparedRequest,
+  replicas: number,
+  input: Input,
+  context: Context,
+): Promise<unknown> {
   const { noun, routes } = prepared.collection
   const cannot = `${noun} have no replicas to change.`
   if (routes.every(({ verb }) => verb !== 'patch')) throw usage(cannot)
@@ -70,27 +101,27 @@ async function patchReplicas(prepared: Prepared, replicas: number, input: Input,
       `The components of ${title} have copies of their own (${components.join(', ')}): change components[].replicas in its manifest, and \`freehold apply\` it.`,
     )
   if (!hasReplicas(record)) throw usage(cannot)
-  return send(await prepare('patch', input, context), { replicas })
+  return send(await prepareRequest('patch', input, context), { replicas })
 }
 
-const patchHint = ({ target }: Prepared) =>
-  ` freehold call PATCH ${quoted(pathOf(target.route.path, target.values))} -d '{"minReplicas":1,"maxReplicas":3}'`
+const patchHint = ({ target }: PreparedRequest) =>
+  ` freehold call PATCH ${quoteShellWord(pathOf(target.route.path, target.values))} -d '{"minReplicas":1,"maxReplicas":3}'`
 
 /** The status to wait for, because any settled status may be the previous one. A restart ends as it began. */
 const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
 
 /** `start`, `stop` and `restart`, for all kinds that have them. */
-export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
+export const powerCommands: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
   name: action,
   summary: `${action.slice(0, 1).toUpperCase()}${action.slice(1)} a resource`,
-  positionals: ONE,
-  options: [...WHERE, ...WAITING],
-  details: PLACES,
+  positionals: NAMED_RESOURCE,
+  options: [...PATH_OPTIONS, ...WAIT_OPTIONS],
+  details: KIND_HELP,
   async run(input: Input, context: Context) {
-    const prepared = await prepare('get', input, context)
-    const route = routesBelow(prepared.target, 'PUT').find(({ words }) => words === 'actions/{action}')
+    const prepared = await prepareRequest('get', input, context)
+    const route = listSubresourceRoutes(prepared.target, 'PUT').find(({ words }) => words === 'actions/{action}')
     if (route === undefined) throw usage(`${prepared.collection.noun} cannot ${action}.`)
-    const answer = await sendBelow(prepared, route, { values: { action } })
+    const answer = await sendToSubresource(prepared, route, { values: { action } })
     const title = input.positionals.join(' ')
     const isUnchanged = ((answer ?? {}) as { changed?: unknown }).changed === false
     const now = printable(statusOf(answer) ?? 'there')
@@ -98,8 +129,8 @@ export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((acti
     context.terminal.err(`${title}: ${action} ${said}.\n`)
     if (!input.has('wait')) return
     const wanted = { status: END_OF[action], isChanged: true }
-    if (!isUnchanged || outlookOf(answer) === 'underWay') await waitFor(prepared, wanted, input, context)
-    else if (endOf(answer, wanted) !== 'reached')
+    if (!isUnchanged || settleStateOf(answer) === 'underWay') await waitFor(prepared, wanted, input, context)
+    else if (waitResultOf(answer, wanted) !== 'reached')
       throw new CommandFailure(EXIT.failed, `${title} has not become ${wanted.status}: it is ${now}.`)
   },
 }))
@@ -110,13 +141,13 @@ export const watch: Command = {
   name: 'watch',
   summary: 'Show each change of status, until interrupted',
   positionals: [KIND, NAME],
-  options: WHERE,
-  details: PLACES,
+  options: PATH_OPTIONS,
+  details: KIND_HELP,
   async run(input, context) {
     const isOne = input.positionals.length > 1
-    const prepared = await prepare(isOne ? 'get' : 'list', input, context)
+    const prepared = await prepareRequest(isOne ? 'get' : 'list', input, context)
     const nameField = nameFieldOf(prepared.collection)
-    const withReason = isOne ? reasonReader(prepared, nameIn(prepared), context) : undefined
+    const withReason = isOne ? reasonReader(prepared, resourceNameOf(prepared), context) : undefined
     const told = new Map<string, string>()
     for (;;) {
       const now = new Map<string, string>()
@@ -127,7 +158,7 @@ export const watch: Command = {
           statusLine((await withReason?.(record)) ?? record),
         )
       }
-      for (const line of changes(told, now)) context.terminal.out(`${printable(line)}\n`)
+      for (const line of describeListChanges(told, now)) context.terminal.out(`${printable(line)}\n`)
       told.clear()
       for (const [name, line] of now) told.set(name, line)
       await delay(WATCH_EVERY, undefined, { signal: context.signal })
@@ -136,13 +167,13 @@ export const watch: Command = {
 }
 
 /** Returns a line for each difference between two readings of a list. */
-export function changes(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+export function describeListChanges(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   const gone = [...before.keys()].filter((name) => !now.has(name)).map((name) => `${name}: gone`)
   const changed = [...now].filter(([name, line]) => before.get(name) !== line)
   return [...gone, ...changed.map(([name, line]) => `${name}: ${line}`)]
 }
 
-function itemsOf(prepared: Prepared): AsyncGenerator<unknown> {
+function itemsOf(prepared: PreparedRequest): AsyncGenerator<unknown> {
   const isPaged = prepared.target.route.paged === true
   return pagesOf((page) => send({ ...prepared, query: isPaged ? { pageSize: 500, ...page } : {} }), {})
 }

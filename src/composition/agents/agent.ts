@@ -9,9 +9,9 @@ import { VERSION } from '../../core/release.ts'
 import { createKubeClient, type KubeClient } from '../../kube/client.ts'
 import { dial, serveTunnel } from '../../kube/tunnel/agentEnd.ts'
 import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts'
-import { untilServed, userAgent } from '../connection.ts'
-import type { Part, Surroundings } from '../part.ts'
-import { HubRefusal, join, renew } from './joining.ts'
+import { userAgent, waitForApiServer } from '../connection.ts'
+import type { Part, PartDependencies } from '../part.ts'
+import { HubRefusal, joinHub, renewMembership } from './joinHub.ts'
 import { type Membership, readMembership, storeMembership } from './membership.ts'
 import { ServedVersion } from './servedVersion.ts'
 
@@ -26,14 +26,14 @@ const LOOK = 3_600_000
  * Runs the agent in another cluster: connects to the hub, keeps a tunnel open, and serves requests from it with its own
  * rights at its API server. It listens on no port, and stores only its certificate, in a Secret.
  */
-export async function runAgent(configuration: Configuration, { log: base, fail }: Surroundings): Promise<Part> {
+export async function runAgent(configuration: Configuration, { log: base, fail }: PartDependencies): Promise<Part> {
   const { kubeconfig, controllersContext, agentHub } = configuration
   if (agentHub === undefined)
     throw new ConfigurationError('The role agent needs PLATFORM_AGENT_HUB, the address of the hub.')
   const log = base.child({ part: 'agent' })
   const access = loadKubeconfig(kubeconfig, controllersContext)
   const client = createKubeClient(access, { fieldManager: 'freehold-agent', userAgent: userAgent('agent'), log })
-  await untilServed(client, log)
+  await waitForApiServer(client, log)
   const stopping = new AbortController()
   const agent = new ClusterAgent(configuration, agentHub, client, log, stopping.signal)
   const running = agent.run(access).catch((error: unknown) => {
@@ -120,7 +120,7 @@ class ClusterAgent {
       return stored.membership
     }
     try {
-      const joined = await join(this.#hub, token, fingerprint)
+      const joined = await joinHub(this.#hub, token, fingerprint)
       await storeMembership(this.#client, joined, token)
       this.#log.info({ clusterId: joined.clusterId }, 'Joined.')
       return joined
@@ -142,7 +142,7 @@ class ClusterAgent {
     try {
       const stored = await readMembership(this.#client)
       if (stored === undefined || Date.now() - stored.issuedAt < RENEW_AFTER) return
-      const renewed = await renew(this.#hub, stored.membership)
+      const renewed = await renewMembership(this.#hub, stored.membership)
       await storeMembership(this.#client, renewed)
       this.#log.info({}, 'The certificate was renewed; the next connection uses it.')
     } catch (error) {

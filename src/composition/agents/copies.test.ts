@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import type { Records } from '../../api/records/records.ts'
 import { AGENT_PEER_SECRET, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
-import { ACTIVATOR_TUNNEL_SECRET, COPY_PROTOCOL, farCopyEntry, farCopyPath } from '../../contracts/farCopies.ts'
+import { ACTIVATOR_TUNNEL_SECRET, COPY_PROTOCOL, remoteCopyName, remoteCopyPath } from '../../contracts/remoteCopies.ts'
 import { systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { silentLog } from '../../core/log.ts'
@@ -20,7 +20,7 @@ import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { createAuthority } from '../certificates.ts'
 import { reachThroughGate } from './copies.ts'
 import { type Gate, type GateOptions, openGate } from './gate.ts'
-import { keepPeers, readPeer } from './peers.ts'
+import { ensurePeerCertificates, readPeerCertificate } from './peers.ts'
 
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const COPY = { namespace: 'shop', name: 'home.orders', clusterId: CLUSTER, pod: 'orders-1' }
@@ -42,14 +42,14 @@ describe('the way of an activator of its own to copies in other clusters', () =>
       kind: ServerlessFunction.kind,
       metadata: { namespace: COPY.namespace, name: COPY.name },
       spec: {},
-      status: { copies: [farCopyEntry(COPY)] },
+      status: { copies: [remoteCopyName(COPY)] },
     })
     caches = new CacheSet({ client, clock: systemClock })
     for (const { resource } of [PlatformCluster, ServerlessFunction]) caches.add(resource)
     caches.start()
     await caches.whenAllSynced()
     const authority = await createAuthority('agents', new Date())
-    await keepPeers(client, authority, new Date())
+    await ensurePeerCertificates(client, authority, new Date())
     gateOptions = {
       ...{ authority, client, caches, clock: systemClock, log: silentLog, tunnels: new Tunnels() },
       records: {} as Records,
@@ -81,8 +81,8 @@ describe('the way of an activator of its own to copies in other clusters', () =>
 
   /** The status with which an upgrade is refused that shows the certificate of a Secret. */
   async function refusal(path: string, secret: string | undefined, upgrade = COPY_PROTOCOL): Promise<number> {
-    const { certificate, key, authority: ca } = await readPeer(client)
-    const own = secret === undefined ? undefined : await readPeer(client, secret)
+    const { certificate, key, authority: ca } = await readPeerCertificate(client)
+    const own = secret === undefined ? undefined : await readPeerCertificate(client, secret)
     const shown = own === undefined ? {} : { cert: own.certificate, key: own.key }
     expect([certificate, key]).to.not.include('')
     const sent = requestHttps({
@@ -135,7 +135,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     )
   })
 
-  const path = farCopyPath(COPY, farCopyEntry(COPY))
+  const path = remoteCopyPath(COPY, remoteCopyName(COPY))
   const exec = `/clusters/${CLUSTER}/api/v1/namespaces/shop/pods/orders-1/exec`
   const REFUSED: readonly [who: string, what: string, path: string, secret: string | undefined, upgrade?: string][] = [
     ['the activator', 'into a tunnel', exec, ACTIVATOR_TUNNEL_SECRET, 'websocket'],
@@ -159,7 +159,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
   })
 
   it('is no way to the requests of replicas either', async () => {
-    const { certificate: cert, key, authority: ca } = await readPeer(client, ACTIVATOR_TUNNEL_SECRET)
+    const { certificate: cert, key, authority: ca } = await readPeerCertificate(client, ACTIVATOR_TUNNEL_SECRET)
     const options = { host: '127.0.0.1', port: gate.port, servername: HUB_SERVER_NAME, ca, cert, key, agent: false }
     const sent = requestHttps({ ...options, path: `/clusters/${CLUSTER}/api/v1/secrets` }).end()
     const [answer] = await once(sent, 'response')

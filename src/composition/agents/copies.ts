@@ -1,23 +1,23 @@
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import type { Duplex } from 'node:stream'
-import type { ReachCopy } from '../../activator/way.ts'
+import type { ReachCopy } from '../../activator/copyConnection.ts'
 import { HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import { FUNCTION_PORT } from '../../contracts/functions.ts'
 import {
   ACTIVATOR_TUNNEL_SECRET,
   COPY_PROTOCOL,
-  type FarCopy,
-  farCopyEntry,
-  farCopyPath,
-  readFarCopyPath,
-} from '../../contracts/farCopies.ts'
-import { FUNCTION_PORT } from '../../contracts/functions.ts'
+  parseRemoteCopyPath,
+  type RemoteCopy,
+  remoteCopyName,
+  remoteCopyPath,
+} from '../../contracts/remoteCopies.ts'
 import { messageOf } from '../../core/errors.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { PortForward } from '../../kube/portForward.ts'
 import { acceptUpgrade, refuseUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
-import { type Peer, readPeer } from './peers.ts'
+import { type PeerCertificate, readPeerCertificate } from './peers.ts'
 
 /**
  * Connects the activator to copies of functions in other clusters. A tunnel would give it all rights of the agent
@@ -29,16 +29,16 @@ const OPEN_WITHIN = 15_000
 
 type Forwarding = { portForwardOf: (clusterId: string) => PortForward }
 
-export function reachHere({ portForwardOf }: Forwarding): ReachCopy {
+export function reachThroughTunnel({ portForwardOf }: Forwarding): ReachCopy {
   return ({ namespace, clusterId, pod }) => portForwardOf(clusterId)({ namespace, pod, port: FUNCTION_PORT })
 }
 
 type Stored = ServerlessFunction & { [key: string]: unknown }
 
 /** Whether the function's status lists this copy. */
-function isCopy({ namespace, name, ...copy }: FarCopy, caches: Pick<CacheSet, 'get'>): boolean {
+function isCopy({ namespace, name, ...copy }: RemoteCopy, caches: Pick<CacheSet, 'get'>): boolean {
   const copies = caches.get<Stored>(ServerlessFunction.resource).get(namespace, name)?.status?.copies ?? []
-  return copies.includes(farCopyEntry(copy))
+  return copies.includes(remoteCopyName(copy))
 }
 
 /** Runs at the gate: connects the activator's request with the copy that it names. */
@@ -46,12 +46,12 @@ export async function relayToCopy(
   options: Forwarding & { caches: Pick<CacheSet, 'get'> },
   { request, socket, head }: Upgrade,
 ): Promise<void> {
-  const copy = readFarCopyPath(request.url)
+  const copy = parseRemoteCopyPath(request.url)
   if (request.headers.upgrade !== COPY_PROTOCOL || copy === undefined) return refuseUpgrade(socket, 403)
   if (!isCopy(copy, options.caches)) return refuseUpgrade(socket, 404)
   let far: Duplex
   try {
-    far = await reachHere(options)(copy)
+    far = await reachThroughTunnel(options)(copy)
   } catch {
     return refuseUpgrade(socket, 502)
   }
@@ -68,9 +68,9 @@ class Refused extends Error {}
  */
 export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): ReachCopy {
   const { hostname, port } = new URL(url)
-  let credentials: Promise<Peer> | undefined
+  let credentials: Promise<PeerCertificate> | undefined
   return async (copy) => {
-    credentials ??= readPeer(client, ACTIVATOR_TUNNEL_SECRET)
+    credentials ??= readPeerCertificate(client, ACTIVATOR_TUNNEL_SECRET)
     try {
       const { certificate: cert, key, authority: ca } = await credentials
       const host = hostname.replace(/^\[|\]$/g, '')
@@ -83,10 +83,10 @@ export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): 
   }
 }
 
-function askGate(gate: RequestOptions, copy: FarCopy): Promise<Duplex> {
+function askGate(gate: RequestOptions, copy: RemoteCopy): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const headers = { connection: 'Upgrade', upgrade: COPY_PROTOCOL }
-    const asked = requestHttps({ ...gate, path: farCopyPath(copy, farCopyEntry(copy)), headers })
+    const asked = requestHttps({ ...gate, path: remoteCopyPath(copy, remoteCopyName(copy)), headers })
     const timer = setTimeout(() => asked.destroy(new Error('The gate did not answer in time.')), OPEN_WITHIN)
     asked.once('close', () => clearTimeout(timer))
     asked.on('error', reject)

@@ -2,46 +2,46 @@ import { X509Certificate } from 'node:crypto'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Caller } from '../../api/callers/tokens.ts'
-import { Budget, requestRate, wholeSeconds } from '../../api/http/limits.ts'
+import { requestRate, TokenBucket, toRetryAfterSeconds } from '../../api/http/limits.ts'
 import type { Records } from '../../api/records/records.ts'
 import {
   type AgentIdentity,
+  agentRefusalOf,
   CERTIFICATE_DAYS,
+  consumeJoinToken,
   HUB_SERVER_NAME,
   JOIN_PATH,
   type JoinAnswer,
   RENEW_PATH,
   revokedAtOf,
-  whyRefused,
-  withoutUsed,
 } from '../../contracts/clusters.ts'
 import { addressKey } from '../../core/addressKey.ts'
 import { type Clock, timestamp } from '../../core/clock.ts'
+import { disconnectSignalOf } from '../../core/disconnectSignal.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { listen } from '../../core/listen.ts'
 import type { Log } from '../../core/log.ts'
-import { oneByOne } from '../../core/oneByOne.ts'
-import { signalOf } from '../../core/signalOf.ts'
+import { withoutPipelining } from '../../core/withoutPipelining.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { limitSecrets } from '../../identity/guesses.ts'
+import { limitSecrets } from '../../identity/guessLimiter.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { PortForward } from '../../kube/portForward.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
-import { refuse, relay } from '../../kube/tunnel/relay.ts'
+import { relay, sendStatusError } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { OpenConnections, refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
-import { daily } from '../daily.ts'
+import { runDaily } from '../daily.ts'
 import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
-import { AgentPresence, judged, patchAgent } from './presence.ts'
-import { Visitors } from './visitors.ts'
+import { AgentPresence, agentAdmissionFields, patchAgent } from './presence.ts'
+import { UnidentifiedConnections } from './unidentifiedConnections.ts'
 
 /** The actor of changes to a cluster's record when an agent joins. */
 const AGENTS: Caller = {
@@ -64,7 +64,7 @@ export type GateOptions = {
   clock: Clock
   log: Log
   /** For tests. */
-  visitors?: Visitors
+  visitors?: UnidentifiedConnections
 }
 /** Refused joins per minute and address. */
 const WRONG_PER_MINUTE = 10
@@ -82,11 +82,11 @@ export type Gate = { readonly port: number; stop(): Promise<void> }
  */
 export async function openGate(options: GateOptions, address: { host: string; port: number }): Promise<Gate> {
   const gate = new AgentGate(options)
-  const http = createHttpServer(oneByOne((incoming, response) => void gate.answer(incoming, response)))
+  const http = createHttpServer(withoutPipelining((incoming, response) => void gate.answer(incoming, response)))
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const connections = new OpenConnections()
-  const visitors = options.visitors ?? new Visitors()
+  const visitors = options.visitors ?? new UnidentifiedConnections()
   const server = createTlsServer(
     {
       ...(await ownTls(options.authority)),
@@ -113,7 +113,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   const { port } = server.address() as { port: number }
   gate.start(port)
   const failed = 'The certificate of the gate of agents could not be renewed.'
-  const renewal = daily(async () => server.setSecureContext(await ownTls(options.authority)), { ...options, failed })
+  const renewal = runDaily(async () => server.setSecureContext(await ownTls(options.authority)), { ...options, failed })
   return {
     port,
     async stop() {
@@ -140,7 +140,7 @@ class AgentGate {
   readonly #options: GateOptions
   readonly #presence: AgentPresence
   readonly #guesses = limitSecrets(WRONG_PER_MINUTE)
-  readonly #requests = new Budget(requestRate(REQUESTS_PER_MINUTE))
+  readonly #requests = new TokenBucket(requestRate(REQUESTS_PER_MINUTE))
   readonly #refusals: LateRefusals
   #port = 0
 
@@ -180,9 +180,9 @@ class AgentGate {
       if (request.method === 'POST' && path === JOIN_PATH) return sendJson(response, 200, await this.#limited(request))
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
       if (asked === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
-      if (!isOurs) return refuse(response, 'Not for you.', 403)
+      if (!isOurs) return sendStatusError(response, 'Not for you.', 403)
       const session = this.#options.tunnels.find(asked.clusterId)
-      if (session === undefined) return refuse(response, 'The agent of the cluster is not connected here.')
+      if (session === undefined) return sendStatusError(response, 'The agent of the cluster is not connected here.')
       await relay(session, asked.path, request, response)
     } catch (error) {
       if (error instanceof Refusal) return sendJson(response, error.status, { message: error.message })
@@ -207,8 +207,8 @@ class AgentGate {
   async #takeRequest({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
     const wait = this.#requests.take(addressKey(socket.remoteAddress), 1, this.#options.clock.monotonic())
     if (wait === undefined) return
-    await this.#refusals.wait(signalOf(response))
-    throw new Refusal(429, `Too many requests from this address. Try again in ${wholeSeconds(wait)} s.`)
+    await this.#refusals.wait(disconnectSignalOf(response))
+    throw new Refusal(429, `Too many requests from this address. Try again in ${toRetryAfterSeconds(wait)} s.`)
   }
 
   /** Joins within the limit on refused joins. The request is read first, so that slow senders hold no slot. */
@@ -265,7 +265,7 @@ class AgentGate {
           fresh: true,
           isOnce: true,
           change: ({ spec }) => {
-            const joinTokens = withoutUsed(spec.joinTokens, hash, at)
+            const joinTokens = consumeJoinToken(spec.joinTokens, hash, at)
             if (joinTokens === undefined) throw refusal
             return { ...spec, joinTokens }
           },
@@ -288,7 +288,7 @@ class AgentGate {
     // Taken before the record is read: a later revocation is then later than the certificate.
     const at = clock.now()
     const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })
-    refuseFor(whyRefused(identity, cluster && judged(cluster)))
+    refuseFor(agentRefusalOf(identity, cluster && agentAdmissionFields(cluster)))
     const issuedAt = issueTime(at, cluster && revokedAtOf(cluster))
     const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt })
     return { clusterId, certificate, authority: authority.certPem }

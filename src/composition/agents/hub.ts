@@ -17,10 +17,10 @@ import { type ForwardedPod, ForwardedPorts } from '../../kube/tunnel/forwardedPo
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
-import { daily } from '../daily.ts'
+import { runDaily } from '../daily.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
 import { openGate } from './gate.ts'
-import { currentPeer, keepPeers } from './peers.ts'
+import { currentPeerCertificate, ensurePeerCertificates } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds for a call through a tunnel, since a spoke may be far away. */
@@ -31,7 +31,7 @@ const ANSWER_MAX = 32 * 1024 * 1024
 const OBJECTS_MAX = 64 * 1024 * 1024
 
 type Stored = PlatformCluster & { [key: string]: unknown }
-export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
+export type OtherClusterConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
 
 /** The tunnels of this process, and clients that use them. Shared by facade and controllers. */
 export class AgentHub {
@@ -42,7 +42,7 @@ export class AgentHub {
   readonly #log: Log
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
-  readonly #peer = currentPeer(() => this.#client)
+  readonly #peer = currentPeerCertificate(() => this.#client)
   /** Connections to other replicas. The agent never reuses one for another client certificate. */
   readonly #toPeers = new Agent({ keepAlive: true, maxSockets: 1000 })
 
@@ -108,7 +108,7 @@ export class AgentHub {
   connect(
     clusterId: string,
     { fence, log, observer: watched }: { fence: (() => void) | undefined; log: Log; observer: WatchObserver },
-  ): OtherConnection {
+  ): OtherClusterConnection {
     const named = log.child({ clusterId })
     const clientOf = (observer: WriteObserver) =>
       createKubeClient(this.#entry.accessOf(clusterId), {
@@ -160,7 +160,7 @@ export async function runGate(
   const { agentPort = 0, agentHost, agentPeerHost, agentUrl } = configuration
   const now = () => new Date(systemClock.now())
   const authority = await openOwnAuthority(client, now(), AUTHORITY)
-  const keep = () => keepPeers(client, authority, now())
+  const keep = () => ensurePeerCertificates(client, authority, now())
   await keep()
   const gate = await openGate(
     {
@@ -177,7 +177,7 @@ export async function runGate(
     { host: agentHost, port: agentPort },
   )
   const failed = 'The certificates of processes of the platform could not be renewed.'
-  const renewal = daily(keep, { clock: systemClock, log, failed })
+  const renewal = runDaily(keep, { clock: systemClock, log, failed })
   return {
     serverUrl: (agentUrl ?? `https://127.0.0.1:${gate.port}`).replace(/\/+$/, ''),
     caPem: authority.certPem,

@@ -3,7 +3,7 @@ import { MEMBERSHIP_SECRET } from '../../contracts/clusters.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent } from '../../kube/errors.ts'
-import { readTexts, storeTexts } from '../secretTexts.ts'
+import { readSecretTexts, storeSecretTexts } from '../secretTexts.ts'
 
 /** An agent's certificate, key and authority; PEM. */
 export type Membership = { clusterId: string; certificate: string; key: string; authority: string }
@@ -16,7 +16,7 @@ export type StoredMembership = {
 }
 
 export async function readMembership(client: Pick<KubeClient, 'get'>): Promise<StoredMembership | undefined> {
-  const texts = await readTexts(client, MEMBERSHIP_SECRET).catch(absent)
+  const texts = await readSecretTexts(client, MEMBERSHIP_SECRET).catch(absent)
   const text = (name: string) => texts?.[name] ?? ''
   const membership = {
     clusterId: text('cluster-id'),
@@ -38,7 +38,7 @@ export async function storeMembership(
   { clusterId, certificate, key, authority }: Membership,
   token?: string,
 ): Promise<void> {
-  await storeTexts(client, MEMBERSHIP_SECRET, {
+  await storeSecretTexts(client, MEMBERSHIP_SECRET, {
     'cluster-id': clusterId,
     'tls.crt': certificate,
     'tls.key': key,

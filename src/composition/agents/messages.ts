@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { parsedJson } from '../../core/parsedJson.ts'
 import { readWithin } from '../../core/readWithin.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 
 const BODY_MAX = 16 * 1024
 
@@ -24,7 +24,7 @@ export async function readJoinRequest(request: IncomingMessage): Promise<JoinReq
   // Keeps the connection open, to send the refusal on it.
   const bytes = request.iterator({ destroyOnReturn: false })
   const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))
-  const parsed = Body.safeParse(parsedJson(body.toString('utf8')))
+  const parsed = Body.safeParse(tryParseJson(body.toString('utf8')))
   if (!parsed.success) throw new Refusal(400, 'The request lacks a certificate request.')
   return parsed.data
 }

@@ -3,7 +3,7 @@ import { until } from '../../../test/make/until.ts'
 import { messageOf } from '../../core/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { type CertificatePair, createAuthority } from '../certificates.ts'
-import { currentPeer, keepPeers, readPeer } from './peers.ts'
+import { currentPeerCertificate, ensurePeerCertificates, readPeerCertificate } from './peers.ts'
 
 const DAY = 86_400_000
 
@@ -16,12 +16,12 @@ describe('the certificate with which replicas enter tunnels of each other', () =
   })
 
   it('is replaced once it is good for less than half a year, and no sooner', async () => {
-    await keepPeers(client, authority, now)
-    const first = await readPeer(client)
-    await keepPeers(client, authority, new Date(now.getTime() + 180 * DAY))
-    expect(await readPeer(client)).to.deep.equal(first)
-    await keepPeers(client, authority, new Date(now.getTime() + 186 * DAY))
-    expect((await readPeer(client)).certificate).to.not.equal(first.certificate)
+    await ensurePeerCertificates(client, authority, now)
+    const first = await readPeerCertificate(client)
+    await ensurePeerCertificates(client, authority, new Date(now.getTime() + 180 * DAY))
+    expect(await readPeerCertificate(client)).to.deep.equal(first)
+    await ensurePeerCertificates(client, authority, new Date(now.getTime() + 186 * DAY))
+    expect((await readPeerCertificate(client)).certificate).to.not.equal(first.certificate)
   })
 
   it('is read again by a process that runs, which goes on with it while the API server is away', async () => {
@@ -32,10 +32,10 @@ describe('the certificate with which replicas enter tunnels of each other', () =
       if (isAway) throw new Error('No answer.')
       return client.get(...given)
     }
-    const current = currentPeer(() => ({ get }), 1)
+    const current = currentPeerCertificate(() => ({ get }), 1)
     const first = await current()
-    await keepPeers(client, authority, new Date(now.getTime() + 400 * DAY))
-    const replaced = await readPeer(client)
+    await ensurePeerCertificates(client, authority, new Date(now.getTime() + 400 * DAY))
+    const replaced = await readPeerCertificate(client)
     expect(replaced).to.not.deep.equal(first)
     await until('it is the one that replaced it', async () => (await current()).certificate === replaced.certificate)
     isAway = true
@@ -47,6 +47,6 @@ describe('the certificate with which replicas enter tunnels of each other', () =
   })
 
   it('is awaited where there is none yet', async () => {
-    expect(await currentPeer(() => undefined)().catch(messageOf)).to.equal('No API server is known yet.')
+    expect(await currentPeerCertificate(() => undefined)().catch(messageOf)).to.equal('No API server is known yet.')
   })
 })

@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { AGENT_PEER_SECRET } from '../../contracts/clusters.ts'
-import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/farCopies.ts'
+import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/remoteCopies.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import { type CertificatePair, issueCertificate } from '../certificates.ts'
-import { remembered } from '../remembered.ts'
-import { readTexts, storeTexts } from '../secretTexts.ts'
+import { memoizeWithTtl } from '../memoizeWithTtl.ts'
+import { readSecretTexts, storeSecretTexts } from '../secretTexts.ts'
 
 /** Common name of the certificate with which replicas use each other's tunnels. */
 export const PEER_NAME = 'freehold-peer'
@@ -21,11 +21,14 @@ const CERTIFICATES = [
 /** A starting facade replaces a certificate with less than this left, in milliseconds. */
 const RENEW_BELOW = 180 * DAY_MS
 
-export type Peer = { certificate: string; key: string; authority: string }
+export type PeerCertificate = { certificate: string; key: string; authority: string }
 
 /** @throws KubeError NotFound before any facade with a gate has started */
-export async function readPeer(client: Pick<KubeClient, 'get'>, secret: string = AGENT_PEER_SECRET): Promise<Peer> {
-  const texts = await readTexts(client, secret)
+export async function readPeerCertificate(
+  client: Pick<KubeClient, 'get'>,
+  secret: string = AGENT_PEER_SECRET,
+): Promise<PeerCertificate> {
+  const texts = await readSecretTexts(client, secret)
   return { certificate: texts['tls.crt'] ?? '', key: texts['tls.key'] ?? '', authority: texts['ca.crt'] ?? '' }
 }
 
@@ -36,13 +39,16 @@ const KEPT = 60_000
  * Returns the current certificate. Its Secret is replaced before it expires, or by hand; while the API server is
  * unreachable, the last one is used.
  */
-export function currentPeer(client: () => Pick<KubeClient, 'get'> | undefined, kept = KEPT): () => Promise<Peer> {
-  let last: Peer | undefined
-  return remembered(async () => {
+export function currentPeerCertificate(
+  client: () => Pick<KubeClient, 'get'> | undefined,
+  kept = KEPT,
+): () => Promise<PeerCertificate> {
+  let last: PeerCertificate | undefined
+  return memoizeWithTtl(async () => {
     const reader = client()
     if (reader === undefined) throw new Error('No API server is known yet.')
     try {
-      last = await readPeer(reader)
+      last = await readPeerCertificate(reader)
     } catch (error) {
       if (last === undefined) throw error
     }
@@ -53,7 +59,7 @@ export function currentPeer(client: () => Pick<KubeClient, 'get'> | undefined, k
 type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
 
 /** Issues certificates for the platform's processes, stored apart from the authority, which these do not need. */
-export async function keepPeers(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
+export async function ensurePeerCertificates(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
   await Promise.all(
     CERTIFICATES.map(([secret, commonName]) => keepPeer(client, authority, now, { secret, commonName })),
   )
@@ -65,12 +71,12 @@ async function keepPeer(
   now: Date,
   { secret, commonName }: { secret: string; commonName: string },
 ): Promise<void> {
-  const stored = await readPeer(client, secret).catch(absent)
+  const stored = await readPeerCertificate(client, secret).catch(absent)
   if (stored?.authority === authority.certPem && isGood(stored.certificate, now)) return
   const { certPem, keyPem } = await issueCertificate(authority, { commonName, purpose: 'client' }, now)
   const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
   // Another replica was first, and its certificate is just as good.
-  await storeTexts(client, secret, texts).catch(alreadyThere)
+  await storeSecretTexts(client, secret, texts).catch(ignoreKubeAlreadyExists)
 }
 
 const isGood = (certificate: string, now: Date) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
-import { type AgentIdentity, GREETING_PATH, whyRefused } from '../../contracts/clusters.ts'
+import { type AgentIdentity, agentRefusalOf, GREETING_PATH } from '../../contracts/clusters.ts'
 import { type Clock, type Timer, timestamp } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
@@ -11,7 +11,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { askTunnel } from '../../kube/tunnel/ask.ts'
+import { getOverTunnel } from '../../kube/tunnel/getOverTunnel.ts'
 import type { Tunnel, Tunnels } from '../../kube/tunnel/tunnels.ts'
 
 export type PresenceOptions = {
@@ -78,7 +78,7 @@ export class AgentPresence {
 
   whyRefused(identity: AgentIdentity): string | undefined {
     const stored = this.#stored(identity)
-    return whyRefused(identity, stored && judged(stored))
+    return agentRefusalOf(identity, stored && agentAdmissionFields(stored))
   }
 
   #stored({ clusterId }: AgentIdentity): Stored | undefined {
@@ -123,7 +123,7 @@ export class AgentPresence {
     const { clock, endpoint, log } = this.#options
     const { clusterId, session } = tunnel
     try {
-      const greeting = Greeting.parse(await askTunnel(session, GREETING_PATH, ANSWER_WITHIN))
+      const greeting = Greeting.parse(await getOverTunnel(session, GREETING_PATH, ANSWER_WITHIN))
       const present = this.#present.get(tunnel)
       if (present === undefined) return
       const now = clock.now()
@@ -204,7 +204,11 @@ export async function patchAgent(
 }
 
 /** Returns the fields that decide whether the agent of a cluster is admitted. */
-export const judged = ({ metadata, spec, status }: Pick<PlatformCluster, 'metadata' | 'spec' | 'status'>) => ({
+export const agentAdmissionFields = ({
+  metadata,
+  spec,
+  status,
+}: Pick<PlatformCluster, 'metadata' | 'spec' | 'status'>) => ({
   ...{ spec, status },
   incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],
   isBeingDeleted: metadata.deletionTimestamp !== undefined,

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { activityServices } from './activity.ts'
-import { Closing, type FacadeSetup } from './setup.ts'
+import { type FacadeSetup, ShutdownHooks } from './setup.ts'
 
 const HOUR = 3_600_000
 
@@ -14,7 +14,7 @@ describe('records of activity whose time is over', () => {
     it(title, async () => {
       const clock = new ManualClock()
       const client = new FakeKubeClient()
-      const closing = new Closing()
+      const closing = new ShutdownHooks()
       activityServices({ client, onStop: closing.onStop } as unknown as FacadeSetup, clock)
       for (let hour = 0; hour < hours; hour += 1) await clock.advance(HOUR)
       await closing.stop()

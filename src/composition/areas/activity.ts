@@ -1,11 +1,11 @@
 import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
-import { toldByRequest } from '../../api/activity/requests.ts'
+import { activityOfRequest } from '../../api/activity/requests.ts'
 import { followObjects } from '../../api/activity/watched.ts'
 import type { Services } from '../../api/http/context.ts'
-import type { Witness } from '../../api/http/witness.ts'
+import type { RequestObserver } from '../../api/http/requestObserver.ts'
 import { ActivityRecorder } from '../../api/records/activity/recorder.ts'
-import { isThere } from '../../api/records/activity/subjects.ts'
+import { resourceExists } from '../../api/records/activity/subjects.ts'
 import { type Clock, DAY_MS, systemClock, type Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { FacadeSetup } from './setup.ts'
@@ -38,7 +38,7 @@ export function activityServices(
 export function activityRecorder(
   { configuration, client, caches, onStop, log }: FacadeSetup,
   { activity: store, records }: Pick<Services, 'activity' | 'records'>,
-): { recorder: ActivityRecorder; witness: Witness } {
+): { recorder: ActivityRecorder; witness: RequestObserver } {
   const recorder = new ActivityRecorder({ store, clock: systemClock, log })
   onStop(() => recorder.stop())
   if (!configuration.auditWebhook)
@@ -46,7 +46,7 @@ export function activityRecorder(
   return {
     recorder,
     witness(request) {
-      const told = toldByRequest(request, (resource) => isThere(records, resource))
+      const told = activityOfRequest(request, (resource) => resourceExists(records, resource))
       if (told !== undefined) recorder.note(told)
     },
   }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
-import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
+import { createAddressResolver } from '../../adapters/outgoing/addresses.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { Configuration } from '../../config.ts'
 import { isOfBuild } from '../../contracts/builds/labels.ts'
 import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
-import { type Network, networkOf } from '../../contracts/networks.ts'
+import { type Network, parseNetworkSetting } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -34,8 +34,8 @@ export function buildParts(setup: AreaSetup): Parts {
     deployments: { logs },
     builds: {
       settings: image === undefined ? undefined : settingsOf(image, configuration),
-      isPlayed,
-      addressesOf: judgedAddresses(allowedHosts),
+      isSimulated: isPlayed,
+      addressesOf: createAddressResolver(allowedHosts),
       logs: podLogs(setup),
       buildLogs: logs,
       sourceBlobs: blobs,
@@ -90,7 +90,7 @@ const INSIDE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', 
 const INSIDE_6 = ['fc00::/7', 'fe80::/10']
 
 function openedOf(text: string, closed: readonly string[]): Network {
-  const network = networkOf(text)
+  const network = parseNetworkSetting(text)
   const { cidr } = network
   const inside = cidr === '0.0.0.0/0' ? INSIDE : cidr === '::/0' ? INSIDE_6 : undefined
   const also = closed.filter((one) => one.includes(':') === cidr.includes(':'))

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { clientSecretCheck } from '../../identity/clientSecrets.ts'
-import { limitSecrets, WRONG_SECRETS_PER_MINUTE } from '../../identity/guesses.ts'
-import { clientSignIn, secretsAtIssuer } from './clientSignIn.ts'
+import { limitSecrets, WRONG_SECRETS_PER_MINUTE } from '../../identity/guessLimiter.ts'
+import { clientSignIn, issuerSecretCheck } from './clientSignIn.ts'
 
 const ACCOUNT = '11111111-1111-4111-8111-111111111111'
 const OTHER = '22222222-2222-4222-8222-222222222222'
@@ -20,12 +20,12 @@ describe('signing service accounts in', () => {
       response.end(JSON.stringify(isRight ? { access_token: 'token' } : { error: 'invalid_client' }))
     })
   })
-  let issuer: Awaited<ReturnType<typeof secretsAtIssuer>>
+  let issuer: Awaited<ReturnType<typeof issuerSecretCheck>>
   let accounts: ReturnType<typeof clientSignIn<{ accessToken: string }>>
   before(async () => {
     await new Promise<void>((listening) => provider.listen(0, '127.0.0.1', listening))
     const { port } = provider.address() as AddressInfo
-    issuer = await secretsAtIssuer({ issuer: `http://127.0.0.1:${port}` })
+    issuer = await issuerSecretCheck({ issuer: `http://127.0.0.1:${port}` })
     accounts = clientSignIn(issuer.check, limitSecrets(3))
   })
   after(async () => {

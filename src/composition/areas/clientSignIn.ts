@@ -3,10 +3,10 @@ import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { sha256 } from '../../core/names.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { SecretCheck } from '../../identity/clientSecrets.ts'
-import type { Guesses } from '../../identity/guesses.ts'
+import type { GuessLimiter } from '../../identity/guessLimiter.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
@@ -24,11 +24,11 @@ const Answer = z.object({ access_token: z.string().max(16_384) })
  */
 export function clientSignIn<T extends object>(
   check: SecretCheck<T>,
-  guesses: Guesses,
+  guesses: GuessLimiter,
   { looksAgain = false }: { looksAgain?: boolean } = {},
 ) {
   // Successful callers bypass the limit, so that others at their address cannot block them.
-  const known = recentlyUsed<string, T>(10_000, REMEMBERED)
+  const known = createLruCache<string, T>(10_000, REMEMBERED)
   return {
     /**
      * Returns the result of `check`; undefined if the secret is wrong.
@@ -61,7 +61,7 @@ type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
  * Verifies secrets at an external identity provider, whose access token then identifies the account. To it, all callers
  * have the same address; its administrator may set further limits.
  */
-export async function secretsAtIssuer({ issuer, issuerCertificateAuthority: path }: Options) {
+export async function issuerSecretCheck({ issuer, issuerCertificateAuthority: path }: Options) {
   const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }
   const agent = new Agent({ connect, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT })
 

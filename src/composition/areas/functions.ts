@@ -1,6 +1,6 @@
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
-import { createCallsClient } from '../../adapters/calls/client.ts'
-import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { createActivatorClient } from '../../adapters/calls/client.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { FacadeSetup } from './setup.ts'
 
@@ -14,6 +14,6 @@ export function functionServices({
   activatorHere,
 }: FunctionSetup): Pick<Services, 'functions'> {
   const { role, figuresUrl: url } = configuration
-  const calls = role === 'all' ? sameProcessCalls(() => activatorHere.calls) : createCallsClient({ url, log })
+  const calls = role === 'all' ? localActivatorClient(() => activatorHere.calls) : createActivatorClient({ url, log })
   return { functions: { blobs: secretBlobs(client), calls } }
 }

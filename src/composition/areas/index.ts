@@ -1,9 +1,9 @@
 import { createDns } from '../../adapters/dns/client.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
-import type { SignIn } from '../../contracts/managedIdentities.ts'
-import { networkOf } from '../../contracts/networks.ts'
+import type { TokenEndpoint } from '../../contracts/managedIdentities.ts'
+import { parseNetworkSetting } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { openOutgoing } from '../outgoing.ts'
 import { activityServices } from './activity.ts'
 import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
@@ -57,7 +57,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts) {
   }
 }
 
-function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): SignIn {
+function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): TokenEndpoint {
   return { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm }
 }
 
@@ -65,7 +65,7 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): Si
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks, podDiskLimit, podDiskRequest } =
     setup.configuration
-  const outgoing = outgoingOf(setup.configuration)
+  const outgoing = openOutgoing(setup.configuration)
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
   return {
@@ -87,7 +87,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     projectRbac,
     closedNetworks,
     disk: { limit: podDiskLimit, request: podDiskRequest },
-    apiServer: apiServerNetworks.map(networkOf),
+    apiServer: apiServerNetworks.map(parseNetworkSetting),
     sso: { dns: createDns(), outgoing },
   }
 }

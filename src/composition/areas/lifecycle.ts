@@ -5,7 +5,7 @@ import type { Services } from '../../api/http/context.ts'
 import { kubeInstallConfiguration } from '../../api/lifecycle/configuration.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { VERSION } from '../../core/release.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { openOutgoing } from '../outgoing.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** Lists of tags can be long. */
@@ -29,7 +29,7 @@ export function lifecyclePorts(setup: AreaSetup): Pick<ControllerPorts, 'lifecyc
 
 function releaseFeed({ configuration, onStop }: AreaSetup): ReleaseFeed {
   const { chartRegistryUrl: url } = configuration
-  const outgoing = outgoingOf(configuration, { maxBytes: MAX_BYTES })
+  const outgoing = openOutgoing(configuration, { maxBytes: MAX_BYTES })
   onStop(() => outgoing.close())
   return createReleaseFeed({
     fetch: outgoing.fetch,

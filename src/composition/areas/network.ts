@@ -1,10 +1,10 @@
 import { noFlows } from '../../adapters/flows/client.ts'
 import type { Services } from '../../api/http/context.ts'
-import { createNetworkLooks } from '../../api/network/looks.ts'
+import { createNetworkStateReader } from '../../api/network/networkState.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** Provides observations of boundaries' networks. */
 export function networkServices({ client, agents }: AreaSetup): Pick<Services, 'network'> {
-  const looks = createNetworkLooks(client, (clusterId) => agents.clientOf(clusterId))
+  const looks = createNetworkStateReader(client, (clusterId) => agents.clientOf(clusterId))
   return { network: { looks, flows: noFlows } }
 }

@@ -1,5 +1,5 @@
 import { createBackupTargets } from '../../adapters/backuptarget/client.ts'
-import { createDatabaseLogs } from '../../adapters/prometheus/databaseLogs.ts'
+import { createWalMetrics } from '../../adapters/prometheus/walMetrics.ts'
 import type { Services } from '../../api/http/context.ts'
 import { createBackupCluster } from '../../api/platformbackups/cluster.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
@@ -15,7 +15,7 @@ export function platformBackupServices({ client, configuration, log }: FacadeSet
     platformBackups: {
       cluster: createBackupCluster(client, backupNamespace),
       targets: createBackupTargets(),
-      logs: url === undefined ? { all: async () => new Map() } : createDatabaseLogs({ url, log }),
+      logs: url === undefined ? { all: async () => new Map() } : createWalMetrics({ url, log }),
       secrets: {
         ...kubeSecrets(client),
         ...kubeSecretWriter(client),

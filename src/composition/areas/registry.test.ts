@@ -3,13 +3,13 @@ import { makeRegistry } from '../../../test/make/registry.ts'
 import { AuditError, type AuditLog } from '../../adapters/audit/port.ts'
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
-import { pushedTo } from '../../controllers/registry/plan.ts'
+import { listRecentPushTargets } from '../../controllers/registry/plan.ts'
 import { messageOf } from '../../core/errors.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { KINDS } from '../../crds/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { notifySecretOf, seesPushes, uploadTokens, usesNow } from './registry.ts'
+import { listImageUses, requireNotifySecret, seesPushes, uploadTokens } from './registry.ts'
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
@@ -41,7 +41,7 @@ describe('images in use', () => {
         metadata: { name: 'one', namespace: 'shop' },
         status: { image: IMAGE },
       })
-      expect([...(await usesNow(client, NO_OTHERS))(REPOSITORY).running.tags]).to.deep.equal(['built'])
+      expect([...(await listImageUses(client, NO_OTHERS))(REPOSITORY).running.tags]).to.deep.equal(['built'])
     })
 })
 
@@ -53,7 +53,7 @@ describe('images in use on another cluster', () => {
     const { apiVersion, kind, resource } = PlatformCluster
     client.seed(resource, { apiVersion, kind, metadata: { name: FAR }, spec, status: { agent } })
     const others = { clientOf: () => far as FakeKubeClient }
-    return [...(await usesNow(client, others))(REPOSITORY).running.tags]
+    return [...(await listImageUses(client, others))(REPOSITORY).running.tags]
   }
   const far = new FakeKubeClient()
   const metadata = { name: 'one', namespace: 'shop' }
@@ -90,7 +90,7 @@ describe('a token to keep an uploaded source with', () => {
   it('tells whoever removes images that somebody is pushing', async () => {
     const token = await ask(audit)
     expect(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub).to.equal('freehold')
-    const busy = await pushedTo({ ...service, audit } as unknown as RegistryPort, 0)
+    const busy = await listRecentPushTargets({ ...service, audit } as unknown as RegistryPort, 0)
     expect([...busy]).to.deep.equal([REPOSITORY])
   })
 
@@ -106,7 +106,7 @@ describe('the secret of the registry', () => {
     ['is empty', '/dev/null'],
   ] as const)
     it(`keeps the facade from starting where it ${title}`, async () => {
-      const refused = await notifySecretOf({ registryNotifySecretFile }).catch(messageOf)
+      const refused = await requireNotifySecret({ registryNotifySecretFile }).catch(messageOf)
       expect(refused).to.include('registryUrl needs registryNotifySecretFile')
     })
 })

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { fileAudit } from '../../adapters/audit/file.ts'
-import { memoryAudit } from '../../adapters/audit/memory.ts'
+import { createFileAuditLog } from '../../adapters/audit/file.ts'
+import { createMemoryAuditLog } from '../../adapters/audit/memory.ts'
 import { sourceArchives } from '../../adapters/builds/archives.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
 import { createRegistryClient } from '../../adapters/registry/client.ts'
 import { registryDisk } from '../../adapters/registry/disk.ts'
-import { createRegistryKeys, type Pair } from '../../adapters/registry/keys.ts'
+import { createRegistryKeys, type PemKeyPair } from '../../adapters/registry/keys.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
-import type { Standing } from '../../api/callers/standing.ts'
+import type { PrincipalStatus } from '../../api/callers/principalStatus.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryCaller, RegistryService } from '../../api/registry/service.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
-import { isEnd } from '../../contracts/deployments.ts'
+import { isFinalPhase } from '../../contracts/deployments.ts'
 import { auditEntry } from '../../contracts/registry/audit.ts'
-import { namesIn, usesIn } from '../../contracts/registry/images.ts'
+import { imageNamesIn, imageUsesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -22,18 +22,18 @@ import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { COUNTED_KINDS } from '../../crds/index.ts'
+import { QUOTA_COUNTED_KINDS } from '../../crds/index.ts'
 import {
   clientSecretCheck,
-  type Guesses,
+  type GuessLimiter,
   type IdentityClient,
   kubeClientStore,
   type LastSeen,
 } from '../../identity/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { remembered } from '../remembered.ts'
-import { clientSignIn, secretsAtIssuer } from './clientSignIn.ts'
+import { memoizeWithTtl } from '../memoizeWithTtl.ts'
+import { clientSignIn, issuerSecretCheck } from './clientSignIn.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** Lifetimes of tokens in seconds: for a single call, and for an upload. */
@@ -66,7 +66,7 @@ export const uploadTokens =
   }
 
 /** @throws ConfigurationError if a registry is configured without its authority */
-async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey }: Configuration): Promise<Pair> {
+async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey }: Configuration): Promise<PemKeyPair> {
   if (registryAuthorityCertificate === undefined || registryAuthorityKey === undefined) {
     throw new ConfigurationError('registryUrl needs registryAuthorityCertificate and registryAuthorityKey.')
   }
@@ -82,13 +82,13 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
  *
  * @internal Used by its test.
  */
-export async function usesNow(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
+export async function listImageUses(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
   const running: unknown[][] = [(await client.list(pod)).items, await imagesElsewhere(client, others)]
-  for (const { resource } of COUNTED_KINDS) running.push((await client.list(resource)).items)
+  for (const { resource } of QUOTA_COUNTED_KINDS) running.push((await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
   // An uploaded source is needed until it is built, an image until its revision is stored.
-  running.push(deployments.items.filter(({ status }) => !isEnd(status?.stage)))
-  return usesIn({ running: running.flat(), revisions: (await client.list(controllerRevision)).items })
+  running.push(deployments.items.filter(({ status }) => !isFinalPhase(status?.stage)))
+  return imageUsesIn({ running: running.flat(), revisions: (await client.list(controllerRevision)).items })
 }
 
 /** Milliseconds to list pods of another cluster, while the caller waits. */
@@ -107,7 +107,7 @@ async function imagesElsewhere(
   const { items: clusters } = await client.list<OtherCluster>(PlatformCluster.resource)
   const asked = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
   const namesOf = async ({ metadata: { name } }: OtherCluster) =>
-    namesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(ELSEWHERE_WITHIN) })).items)
+    imageNamesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(ELSEWHERE_WITHIN) })).items)
   return (await Promise.all(asked.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
 }
 
@@ -134,8 +134,8 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
     keys,
     registry: createRegistryClient({ url, tokenFor: ownTokens({ keys }), disk }),
     seesPushes: seesPushes(configuration),
-    audit: folder === undefined ? memoryAudit() : fileAudit({ folder, clock: systemClock }),
-    uses: () => usesNow(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
+    audit: folder === undefined ? createMemoryAuditLog() : createFileAuditLog({ folder, clock: systemClock }),
+    uses: () => listImageUses(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }
   return { registry, archives: sourceArchives({ url, tokenFor: uploadTokens(registry) }) }
@@ -154,9 +154,9 @@ const USES_KEPT = 10_000
 
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
-  standing: Standing | undefined
+  standing: PrincipalStatus | undefined
   /** Shared by all endpoints at which service accounts present their secret. */
-  secretGuesses: Guesses
+  secretGuesses: GuessLimiter
   lastSeen: LastSeen
 }
 
@@ -194,7 +194,7 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
     }
     return { stands: async (caller) => (await stands(caller)) && holdsSecret(caller), byToken, byClient }
   }
-  const issuer = await secretsAtIssuer(configuration)
+  const issuer = await issuerSecretCheck(configuration)
   onStop(() => issuer.close())
   const { signIn } = clientSignIn(issuer.check, secretGuesses)
   const byClient: SignIn['byClient'] = async (id, secret, address) => {
@@ -212,7 +212,7 @@ type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined
  * @internal Used by its test.
  * @throws ConfigurationError if notifications could not be authenticated
  */
-export async function notifySecretOf({
+export async function requireNotifySecret({
   registryNotifySecretFile: file,
 }: Pick<Configuration, 'registryNotifySecretFile'>): Promise<string> {
   const secret = file === undefined ? '' : (await readFile(file, 'utf8')).trim()
@@ -226,7 +226,7 @@ export async function registryServices(setup: AreaSetup, parts: SignInParts): Pr
   const { registry: port, archives } = await registryPorts(setup)
   if (port === undefined) return { registry: undefined, archives }
   const { registryService: service = port.host } = setup.configuration
-  const notifySecret = await notifySecretOf(setup.configuration)
+  const notifySecret = await requireNotifySecret(setup.configuration)
   const signIn = await signInWith(setup, parts)
-  return { registry: { ...port, uses: remembered(port.uses, USES_KEPT), service, notifySecret, signIn }, archives }
+  return { registry: { ...port, uses: memoizeWithTtl(port.uses, USES_KEPT), service, notifySecret, signIn }, archives }
 }

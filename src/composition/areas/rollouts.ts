@@ -1,6 +1,6 @@
 import { kubeRoleCeiling } from '../../adapters/clusterlook/ceiling.ts'
-import { kubeClusterLook } from '../../adapters/clusterlook/client.ts'
-import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
+import { kubeClusterInspector } from '../../adapters/clusterlook/client.ts'
+import type { ClusterInspector, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -9,7 +9,7 @@ import { KINDS } from '../../crds/index.ts'
 import { projectedRoles } from '../../iam/projection.ts'
 import { clusterRole } from '../../kube/builtin.ts'
 import { createKubeClient } from '../../kube/client.ts'
-import { LOOKED_TYPES } from '../../kube/looked.ts'
+import { INSPECTED_TYPES } from '../../kube/inspectedTypes.ts'
 import { accessAs } from '../../kubeconfig/access.ts'
 import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts'
 import { userAgent } from '../connection.ts'
@@ -28,9 +28,9 @@ const ROLES: WantedRoles = Object.fromEntries(
   ]),
 )
 
-function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
+function clusterLook({ client, configuration }: AreaSetup): ClusterInspector {
   const velero = configuration.backupNamespace
-  return kubeClusterLook({ client, types: LOOKED_TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
+  return kubeClusterInspector({ client, types: INSPECTED_TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {

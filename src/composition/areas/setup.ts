@@ -1,4 +1,4 @@
-import type { CallsHere } from '../../adapters/calls/sameProcess.ts'
+import type { LocalActivator } from '../../adapters/calls/localActivator.ts'
 import type { Configuration } from '../../config.ts'
 import type { Log } from '../../core/log.ts'
 import type { CacheSet } from '../../kube/caches.ts'
@@ -18,18 +18,18 @@ export type AreaSetup = {
 }
 
 /** The activator of this process, once it runs. */
-export type ActivatorHere = { calls: CallsHere | undefined }
+export type LocalActivatorRef = { calls: LocalActivator | undefined }
 
 export type FacadeSetup = AreaSetup & {
   caches: CacheSet
   exec: Exec
   /** Public base URL of the facade, without trailing slash. */
   linkBase: string
-  activatorHere: ActivatorHere
+  activatorHere: LocalActivatorRef
 }
 
 /** Collects functions to run at shutdown, in reverse order. */
-export class Closing {
+export class ShutdownHooks {
   readonly #closes: (() => unknown)[] = []
 
   readonly onStop = (close: () => unknown): void => void this.#closes.push(close)

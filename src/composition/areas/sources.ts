@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { gitFiles } from '../../adapters/gitfiles/client.ts'
 import type { GitFiles } from '../../adapters/gitfiles/port.ts'
-import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
+import { createAddressResolver } from '../../adapters/outgoing/addresses.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
 import { createSources } from '../../adapters/sources/client.ts'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
-import { readWhole } from '../../api/blueprints/catalogue.ts'
+import { readCheckedTemplate } from '../../api/blueprints/catalogue.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
 import { kubeJournal } from '../../api/sources/journal.ts'
 import { kubePullSecrets } from '../../api/sources/pullSecrets.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { systemClock } from '../../core/clock.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { openOutgoing } from '../outgoing.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** A page of repositories can be long. */
@@ -23,7 +23,7 @@ type Providers = { port: SourcePort; circuit: CircuitPort; gitFiles: GitFiles }
 function providers({ configuration, onStop }: AreaSetup): Providers {
   const { outgoingHosts, circuitUrl, circuitTokenFile } = configuration
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
-  const outgoing = outgoingOf(configuration, { allowedHosts, maxBytes: MAX_BYTES })
+  const outgoing = openOutgoing(configuration, { allowedHosts, maxBytes: MAX_BYTES })
   onStop(() => outgoing.close())
   const adminToken = async () => {
     if (circuitTokenFile === undefined) return undefined
@@ -31,7 +31,7 @@ function providers({ configuration, onStop }: AreaSetup): Providers {
     return text.trim() === '' ? undefined : text.trim()
   }
   return {
-    port: createSources(outgoing.fetch, () => systemClock.now(), judgedAddresses(allowedHosts)),
+    port: createSources(outgoing.fetch, () => systemClock.now(), createAddressResolver(allowedHosts)),
     circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
     gitFiles: gitFiles(outgoing.fetch),
   }
@@ -54,5 +54,5 @@ export function sourceServices(setup: FacadeSetup): Pick<Services, 'sources'> {
 
 export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources' | 'gitFiles' | 'readTemplate'> {
   const { gitFiles, ...sources } = providers(setup)
-  return { sources, gitFiles, readTemplate: readWhole }
+  return { sources, gitFiles, readTemplate: readCheckedTemplate }
 }

@@ -1,7 +1,7 @@
 import { createQdrantClient } from '../../adapters/qdrant/client.ts'
 import { playedEngine } from '../../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
-import { directReach, proxyReach } from '../../adapters/qdrant/reach.ts'
+import { directTransport, podProxyTransport } from '../../adapters/qdrant/transport.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { Configuration } from '../../config.ts'
@@ -26,9 +26,9 @@ function vectorEngine(
   agents: AreaSetup['agents'],
 ): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
-  const own = configuration.engineAccess === 'service' ? directReach() : proxyReach(client)
+  const own = configuration.engineAccess === 'service' ? directTransport() : podProxyTransport(client)
   // DNS names of other clusters do not resolve here, so their API servers are used.
   const reachOf = (clusterId: string | undefined) =>
-    clusterId === undefined ? own : proxyReach(agents.clientOf(clusterId))
+    clusterId === undefined ? own : podProxyTransport(agents.clientOf(clusterId))
   return createQdrantClient({ send: async (target, request) => reachOf(target.clusterId).send(target, request) })
 }

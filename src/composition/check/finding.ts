@@ -12,7 +12,7 @@ export const off = (what: string, remedy: string): Finding => ({ verdict: 'off',
 export const fault = (what: string, remedy: string): Finding => ({ verdict: 'fault', what, remedy })
 
 /** Formats findings for a terminal: a line each, with the remedy below. */
-export function shownFindings(findings: readonly (Finding & { name: string })[]): string {
+export function formatFindings(findings: readonly (Finding & { name: string })[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings
     .map(({ name, verdict, what, remedy }) => {

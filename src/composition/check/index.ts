@@ -4,7 +4,7 @@ import { connect as openSocket } from 'node:net'
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
 import type { Configuration } from '../../config.ts'
 import { storeUserName } from '../../contracts/objectstorage.ts'
-import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import type { BackupLocationWithStatus } from '../../contracts/platformbackups/conditions.ts'
 import { systemClock } from '../../core/clock.ts'
 import { type Summarized, summaryOf } from '../../core/conditions.ts'
 import { messageOf } from '../../core/errors.ts'
@@ -26,12 +26,13 @@ import {
 } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { veleroLocation } from '../../kube/velero.ts'
+import { veleroBackupStorageLocation } from '../../kube/velero.ts'
 import { objectStore } from '../areas/objectstorage.ts'
 import { seesPushes } from '../areas/registry.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { openOutgoing } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
+  isSameSchema,
   judgeAuditLog,
   judgeBackups,
   judgeClock,
@@ -47,16 +48,15 @@ import {
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
-  saysTheSame,
 } from './judge.ts'
 import { POLICIES } from './policies.ts'
 
 /** What the checks may use: the cluster, and the configured systems. */
-export type Scene = {
+export type CheckContext = {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'request'>
   readonly configuration: Configuration
 }
-type Check = { readonly name: string; readonly look: (scene: Scene) => Promise<Finding> }
+type Check = { readonly name: string; readonly look: (scene: CheckContext) => Promise<Finding> }
 
 const PATIENCE = 10_000
 
@@ -81,7 +81,7 @@ const CHECKS: readonly Check[] = [
 ]
 
 /** Runs all checks in parallel. They change nothing, and a failing one does not stop the others. */
-export function checkInstallation(scene: Scene): Promise<(Finding & { name: string })[]> {
+export function checkInstallation(scene: CheckContext): Promise<(Finding & { name: string })[]> {
   return Promise.all(
     CHECKS.map(async ({ name, look }) => {
       const failed = (error: unknown) =>
@@ -91,13 +91,13 @@ export function checkInstallation(scene: Scene): Promise<(Finding & { name: stri
   )
 }
 
-async function json<T>(client: Scene['client'], path: string): Promise<T> {
+async function json<T>(client: CheckContext['client'], path: string): Promise<T> {
   const found = await jsonIfThere<T>(client, path)
   if (found === undefined) throw new Error(`The API server answers ${path} with 404.`)
   return found
 }
 
-async function jsonIfThere<T>(client: Scene['client'], path: string): Promise<T | undefined> {
+async function jsonIfThere<T>(client: CheckContext['client'], path: string): Promise<T | undefined> {
   const answer = await client.request({ path, timeout: PATIENCE })
   const text = await answer.text()
   if (answer.status === 404) return undefined
@@ -105,19 +105,19 @@ async function jsonIfThere<T>(client: Scene['client'], path: string): Promise<T 
   return JSON.parse(text)
 }
 
-async function lookAtClock({ client }: Scene): Promise<Finding> {
+async function lookAtClock({ client }: CheckContext): Promise<Finding> {
   const asked = systemClock.now()
   const answer = await client.request({ path: '/version', timeout: PATIENCE })
   await answer.text()
   return judgeClock(String(answer.headers.date), asked, systemClock.now())
 }
 
-async function servesGroup({ client }: Scene, group: string): Promise<boolean> {
+async function servesGroup({ client }: CheckContext, group: string): Promise<boolean> {
   const { groups } = await json<{ groups: { name: string }[] }>(client, '/apis')
   return groups.some(({ name }) => name === group)
 }
 
-async function lookAtKinds({ client }: Scene): Promise<Finding> {
+async function lookAtKinds({ client }: CheckContext): Promise<Finding> {
   const served = new Set<string>()
   const other: string[] = []
   for (const apiVersion of new Set(KINDS.map((kind) => kind.apiVersion))) {
@@ -136,7 +136,7 @@ const nameOf = ({ resource }: AnyKind) => `${resource.plural}.${resource.group}`
 type Published = { properties?: Record<string, unknown>; 'x-kubernetes-group-version-kind'?: { kind: string }[] }
 
 /** Returns the published schemas of an API version, by kind. */
-async function publishedSchemas(client: Scene['client'], apiVersion: string): Promise<Map<string, Published>> {
+async function publishedSchemas(client: CheckContext['client'], apiVersion: string): Promise<Map<string, Published>> {
   type Document = { components?: { schemas?: Record<string, Published> } }
   const document = await jsonIfThere<Document>(client, `/openapi/v3/apis/${apiVersion}`)
   const schemas = Object.values(document?.components?.schemas ?? {})
@@ -147,7 +147,7 @@ async function publishedSchemas(client: Scene['client'], apiVersion: string): Pr
 
 function isAsDeclared(kind: AnyKind, published: Published | undefined): boolean {
   const { spec, status } = rootSchema(kind).properties as Record<string, unknown>
-  return saysTheSame(published?.properties, { spec, status })
+  return isSameSchema(published?.properties, { spec, status })
 }
 
 type Webhooks = KubeObject & {
@@ -156,7 +156,7 @@ type Webhooks = KubeObject & {
   }[]
 }
 
-async function lookAtWebhook({ client }: Scene): Promise<Finding> {
+async function lookAtWebhook({ client }: CheckContext): Promise<Finding> {
   const found = await client
     .get<Webhooks>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
     .catch((error) => {
@@ -174,7 +174,7 @@ async function lookAtWebhook({ client }: Scene): Promise<Finding> {
 
 type Binding = KubeObject & { spec: { policyName: string; validationActions?: string[] } }
 
-async function lookAtPolicies({ client }: Scene): Promise<Finding> {
+async function lookAtPolicies({ client }: CheckContext): Promise<Finding> {
   const [policies, bindings] = await Promise.all([
     client.list(validatingAdmissionPolicy, {}),
     client.list<Binding>(validatingAdmissionPolicyBinding, {}),
@@ -202,7 +202,7 @@ function knock(address: string, ca: string): Promise<{ status?: number; reason?:
   })
 }
 
-async function lookAtIssuer({ configuration }: Scene): Promise<Finding> {
+async function lookAtIssuer({ configuration }: CheckContext): Promise<Finding> {
   const { issuer, issuerCertificateAuthority } = configuration
   const ca = issuerCertificateAuthority === undefined ? undefined : await readFile(issuerCertificateAuthority, 'utf8')
   const read = async (url: string) => (await fetchOf(url, ca)).json() as Promise<Record<string, unknown>>
@@ -222,7 +222,7 @@ async function fetchOf(url: string, ca?: string): Promise<Response> {
   return fetch(url, { dispatcher, signal: AbortSignal.timeout(PATIENCE), redirect: 'manual' }) as unknown as Response
 }
 
-async function lookAtOwners({ client }: Scene): Promise<Finding> {
+async function lookAtOwners({ client }: CheckContext): Promise<Finding> {
   const { items } = await client.list(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
   const specs = items.map(({ spec }) => spec as { scope?: string; roleDefinitionName?: string })
   return judgeOwners(
@@ -230,7 +230,7 @@ async function lookAtOwners({ client }: Scene): Promise<Finding> {
   )
 }
 
-async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Promise<Finding> {
+async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: CheckContext): Promise<Finding> {
   const remedy = 'Create the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
   if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
   const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
@@ -239,7 +239,7 @@ async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Pro
     : fault('The file of the platform keys contains no key.', remedy)
 }
 
-async function lookAtObjectStore({ client, configuration }: Scene): Promise<Finding> {
+async function lookAtObjectStore({ client, configuration }: CheckContext): Promise<Finding> {
   const store = await objectStore(configuration)
   const link = 'docs/areas/objectstorage.md'
   if (store === undefined)
@@ -257,7 +257,7 @@ async function lookAtObjectStore({ client, configuration }: Scene): Promise<Find
   }
 }
 
-async function unknownKeys(store: ObjectStore, client: Scene['client']): Promise<string[]> {
+async function unknownKeys(store: ObjectStore, client: CheckContext['client']): Promise<string[]> {
   // In this order: a record exists before its key, and until after the key is deleted.
   const users = await store.otherKeys(new Set())
   const { items } = await client.list(ObjectAccessKey.resource, {})
@@ -267,7 +267,7 @@ async function unknownKeys(store: ObjectStore, client: Scene['client']): Promise
   return users.filter((user) => !known.has(user))
 }
 
-async function lookAtRegistry({ configuration }: Scene): Promise<Finding> {
+async function lookAtRegistry({ configuration }: CheckContext): Promise<Finding> {
   const { registryUrl } = configuration
   if (registryUrl === undefined)
     return off(
@@ -283,13 +283,13 @@ async function lookAtRegistry({ configuration }: Scene): Promise<Finding> {
   }
 }
 
-async function lookAtPostgres(scene: Scene): Promise<Finding> {
+async function lookAtPostgres(scene: CheckContext): Promise<Finding> {
   const isPlayed = scene.configuration.simulated.includes('relational-engine')
   const isServed = isPlayed ? 'simulated' : await servesGroup(scene, 'postgresql.cnpg.io')
   return judgeEngine(isServed, 'CloudNativePG', 'relational databases', 'docs/areas/relational.md')
 }
 
-async function lookAtGateway(scene: Scene): Promise<Finding> {
+async function lookAtGateway(scene: CheckContext): Promise<Finding> {
   const { items } = await scene.client.list(PlatformCluster.resource, {})
   const named = items.flatMap(({ spec }) => {
     const { gateway } = spec as { gateway?: { namespace: string; name: string } }
@@ -298,12 +298,12 @@ async function lookAtGateway(scene: Scene): Promise<Finding> {
   return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
 }
 
-async function lookAtGitHost({ configuration }: Scene): Promise<Finding> {
+async function lookAtGitHost({ configuration }: CheckContext): Promise<Finding> {
   const { circuitUrl, circuitTokenFile } = configuration
   if (circuitUrl === undefined) return judgeGitHost(undefined, {})
   const token = circuitTokenFile === undefined ? '' : (await readFile(circuitTokenFile, 'utf8').catch(() => '')).trim()
   if (token === '') return judgeGitHost(circuitUrl, {})
-  const outgoing = outgoingOf(configuration, { allowedHosts: [new URL(circuitUrl).host] })
+  const outgoing = openOutgoing(configuration, { allowedHosts: [new URL(circuitUrl).host] })
   try {
     const headers = { authorization: `token ${token}` }
     const answer = await outgoing.fetch(`${circuitUrl.replace(/\/$/, '')}/api/v1/user`, { headers })
@@ -316,18 +316,22 @@ async function lookAtGitHost({ configuration }: Scene): Promise<Finding> {
   }
 }
 
-async function lookAtBackups(scene: Scene): Promise<Finding> {
+async function lookAtBackups(scene: CheckContext): Promise<Finding> {
   const { client, configuration } = scene
-  const isInstalled = await servesGroup(scene, veleroLocation.group)
+  const isInstalled = await servesGroup(scene, veleroBackupStorageLocation.group)
   const locations = isInstalled
-    ? (await client.list<ShownLocation>(veleroLocation, { namespace: configuration.backupNamespace })).items
+    ? (
+        await client.list<BackupLocationWithStatus>(veleroBackupStorageLocation, {
+          namespace: configuration.backupNamespace,
+        })
+      ).items
     : undefined
   const { items } = await client.list(PlatformBackupSettings.resource, { namespace: SYSTEM_NAMESPACE })
   const set = items.find(({ spec }) => (spec as { target?: object }).target !== undefined) as Summarized | undefined
   return judgeBackups(locations, systemClock.now(), set && summaryOf(set).statusMessage)
 }
 
-async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: Scene): Promise<Finding> {
+async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: CheckContext): Promise<Finding> {
   if (smtpUrl === undefined && mailFolder !== undefined)
     return ok(`No mail is sent: each is a file in ${mailFolder}, with the link in it.`)
   if (smtpUrl === undefined)

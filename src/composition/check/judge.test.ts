@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import type { BackupLocationWithStatus } from '../../contracts/platformbackups/conditions.ts'
 import { OLDEST_KUBERNETES_MINOR } from '../../core/release.ts'
-import { shownFindings } from './finding.ts'
+import { formatFindings } from './finding.ts'
 import {
+  isSameSchema,
   judgeAuditLog,
   judgeBackups,
   judgeClock,
@@ -20,7 +21,6 @@ import {
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
-  saysTheSame,
 } from './judge.ts'
 
 const ISSUER = 'https://id.example.com/realms/freehold'
@@ -39,7 +39,7 @@ const location = (phase: string | undefined, lastValidationTime = '2026-01-01T23
     metadata: { name: 'default' },
     spec: { default: true, ...spec },
     ...(phase !== undefined && { status: { phase, lastValidationTime } }),
-  }) as ShownLocation
+  }) as BackupLocationWithStatus
 const LONG_AGO = '2026-01-01T00:00:00Z'
 const READ_ONLY = { accessMode: 'ReadOnly' }
 const SELDOM = { validationFrequency: '24h' }
@@ -173,10 +173,10 @@ describe('a check of an installation', () => {
     }
     const published = { ...declared, description: 'B', 'x-kubernetes-selectable-fields': [] }
     const withField = (description: object | undefined) => ({ ...published, properties: { description } })
-    expect(saysTheSame(published, declared)).to.equal(true)
-    expect(saysTheSame({ type: 'object' }, { type: 'object', properties: {} })).to.equal(true)
+    expect(isSameSchema(published, declared)).to.equal(true)
+    expect(isSameSchema({ type: 'object' }, { type: 'object', properties: {} })).to.equal(true)
     for (const other of [undefined, {}, { type: 'string' }, { type: 'string', enum: ['a'] }])
-      expect(saysTheSame(withField(other), declared), JSON.stringify(other)).to.equal(false)
+      expect(isSameSchema(withField(other), declared), JSON.stringify(other)).to.equal(false)
   })
 
   it('is shown in columns', () => {
@@ -184,7 +184,7 @@ describe('a check of an installation', () => {
       { name: 'API server', ...judgeVersion(version('36')) },
       { name: 'Owner', ...judgeOwners(0) },
     ]
-    expect(shownFindings(findings)).to.equal(
+    expect(formatFindings(findings)).to.equal(
       [
         'ok     API server  Kubernetes v1.36.0.',
         'fault  Owner       Nobody is Owner of the platform.',

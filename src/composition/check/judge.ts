@@ -1,9 +1,9 @@
 import type { Configuration } from '../../config.ts'
-import { targetOf } from '../../contracts/backups.ts'
-import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
-import { counted } from '../../core/counted.ts'
+import { selectBackupLocation } from '../../contracts/backups.ts'
+import type { BackupLocationWithStatus } from '../../contracts/platformbackups/conditions.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { plainLine } from '../../core/plainLine.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { OLDEST_KUBERNETES_MINOR } from '../../core/release.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 
@@ -58,17 +58,17 @@ function first(names: readonly string[]): string {
 }
 
 /** Whether a published schema equals a declared one, apart from descriptions and additions of the API server. */
-export function saysTheSame(published: unknown, declared: unknown): boolean {
+export function isSameSchema(published: unknown, declared: unknown): boolean {
   if (Array.isArray(declared)) {
     const isAsLong = Array.isArray(published) && published.length === declared.length
-    return isAsLong && declared.every((part, at) => saysTheSame(published[at], part))
+    return isAsLong && declared.every((part, at) => isSameSchema(published[at], part))
   }
   if (!isRecord(declared)) return published === declared
   const counts = ([name, part]: [string, unknown]) => name !== 'description' || typeof part !== 'string'
   const parts = Object.entries(declared).filter(counts)
   // The API server leaves empty objects out.
   if (parts.length === 0) return true
-  return isRecord(published) && parts.every(([name, part]) => saysTheSame(published[name], part))
+  return isRecord(published) && parts.every(([name, part]) => isSameSchema(published[name], part))
 }
 
 /** @param answer status of any answer, or the reason if there was none */
@@ -203,7 +203,7 @@ export function judgeObjectStore(unknown: readonly string[]): Finding {
   const remedy =
     'Nobody can revoke these in the platform: delete them at the store, as docs/areas/objectstorage.md says.'
   return fault(
-    `The object store answers; the platform has no record of ${counted(unknown.length, 'key')} at it: ${names}`,
+    `The object store answers; the platform has no record of ${pluralize(unknown.length, 'key')} at it: ${names}`,
     remedy,
   )
 }
@@ -246,18 +246,18 @@ const VELERO_IS_LATE = 600_000
  * @param refusal why a configured target was not accepted
  */
 export function judgeBackups(
-  locations: readonly ShownLocation[] | undefined,
+  locations: readonly BackupLocationWithStatus[] | undefined,
   now: number,
   refusal?: string | null,
 ): Finding {
   const link = 'docs/areas/platformbackups.md'
   if (locations === undefined)
     return off('Velero is not installed: backups wait with EngineMissing.', `Install it if you want them: ${link}.`)
-  const target = targetOf(locations)
+  const target = selectBackupLocation(locations)
   if (target === undefined && typeof refusal === 'string')
     return fault(`Velero has no target. ${refusal}`, `Correct the one that was set: ${link}.`)
   if (target === undefined) return off('Velero has no target: nothing is backed up.', `Set one: ${link}.`)
-  const { phase, message = '', lastValidationTime = '' } = (target as ShownLocation).status ?? {}
+  const { phase, message = '', lastValidationTime = '' } = (target as BackupLocationWithStatus).status ?? {}
   const name = `its target "${target.metadata.name}"`
   const remedy = "Look at Velero's own log: its Deployment may be missing, or have no room."
   if (phase === undefined) return fault(`Velero has not looked at ${name} yet.`, remedy)

@@ -1,7 +1,7 @@
 import type { Configuration } from '../../config.ts'
 import { createLog } from '../../core/log.ts'
 import { connect } from '../connection.ts'
-import { shownFindings } from './finding.ts'
+import { formatFindings } from './finding.ts'
 import { checkInstallation } from './index.ts'
 
 /** Checks the installation, with the facade's rights and configuration. */
@@ -11,7 +11,7 @@ export async function runCheck(configuration: Configuration): Promise<{ text: st
   const { client } = connect({ kubeconfig, context, fieldManager: 'freehold-facade', log, timeout: 15_000 })
   try {
     const findings = await checkInstallation({ client, configuration })
-    return { text: shownFindings(findings), isSound: findings.every(({ verdict }) => verdict !== 'fault') }
+    return { text: formatFindings(findings), isSound: findings.every(({ verdict }) => verdict !== 'fault') }
   } finally {
     await client.close()
   }

@@ -1,9 +1,9 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
-import { partsOf } from '../../core/jsonPointer.ts'
+import { parseJsonPointer } from '../../core/jsonPointer.ts'
 import { PROSE, PROSE_MESSAGE } from '../../core/prose.ts'
-import { atOnce, type Sliced } from '../../core/slices.ts'
+import { runUnsliced, type SlicedWork } from '../../core/slices.ts'
 
-export const CONTENT_MAX_BYTES = 262_144
+export const MAX_CONTENT_BYTES = 262_144
 const ALIASES_MAX = 100
 const DEPTH_MAX = 40
 /** Maximum names and values, with aliases expanded; reading so many takes some milliseconds. */
@@ -44,12 +44,13 @@ export type TemplateDocument = {
  *
  * @throws DocumentError and nothing else
  */
-export const readDocument = (content: string): TemplateDocument => atOnce(readingDocument(content))
+export const parseTemplateDocument = (content: string): TemplateDocument =>
+  runUnsliced(parseTemplateDocumentSliced(content))
 
-/** Like `readDocument`, but in slices: the longest documents take longer than others should wait. */
-export function* readingDocument(content: string): Sliced<TemplateDocument> {
-  if (Buffer.byteLength(content, 'utf8') > CONTENT_MAX_BYTES)
-    throw new DocumentError(`has more than ${CONTENT_MAX_BYTES / 1024} KiB`)
+/** Like `parseTemplateDocument`, but in slices: the longest documents take longer than others should wait. */
+export function* parseTemplateDocumentSliced(content: string): SlicedWork<TemplateDocument> {
+  if (Buffer.byteLength(content, 'utf8') > MAX_CONTENT_BYTES)
+    throw new DocumentError(`has more than ${MAX_CONTENT_BYTES / 1024} KiB`)
   if (!PROSE.test(content)) throw new DocumentError(PROSE_MESSAGE)
   const events = readable(() => eventsOf(content))
   yield
@@ -173,7 +174,7 @@ function startOf(event: Event): number {
 function nearest(root: Place, pointer: string): number {
   let start = Math.max(root.start, 0)
   let place: Place | undefined = root
-  for (const part of partsOf(pointer)) {
+  for (const part of parseJsonPointer(pointer)) {
     place = place.parts.get(part)
     if (place === undefined) break
     if (place.start >= 0) start = place.start

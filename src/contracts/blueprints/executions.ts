@@ -3,8 +3,8 @@ import { childName } from '../../core/names.ts'
 /** Progress of a deployment (records: blueprints, BlueprintExecutionDto). */
 export const EXECUTION_STATES = ['Queued', 'Running', 'Succeeded', 'Failed', 'Cancelled'] as const
 export const EXECUTION_STAGES = ['Validating', 'Creating', 'WaitingForReady', 'CollectingOutputs', 'Finished'] as const
-export const STEP_STATES = ['Pending', 'Waiting', 'Creating', 'Ready', 'Failed', 'Skipped'] as const
-export type StepState = (typeof STEP_STATES)[number]
+export const EXECUTION_STEP_STATES = ['Pending', 'Waiting', 'Creating', 'Ready', 'Failed', 'Skipped'] as const
+export type StepState = (typeof EXECUTION_STEP_STATES)[number]
 
 export const isExecutionOver = (state: string | undefined) =>
   state === 'Succeeded' || state === 'Failed' || state === 'Cancelled'
@@ -30,5 +30,5 @@ export const valueSecretName = (entry: string) => childName('bpv', entry.replace
 export const VALUE_KEY = 'value'
 
 /** Annotation of a resource: the deployment and the component that it belongs to. */
-export const deployMark = (deploy: string, component: string) => `${deploy}/${component}`
-export const deployOf = (mark: string | undefined) => mark?.split('/')[0]
+export const blueprintMark = (deploy: string, component: string) => `${deploy}/${component}`
+export const deploymentOfMark = (mark: string | undefined) => mark?.split('/')[0]

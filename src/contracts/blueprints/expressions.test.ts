@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import { SeededRandom } from '../../../test/make/random.ts'
-import { ExpressionError, isMet, type Reference, readCondition, readText, render } from './expressions.ts'
+import {
+  ExpressionError,
+  isMet,
+  parseCondition,
+  parseTemplateText,
+  type Reference,
+  renderTemplateText,
+} from './expressions.ts'
 
 const VALUES: Readonly<Record<string, string | number | boolean>> = {
   size: 'large',
@@ -26,7 +33,7 @@ describe('texts of a template', () => {
     ['a component is named by its name and a field', `\${components.db.host}:1`, '<db.host>:1'],
   ]
   for (const [sentence, text, value] of cases)
-    it(sentence, () => expect(render(readText(text), lookUp, 100)).to.equal(value))
+    it(sentence, () => expect(renderTemplateText(parseTemplateText(text), lookUp, 100)).to.equal(value))
 
   for (const text of [
     `\${`,
@@ -37,7 +44,7 @@ describe('texts of a template', () => {
     `\${parameters.a.b}`,
     `\${components.a}`,
   ])
-    it(`refuses ${text}`, () => expect(() => readText(text)).to.throw(ExpressionError))
+    it(`refuses ${text}`, () => expect(() => parseTemplateText(text)).to.throw(ExpressionError))
 })
 
 describe('conditions of a template', () => {
@@ -53,7 +60,7 @@ describe('conditions of a template', () => {
     [`\${parameters.count} == '3'`, false],
   ]
   for (const [text, isTrue] of cases)
-    it(`${text} is ${isTrue}`, () => expect(isMet(readCondition(text), lookUp)).to.equal(isTrue))
+    it(`${text} is ${isTrue}`, () => expect(isMet(parseCondition(text), lookUp)).to.equal(isTrue))
 
   const refused: [why: string, text: string][] = [
     ['is empty', ' '],
@@ -67,10 +74,10 @@ describe('conditions of a template', () => {
     ['is very long', `true${' '.repeat(2000)}`],
   ]
   for (const [why, text] of refused)
-    it(`refuses one that ${why}`, () => expect(() => readCondition(text)).to.throw(ExpressionError))
+    it(`refuses one that ${why}`, () => expect(() => parseCondition(text)).to.throw(ExpressionError))
 
   it('refuses to take a text for true or false', () => {
-    expect(() => isMet(readCondition(`\${parameters.size}`), lookUp)).to.throw(ExpressionError)
+    expect(() => isMet(parseCondition(`\${parameters.size}`), lookUp)).to.throw(ExpressionError)
   })
 
   it('whatever it reads, it answers or refuses, and never throws anything else', () => {
@@ -100,7 +107,7 @@ describe('conditions of a template', () => {
     ]
     for (let round = 0; round < 3_000; round += 1) {
       const text = Array.from({ length: random.below(40) }, () => pieces[random.below(pieces.length)]).join('')
-      for (const read of [() => readText(text), () => isMet(readCondition(text), lookUp)]) {
+      for (const read of [() => parseTemplateText(text), () => isMet(parseCondition(text), lookUp)]) {
         try {
           read()
         } catch (error) {

@@ -24,17 +24,17 @@ export class ExpressionError extends Error {
 }
 
 /** A text with its values is longer than allowed. */
-export class TextTooLong extends ExpressionError {}
+export class TextTooLongError extends ExpressionError {}
 
 export type Scalar = string | number | boolean | null
-export type ValueOf = (reference: Reference) => Scalar
+export type ResolveReference = (reference: Reference) => Scalar
 
 /**
  * Parses a text into literals and references, which are written `${...}`. `$${` stands for the two characters `${`.
  *
  * @throws ExpressionError
  */
-export function readText(text: string): readonly (string | Reference)[] {
+export function parseTemplateText(text: string): readonly (string | Reference)[] {
   const parts: (string | Reference)[] = []
   let literal = ''
   let at = 0
@@ -81,16 +81,20 @@ function readReference(path: string): Reference {
 /**
  * Fills in the values of a text. A text that consists of one reference keeps the type of its value.
  *
- * @throws TextTooLong before it has more than `most` characters: a short text may name a long value thousands of times
+ * @throws TextTooLongError before it has more than `most` characters: a short text may name a long value thousands of times
  */
-export function render(parts: readonly (string | Reference)[], lookUp: ValueOf, most: number): Scalar {
+export function renderTemplateText(
+  parts: readonly (string | Reference)[],
+  lookUp: ResolveReference,
+  most: number,
+): Scalar {
   const [only] = parts
   const isOne = parts.length === 1 && only !== undefined && typeof only !== 'string'
   let length = 0
   const values = parts.map((part) => {
     const value = typeof part === 'string' ? part : lookUp(part)
     length += String(value ?? '').length
-    if (length > most) throw new TextTooLong('is too long with its values, or makes all texts too long together')
+    if (length > most) throw new TextTooLongError('is too long with its values, or makes all texts too long together')
     return value
   })
   return isOne ? (values[0] ?? null) : values.map((value) => String(value ?? '')).join('')
@@ -129,7 +133,7 @@ function tokensOf(text: string): Token[] {
 }
 
 /** @throws ExpressionError */
-export function readCondition(text: string): Condition {
+export function parseCondition(text: string): Condition {
   if (text.length > CONDITION_MAX_LENGTH) throw new ExpressionError(`is longer than ${CONDITION_MAX_LENGTH} characters`)
   const tokens = tokensOf(text)
   let at = 0
@@ -177,7 +181,7 @@ export function readCondition(text: string): Condition {
 }
 
 /** @throws ExpressionError if something that is no boolean is used as one */
-export function isMet(condition: Condition, lookUp: ValueOf): boolean {
+export function isMet(condition: Condition, lookUp: ResolveReference): boolean {
   return booleanOf(valueIn(condition, lookUp))
 }
 
@@ -186,7 +190,7 @@ function booleanOf(value: Scalar): boolean {
   throw new ExpressionError('is neither true nor false: compare the value with == or !=')
 }
 
-function valueIn(condition: Condition, lookUp: ValueOf): Scalar {
+function valueIn(condition: Condition, lookUp: ResolveReference): Scalar {
   switch (condition.kind) {
     case 'value':
       return typeof condition.value === 'object' && condition.value !== null ? lookUp(condition.value) : condition.value

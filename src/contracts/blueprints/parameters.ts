@@ -1,5 +1,5 @@
-import { counted } from '../../core/counted.ts'
 import type { FieldError } from '../../core/errors.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import type { Scalar } from './expressions.ts'
 import { type BlueprintParameter, isSecretParameter, type Template } from './template.ts'
@@ -38,7 +38,7 @@ function choicesOf(pattern: string): number {
 const wholePattern = (pattern: string) => new RegExp(`^(?:${pattern})$`, 'u')
 
 /** Reads a value by its parameter's type, or returns why it is invalid. The reason never repeats the value. */
-export function readParameter(parameter: BlueprintParameter, given: Scalar): { value: Scalar } | { refusal: string } {
+export function parseParameter(parameter: BlueprintParameter, given: Scalar): { value: Scalar } | { refusal: string } {
   const refuse = (refusal: string) => ({ refusal })
   switch (parameter.type) {
     case 'boolean':
@@ -70,8 +70,8 @@ function readString({ pattern, minLength = 0, maxLength = VALUE_MAX }: Blueprint
   if (typeof given !== 'string') return { refusal: 'must be a string' }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(given)) return { refusal: 'must have no control characters' }
-  if (given.length < minLength) return { refusal: `must have at least ${counted(minLength, 'character')}` }
-  if (given.length > maxLength) return { refusal: `must have at most ${counted(maxLength, 'character')}` }
+  if (given.length < minLength) return { refusal: `must have at least ${pluralize(minLength, 'character')}` }
+  if (given.length > maxLength) return { refusal: `must have at most ${pluralize(maxLength, 'character')}` }
   if (pattern === undefined) return { value: given }
   if (given.length > MATCHED_MAX) return { refusal: `must have at most ${MATCHED_MAX} characters` }
   return wholePattern(pattern).test(given)
@@ -91,7 +91,7 @@ export type ParameterValues = {
  *
  * @param generate returns a random text of this length
  */
-export function readParameters(
+export function parseParameters(
   { parameters }: Pick<Template, 'parameters'>,
   given: Readonly<Record<string, string>>,
   generate: (length: number) => string,
@@ -112,7 +112,7 @@ export function readParameters(
     if (value === undefined && type === 'generated') secret[name] = generate(length)
     else if (value === undefined) errors.push({ field: `parameters.${name}`, message: 'is required' })
     else {
-      const read = readParameter(parameter, value)
+      const read = parseParameter(parameter, value)
       if ('refusal' in read) errors.push({ field: `parameters.${name}`, message: read.refusal })
       else if (isSecretParameter(parameter)) secret[name] = String(read.value)
       else plain[name] = read.value

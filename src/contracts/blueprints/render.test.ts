@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { maskedParameters, patternRefusal, readParameter, readParameters } from './parameters.ts'
-import { renderTemplate, withExpressions, withLateValues } from './render.ts'
+import { maskedParameters, parseParameter, parseParameters, patternRefusal } from './parameters.ts'
+import { fillLateValues, renderTemplate, restoreExpressions } from './render.ts'
 import { BlueprintParameter, Template } from './template.ts'
 
 const PLACE = {
@@ -86,22 +86,22 @@ describe('a template with values', () => {
     const spec = { a: `\${parameters.motto}`, b: '%{components.db.host}', c: `\${components.db.host}` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec }
     const body = JSON.stringify(rendered([db, web], { motto: typed }).components[1]?.body)
-    const filled = withLateValues(body, 'k3', () => 'secret')
+    const filled = fillLateValues(body, 'k3', () => 'secret')
     expect(JSON.parse(filled)).to.deep.equal({ a: typed, b: '%{components.db.host}', c: 'secret' })
   })
 
   it('late values replace their places alone', () => {
     const text = 'a %{k3.components.db.host} b %{k3.parameters.p} %{x} %{components.db.host} c'
-    expect(withLateValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
+    expect(fillLateValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
       'a $& b %{k3.parameters.p} %{x} %{components.db.host} c',
     )
-    expect(withExpressions(text, 'k3')).to.equal(
+    expect(restoreExpressions(text, 'k3')).to.equal(
       `a \${components.db.host} b \${parameters.p} %{x} %{components.db.host} c`,
     )
   })
 
   it('a deployment of before there were marks is filled as it was', () => {
-    expect(withLateValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
+    expect(fillLateValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
       'x %{k3.components.db.host}',
     )
   })
@@ -126,7 +126,7 @@ describe('parameters', () => {
   ]
   for (const [parameter, given, value] of cases)
     it(`${JSON.stringify(parameter)} takes ${value === undefined ? 'no ' : ''}"${given}"`, () => {
-      const read = readParameter(one(parameter), given)
+      const read = parseParameter(one(parameter), given)
       expect('value' in read ? read.value : undefined).to.equal(value)
     })
 
@@ -158,14 +158,14 @@ describe('parameters', () => {
       one({ name: 'token', type: 'secret' }),
       one({ name: 'password', type: 'generated', length: 12 }),
     ]
-    const read = readParameters({ parameters }, { size: 'large', token: 'hunter2' }, (length) => 'x'.repeat(length))
+    const read = parseParameters({ parameters }, { size: 'large', token: 'hunter2' }, (length) => 'x'.repeat(length))
     expect(read).to.deep.equal({
       plain: { count: 1, size: 'large' },
       secret: { token: 'hunter2', password: 'x'.repeat(12) },
       errors: [],
     })
     expect(maskedParameters(read)).to.deep.equal({ count: '1', size: 'large', token: '***', password: '***' })
-    const { errors } = readParameters({ parameters }, { other: 'x', count: 'many', token: 'hunter2' }, () => '')
+    const { errors } = parseParameters({ parameters }, { other: 'x', count: 'many', token: 'hunter2' }, () => '')
     expect(errors.map(({ field }) => field)).to.deep.equal(['parameters.other', 'parameters.count', 'parameters.size'])
     expect(JSON.stringify(errors)).not.to.include('many')
   })

@@ -2,16 +2,16 @@ import {
   ExpressionError,
   isMet,
   type PlaceName,
+  parseCondition,
+  parseTemplateText,
   type Reference,
-  readCondition,
-  readText,
-  render,
+  renderTemplateText,
   type Scalar,
-  TextTooLong,
+  TextTooLongError,
 } from './expressions.ts'
+import { mapTexts } from './specTexts.ts'
 import type { Template, TemplateComponent, TemplateOutput } from './template.ts'
-import type { ReadTemplate } from './validate.ts'
-import { mapTexts } from './walk.ts'
+import type { ParsedTemplate } from './validate.ts'
 
 export type LateReference =
   | { root: 'components'; component: string; field: string }
@@ -33,7 +33,7 @@ const PATH = String.raw`(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:
  *
  * @param mark letters and digits; empty for a deployment from before marks existed
  */
-export function withLateValues(
+export function fillLateValues(
   text: string,
   mark: string,
   lookUp: (reference: LateReference) => string | undefined,
@@ -46,8 +46,8 @@ export function withLateValues(
 }
 
 /** Returns the text for people, with the template's expressions in place of late values. */
-export function withExpressions(text: string, mark: string): string {
-  return withLateValues(text, mark, (reference) =>
+export function restoreExpressions(text: string, mark: string): string {
+  return fillLateValues(text, mark, (reference) =>
     reference.root === 'parameters'
       ? `\${parameters.${reference.name}}`
       : `\${components.${reference.component}.${reference.field}}`,
@@ -55,7 +55,7 @@ export function withExpressions(text: string, mark: string): string {
 }
 
 /** Maximum characters of all texts of a deployment: the etcd object that stores them has room for little more. */
-export const RENDERED_MAX = 600_000
+export const MAX_RENDERED_CHARACTERS = 600_000
 
 export type RenderedComponent = {
   readonly component: TemplateComponent
@@ -69,14 +69,14 @@ export type RenderedComponent = {
 }
 export type RenderedOutput = Readonly<TemplateOutput>
 
-export type Surroundings = {
+export type RenderContext = {
   readonly parameters: Readonly<Record<string, Scalar>>
   readonly place: Readonly<Record<PlaceName, string>>
   /** The mark of placeholders for late values. */
   readonly mark: string
 }
 
-export type Rendered = {
+export type RenderedTemplate = {
   readonly components: readonly RenderedComponent[]
   readonly outputs: readonly RenderedOutput[]
   /** Why components or outputs cannot be rendered with these values. */
@@ -84,28 +84,28 @@ export type Rendered = {
 }
 export type RenderRefusal = { readonly of: 'component' | 'output'; readonly name: string; readonly message: string }
 
-type Sorted = Pick<ReadTemplate, 'order' | 'dependencies'>
+type Sorted = Pick<ParsedTemplate, 'order' | 'dependencies'>
 
 /** Fills a valid template with values: what to create, in the order of dependencies. Never throws. */
-export function renderTemplate(template: Template, read: Sorted, surroundings: Surroundings): Rendered {
+export function renderTemplate(template: Template, read: Sorted, surroundings: RenderContext): RenderedTemplate {
   return new Renderer(template, read.dependencies, surroundings).render(read.order)
 }
 
 class Renderer {
   readonly #template: Template
   readonly #dependencies: Sorted['dependencies']
-  readonly #surroundings: Surroundings
+  readonly #surroundings: RenderContext
   readonly #made = new Map<string, RenderedComponent>()
   readonly #refusals: RenderRefusal[] = []
-  #left = RENDERED_MAX
+  #left = MAX_RENDERED_CHARACTERS
 
-  constructor(template: Template, dependencies: Sorted['dependencies'], surroundings: Surroundings) {
+  constructor(template: Template, dependencies: Sorted['dependencies'], surroundings: RenderContext) {
     this.#template = template
     this.#dependencies = dependencies
     this.#surroundings = surroundings
   }
 
-  render(order: readonly string[]): Rendered {
+  render(order: readonly string[]): RenderedTemplate {
     const { components, outputs } = this.#template
     for (const name of order) {
       const index = components.findIndex((one) => one.name === name)
@@ -127,7 +127,7 @@ class Renderer {
   #renderOne(component: TemplateComponent, index: number): RenderedComponent {
     const resourceName = this.#text(component.resourceName)
     const early = (reference: Reference) => this.#lookUp(reference)
-    const isSkipped = component.when !== undefined && !isMet(readCondition(component.when), early)
+    const isSkipped = component.when !== undefined && !isMet(parseCondition(component.when), early)
     const dependsOn = [...(this.#dependencies.get(component.name) ?? [])]
     const rendered = { component, index, resourceName: String(resourceName ?? ''), isSkipped, dependsOn }
     if (isSkipped) return { ...rendered, body: {} }
@@ -146,13 +146,13 @@ class Renderer {
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error
       // Not a problem otherwise: a skipped component has no outputs.
-      if (error instanceof TextTooLong) this.#refusals.push({ of: 'output', name, message: error.message })
+      if (error instanceof TextTooLongError) this.#refusals.push({ of: 'output', name, message: error.message })
       return []
     }
   }
 
   #text(text: string): Scalar {
-    const rendered = render(readText(text), (reference) => this.#lookUp(reference), this.#left)
+    const rendered = renderTemplateText(parseTemplateText(text), (reference) => this.#lookUp(reference), this.#left)
     this.#left -= String(rendered ?? '').length
     return rendered
   }

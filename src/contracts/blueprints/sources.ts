@@ -7,7 +7,7 @@ export const CATALOGUE_STATES = ['Pending', 'Syncing', 'Ready', 'Failing', 'Disa
 /** Maximum templates per source, sources per boundary, and invalid files that are shown. */
 export const SOURCE_TEMPLATES_MAX = 100
 export const SOURCES_MAX = 20
-export const INVALID_SHOWN = 20
+export const INVALID_FILES_SHOWN_MAX = 20
 export const TOO_MANY_SOURCES = `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
 /** Maximum templates that a boundary keeps itself: each list reads all of them. */
 export const OWN_TEMPLATES_MAX = 200
@@ -26,7 +26,7 @@ type Connected = {
 }
 
 /** Whether a blueprint source, which names a deployment source by id or installation, uses its credentials. */
-export function isBehind({ metadata, spec }: Connected, { installationId }: Connected['spec']): boolean {
+export function isCredentialSourceOf({ metadata, spec }: Connected, { installationId }: Connected['spec']): boolean {
   if (installationId === undefined) return false
   return metadata.name === installationId.toLowerCase() || spec.installationId === installationId
 }
@@ -45,17 +45,17 @@ type Asked = {
 }
 
 /** Whether a requested sync has not been carried out. */
-export function isSyncAsked({ spec: { requests }, status }: Asked): boolean {
+export function isSyncRequested({ spec: { requests }, status }: Asked): boolean {
   return requests.syncAt !== undefined && requests.syncAt !== status?.syncedAt
 }
 
 /** Normalizes a folder that may be written in several ways, such as `./a/`: `/a`. */
-export function folderOf(path: string): string {
+export function normalizeFolder(path: string): string {
   return path.replace(/^(\.?\/)?/, '/').replace(/(.)\/$/, '$1')
 }
 
 /** Whether two sources read the same repository, branch and folder, however the address is written. */
-export function isSamePlace(one: Place, other: Place): boolean {
+export function isSameTemplateFolder(one: Place, other: Place): boolean {
   return JSON.stringify(wordsOf(one)) === JSON.stringify(wordsOf(other))
 }
 
@@ -65,7 +65,7 @@ function wordsOf({ repositoryUrl = '', installationId = '', repositoryId = '', r
     installationId.toLowerCase(),
     repositoryId,
     ref,
-    folderOf(path),
+    normalizeFolder(path),
   ]
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { PLAN_FAMILIES } from '../../core/sizing/plans.ts'
 
-export const CATEGORIES = ['Web', 'Data', 'Ai', 'Messaging', 'Storage', 'Tools'] as const
+export const BLUEPRINT_CATEGORIES = ['Web', 'Data', 'Ai', 'Messaging', 'Storage', 'Tools'] as const
 export const PARAMETER_TYPES = [
   'string',
   'integer',
@@ -43,7 +43,7 @@ const ComponentName = z
   .max(52)
   .regex(/^[a-z][A-Za-z0-9-]{0,51}$/, 'must be a lower-case letter and up to 51 letters, digits and hyphens')
 
-export const VERSION_PATTERN =
+export const TEMPLATE_VERSION_PATTERN =
   /^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?(\+[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?$/
 
 export const BlueprintParameter = z.strictObject({
@@ -103,9 +103,9 @@ export const Template = z.strictObject({
   format: z.literal(1),
   slug: Slug,
   name: Words,
-  version: z.string().max(128).regex(VERSION_PATTERN, 'must be a semantic version, such as 1.2.0'),
+  version: z.string().max(128).regex(TEMPLATE_VERSION_PATTERN, 'must be a semantic version, such as 1.2.0'),
   description: z.string().max(512).default(''),
-  category: z.enum(CATEGORIES).default('Tools'),
+  category: z.enum(BLUEPRINT_CATEGORIES).default('Tools'),
   icon: z
     .string()
     .max(2048)
@@ -117,12 +117,12 @@ export const Template = z.strictObject({
 })
 export type Template = z.output<typeof Template>
 
-/** Whether a version comes after another one. Loose, since `VERSION_PATTERN` accepts leading zeros in a prerelease. */
-export function isLater(version: string, other: string): boolean {
+/** Whether a version comes after another one. Loose, since `TEMPLATE_VERSION_PATTERN` accepts leading zeros in a prerelease. */
+export function isLaterTemplateVersion(version: string, other: string): boolean {
   return gt(version, other, { loose: true })
 }
 
-export const PROBLEM_CODES = [
+export const TEMPLATE_PROBLEM_CODES = [
   'Syntax',
   'UnknownField',
   'MissingField',
@@ -135,12 +135,12 @@ export const PROBLEM_CODES = [
   'SecretExposed',
   'DuplicateName',
 ] as const
-export type ProblemCode = (typeof PROBLEM_CODES)[number]
+export type TemplateProblemCode = (typeof TEMPLATE_PROBLEM_CODES)[number]
 
 /** One thing that is wrong with a template, and where (records: blueprints, TemplateProblem). */
 export type TemplateProblem = {
   readonly severity: 'Error' | 'Warning'
-  readonly code: ProblemCode
+  readonly code: TemplateProblemCode
   /** JSON Pointer (RFC 6901). */
   readonly path: string
   readonly line: number | null

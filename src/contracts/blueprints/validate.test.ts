@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
-import { atOnce } from '../../core/slices.ts'
-import { DocumentError, readDocument } from './document.ts'
-import { isLater, type ProblemCode, slugRefusal, VERSION_PATTERN } from './template.ts'
-import { type Catalogue, readingTemplate } from './validate.ts'
+import { runUnsliced } from '../../core/slices.ts'
+import { DocumentError, parseTemplateDocument } from './document.ts'
+import { isLaterTemplateVersion, slugRefusal, TEMPLATE_VERSION_PATTERN, type TemplateProblemCode } from './template.ts'
+import { type Catalogue, parseTemplateSliced } from './validate.ts'
 
 const CATALOGUE: Catalogue = new Map([
   ['vectorclusters', { fields: new Set(['id', 'name', 'restEndpoint']) }],
@@ -14,7 +14,7 @@ const HEAD = { format: 1, slug: 'shop', name: 'Shop', version: '1.0.0' }
 const DB = { name: 'db', collection: 'vectorclusters', resourceName: 'db' }
 const password = { name: 'password', type: 'generated' }
 
-const readTemplate = (content: string, catalogue: Catalogue) => atOnce(readingTemplate(content, catalogue))
+const readTemplate = (content: string, catalogue: Catalogue) => runUnsliced(parseTemplateSliced(content, catalogue))
 const read = (template: object) => readTemplate(dump({ ...HEAD, components: [DB], ...template }), CATALOGUE)
 const problemsOf = (template: object) => read(template).problems.map(({ code, path }) => `${code} ${path}`)
 
@@ -43,7 +43,7 @@ describe('the document of a template', () => {
     ['turns the direction of its text', 'a: 1 # \u202e'],
   ]
   for (const [why, content] of refused)
-    it(`is refused if it ${why}`, () => expect(() => readDocument(content)).to.throw(DocumentError))
+    it(`is refused if it ${why}`, () => expect(() => parseTemplateDocument(content)).to.throw(DocumentError))
 
   for (const [why, content, said] of [
     ['nests very deeply', '['.repeat(500), 'is nested deeper than 40 levels'],
@@ -52,13 +52,13 @@ describe('the document of a template', () => {
     ['holds a control character', 'a: "\u007f"', 'must have no control characters other than tabs and line breaks'],
   ] as const)
     it(`says what is wrong if it ${why}`, () =>
-      expect(() => readDocument(content))
+      expect(() => parseTemplateDocument(content))
         .to.throw(DocumentError)
         .with.property('message', said))
 
   it('says of nothing that it is an object', () => {
     for (const [, content] of refused)
-      expect(() => readDocument(content))
+      expect(() => parseTemplateDocument(content))
         .to.throw(DocumentError)
         .with.property('message')
         .that.does.not.match(/\[object|undefined|NaN/)
@@ -66,16 +66,16 @@ describe('the document of a template', () => {
 
   it('is not parsed to its end if it has too many values', () => {
     // What follows is no YAML: a parser that came so far would say so.
-    expect(() => readDocument(`[${'a,'.repeat(50_000)}}`)).to.throw(DocumentError, /5,000 names and values/)
+    expect(() => parseTemplateDocument(`[${'a,'.repeat(50_000)}}`)).to.throw(DocumentError, /5,000 names and values/)
   })
 
   it('has room for 5,000 names and values', () =>
-    expect(readDocument(`[${'a,'.repeat(4_999)}]`).value).to.have.length(4_999))
+    expect(parseTemplateDocument(`[${'a,'.repeat(4_999)}]`).value).to.have.length(4_999))
 
-  it('is JSON as well', () => expect(readDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
+  it('is JSON as well', () => expect(parseTemplateDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
 
   it('says where each value stands, and of what is absent, where its parent does', () => {
-    const { positionOf } = readDocument('a: 1\nlist:\n  - name: x\n    "a/b": 2\n')
+    const { positionOf } = parseTemplateDocument('a: 1\nlist:\n  - name: x\n    "a/b": 2\n')
     expect(positionOf('/list/0/name')).to.deep.equal({ line: 3, column: 11 })
     expect(positionOf('/list/0/a~1b').line).to.equal(4)
     expect(positionOf('/list/0/none')).to.deep.equal(positionOf('/list/0'))
@@ -83,7 +83,7 @@ describe('the document of a template', () => {
 })
 
 describe('a template', () => {
-  const cases: [sentence: string, template: object, ...problems: `${ProblemCode} ${string}`[]][] = [
+  const cases: [sentence: string, template: object, ...problems: `${TemplateProblemCode} ${string}`[]][] = [
     ['needs no more than a component', {}],
     ['has a format', { format: 2 }, 'SpecInvalid /format'],
     ['has no other fields', { owner: 'me' }, 'UnknownField /owner'],
@@ -165,7 +165,7 @@ describe('a template', () => {
   for (const [sentence, template, ...problems] of cases)
     it(sentence, () => expect(problemsOf(template)).to.deep.equal(problems))
 
-  const others: [sentence: string, template: object, ...problems: `${ProblemCode} ${string}`[]][] = [
+  const others: [sentence: string, template: object, ...problems: `${TemplateProblemCode} ${string}`[]][] = [
     [
       'beside its head, what its components refer to',
       { version: 'x', components: [{ ...DB, dependsOn: ['web'], when: 'size ==' }] },
@@ -283,10 +283,10 @@ describe('slugs and versions', () => {
   ]
   for (const [later, earlier] of versions)
     it(`${later} comes after ${earlier}`, () => {
-      expect(isLater(later, earlier)).to.equal(true)
-      expect(isLater(earlier, later)).to.equal(false)
-      expect(isLater(later, later)).to.equal(false)
-      for (const version of [later, earlier]) expect(version).to.match(VERSION_PATTERN)
+      expect(isLaterTemplateVersion(later, earlier)).to.equal(true)
+      expect(isLaterTemplateVersion(earlier, later)).to.equal(false)
+      expect(isLaterTemplateVersion(later, later)).to.equal(false)
+      for (const version of [later, earlier]) expect(version).to.match(TEMPLATE_VERSION_PATTERN)
     })
 
   it('says where the first of thousands of problems in a long document are', () => {

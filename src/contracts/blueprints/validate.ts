@@ -1,30 +1,30 @@
 import type { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
-import { reasonOf } from '../../core/reasonOf.ts'
-import type { Sliced } from '../../core/slices.ts'
+import { describeIssue } from '../../core/schemaIssues.ts'
+import type { SlicedWork } from '../../core/slices.ts'
 import { suggestion } from '../../core/suggestion.ts'
-import { unknownField } from '../../core/unknownField.ts'
+import { unknownFieldReason } from '../../core/unknownField.ts'
 import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
-import { DocumentError, readingDocument, type TemplateDocument } from './document.ts'
+import { DocumentError, parseTemplateDocumentSliced, type TemplateDocument } from './document.ts'
 import { type Draft, draftOf } from './draft.ts'
-import { ExpressionError, type Reference, readCondition, readText, referencesOf } from './expressions.ts'
-import { patternRefusal, readParameter } from './parameters.ts'
+import { ExpressionError, parseCondition, parseTemplateText, type Reference, referencesOf } from './expressions.ts'
+import { parseParameter, patternRefusal } from './parameters.ts'
+import { isOutputPlaceholder, textsOf } from './specTexts.ts'
 import {
   type BlueprintParameter,
   FIELDS_OF_TYPE,
   isSecretParameter,
-  type ProblemCode,
   Template,
   type TemplateComponent,
   type TemplateProblem,
+  type TemplateProblemCode,
 } from './template.ts'
-import { isOutputMark, textsOf } from './walk.ts'
 
 /** The collections that a template may create, each with the plain fields that expressions may name. */
 export type Catalogue = ReadonlyMap<string, { readonly fields: ReadonlySet<string> }>
 
-export type ReadTemplate = {
+export type ParsedTemplate = {
   /** Undefined if the content does not have the shape of a template. */
   readonly template: Template | undefined
   /** As much of it as can be read, to find further problems; undefined if nothing can. */
@@ -38,7 +38,7 @@ export type ReadTemplate = {
   readonly order: readonly string[]
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
   /** Makes a problem with its position, for callers that know more about a spec. */
-  readonly problemAt: (code: ProblemCode, path: string, message: string) => TemplateProblem
+  readonly problemAt: (code: TemplateProblemCode, path: string, message: string) => TemplateProblem
 }
 
 /** More problems than a person reads at once. */
@@ -47,7 +47,7 @@ export const PROBLEMS_MAX = 50
 const NOTHING_WEIGHT = 1_024
 const HEAD = ['name', 'version', 'description', 'icon'] as const
 
-function headOf(value: unknown): ReadTemplate['head'] {
+function headOf(value: unknown): ParsedTemplate['head'] {
   if (!isRecord(value)) return {}
   return Object.fromEntries(
     HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name].trim()]] : [])),
@@ -55,7 +55,7 @@ function headOf(value: unknown): ReadTemplate['head'] {
 }
 
 /** Reads a template and reports all problems that the template alone shows. In slices; never throws. */
-export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<ReadTemplate> {
+export function* parseTemplateSliced(content: string, catalogue: Catalogue): SlicedWork<ParsedTemplate> {
   const nothing = {
     template: undefined,
     draft: undefined,
@@ -66,7 +66,7 @@ export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<
   }
   let document: TemplateDocument
   try {
-    document = yield* readingDocument(content)
+    document = yield* parseTemplateDocumentSliced(content)
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     const { message, position } = error
@@ -75,7 +75,7 @@ export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<
     const { line = null, column = null } = position ?? {}
     return { ...nothing, problems: [{ ...problem, line, column }], problemAt: () => ({ ...problem, line, column }) }
   }
-  const problemAt = (code: ProblemCode, path: string, message: string): TemplateProblem => ({
+  const problemAt = (code: TemplateProblemCode, path: string, message: string): TemplateProblem => ({
     severity: 'Error',
     code,
     path,
@@ -85,7 +85,7 @@ export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<
   const read = Template.safeParse(document.value, { reportInput: true })
   const [head, weight] = [headOf(document.value), document.weight]
   yield
-  const checked = function* (template: Template, isNews: Draft['isNews']): Sliced<Checker> {
+  const checked = function* (template: Template, isNews: Draft['isNews']): SlicedWork<Checker> {
     const checker = new Checker({ template, catalogue, problemAt, isNews })
     yield* checker.check()
     return checker
@@ -117,25 +117,27 @@ const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escap
  */
 export function problemsOfIssue(
   issue: Issue,
-  { schema, problemAt, base = '' }: { schema: z.ZodType; problemAt: ReadTemplate['problemAt']; base?: string },
+  { schema, problemAt, base = '' }: { schema: z.ZodType; problemAt: ParsedTemplate['problemAt']; base?: string },
 ): TemplateProblem[] {
   const path = base + pointerOf(issue.path)
   if (issue.code === 'unrecognized_keys')
     return issue.keys
       .slice(0, PROBLEMS_MAX)
-      .map((key) => problemAt('UnknownField', `${path}/${escapedPart(key)}`, unknownField(schema, issue.path, key)))
+      .map((key) =>
+        problemAt('UnknownField', `${path}/${escapedPart(key)}`, unknownFieldReason(schema, issue.path, key)),
+      )
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
   const meant =
     issue.code === 'invalid_value' && typeof issue.input === 'string'
       ? suggestion(issue.input, issue.values.map(String))
       : ''
-  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${reasonOf(issue)}${meant}`)]
+  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${describeIssue(issue)}${meant}`)]
 }
 
 type CheckerOptions = {
   readonly template: Template
   readonly catalogue: Catalogue
-  readonly problemAt: ReadTemplate['problemAt']
+  readonly problemAt: ParsedTemplate['problemAt']
   readonly isNews: Draft['isNews']
 }
 
@@ -145,7 +147,7 @@ class Checker {
   readonly dependencies = new Map<string, Set<string>>()
   readonly #template: Template
   readonly #catalogue: Catalogue
-  readonly #problemAt: ReadTemplate['problemAt']
+  readonly #problemAt: ParsedTemplate['problemAt']
   readonly #isNews: Draft['isNews']
   readonly #parameters: ReadonlyMap<string, BlueprintParameter>
   readonly #components: ReadonlyMap<string, TemplateComponent>
@@ -159,7 +161,7 @@ class Checker {
     this.#components = new Map(template.components.map((one) => [one.name, one]))
   }
 
-  *check(): Sliced<void> {
+  *check(): SlicedWork<void> {
     const { parameters, components, outputs } = this.#template
     for (const [list, items] of Object.entries({ parameters, components, outputs })) this.#refuseTwice(list, items)
     for (const [index, parameter] of parameters.entries()) this.#checkParameter(parameter, `/parameters/${index}`)
@@ -180,7 +182,7 @@ class Checker {
     }
   }
 
-  #add(code: ProblemCode, path: string, message: string): void {
+  #add(code: TemplateProblemCode, path: string, message: string): void {
     if (this.#isFull || !this.#isNews({ code, path })) return
     this.problems.push(this.#problemAt(code, path, message))
   }
@@ -214,11 +216,11 @@ class Checker {
     const refusal = pattern === undefined ? undefined : patternRefusal(pattern)
     if (refusal !== undefined) this.#add('SpecInvalid', `${path}/pattern`, refusal)
     if (preset === undefined || refusal !== undefined || !allowed.has('default')) return
-    const read = readParameter(parameter, preset)
+    const read = parseParameter(parameter, preset)
     if ('refusal' in read) this.#add('SpecInvalid', `${path}/default`, read.refusal)
   }
 
-  *#checkComponent(component: TemplateComponent, path: string): Sliced<void> {
+  *#checkComponent(component: TemplateComponent, path: string): SlicedWork<void> {
     const { name, collection, dependsOn, when, resourceName, spec } = component
     const needs = new Set<string>()
     this.dependencies.set(name, needs)
@@ -235,7 +237,7 @@ class Checker {
     for (const { value, pointer } of textsOf(spec)) {
       yield
       const at = `${path}/spec${pointer}`
-      if (isOutputMark(value)) {
+      if (isOutputPlaceholder(value)) {
         this.#checkOutput(value, at, true)
         needs.add(value.component)
       } else if (typeof value === 'string') {
@@ -254,7 +256,7 @@ class Checker {
 
   #checkCondition(when: string, path: string): void {
     try {
-      for (const reference of referencesOf(readCondition(when)))
+      for (const reference of referencesOf(parseCondition(when)))
         this.#checkReference(reference, path, { isEarly: true })
     } catch (error) {
       this.#addExpressionError(error, path)
@@ -264,7 +266,7 @@ class Checker {
   #checkText(text: string, path: string, place: TextPlace): readonly Reference[] {
     if (this.#isFull) return []
     try {
-      const references = readText(text).filter((part) => typeof part !== 'string')
+      const references = parseTemplateText(text).filter((part) => typeof part !== 'string')
       for (const reference of references) this.#checkReference(reference, path, place)
       return references
     } catch (error) {

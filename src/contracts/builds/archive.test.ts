@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type ArchiveEntry, ArchiveJudge, ArchiveRefused } from './archive.ts'
+import { type ArchiveEntry, ArchiveRefusedError, ArchiveValidator } from './archive.ts'
 
 const LIMITS = { files: 5, fileBytes: 100, bytes: 150 }
 const file = (path: string, size = 1): ArchiveEntry => ({ path, type: 'file', size })
@@ -8,11 +8,11 @@ const link = (path: string, target: string): ArchiveEntry => ({ path, type: 'sym
 const of = (type: string): ArchiveEntry => ({ path: 'a', type, size: 0, target: 'b' })
 
 function verdict(entries: readonly ArchiveEntry[]): string {
-  const judge = new ArchiveJudge(LIMITS)
+  const judge = new ArchiveValidator(LIMITS)
   try {
     return entries.map((entry) => judge.admit(entry).path).join(' ')
   } catch (error) {
-    if (error instanceof ArchiveRefused) return `refused: ${error.message}`
+    if (error instanceof ArchiveRefusedError) return `refused: ${error.message}`
     throw error
   }
 }

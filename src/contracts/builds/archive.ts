@@ -1,5 +1,5 @@
-import { namesObstacle, spelled } from '../fileNames.ts'
-import { quotedPath } from './words.ts'
+import { foldFileName, namesObstacle } from '../fileNames.ts'
+import { quotedPath } from './messageText.ts'
 
 /** One entry of an uploaded archive, according to its header. */
 export type ArchiveEntry = {
@@ -19,19 +19,19 @@ export type ArchiveLimits = {
 
 export const ARCHIVE_LIMITS: ArchiveLimits = { files: 50_000, fileBytes: 256 * 1024 ** 2, bytes: 1024 ** 3 }
 
-const LONGEST_PATH = 1_024
-const DEEPEST = 64
+const MAX_PATH_CHARACTERS = 1_024
+const MAX_PATH_DEPTH = 64
 
-export type Admitted = { readonly kind: 'file' | 'folder' | 'link' | 'none'; readonly path: string }
+export type AdmittedEntry = { readonly kind: 'file' | 'folder' | 'link' | 'none'; readonly path: string }
 
 /** Why an archive is not unpacked. */
-export class ArchiveRefused extends Error {}
+export class ArchiveRefusedError extends Error {}
 
 /**
  * Judges the entries of an archive in order, before any of them is written: admitted entries can be unpacked below a
  * folder, and none leads out of it. Links may point into the archive; nothing is written through a link.
  */
-export class ArchiveJudge {
+export class ArchiveValidator {
   readonly #limits: ArchiveLimits
   readonly #root: Seen = { kind: 'folder', name: '' }
   #bytes = 0
@@ -43,14 +43,14 @@ export class ArchiveJudge {
     this.#limits = limits
   }
 
-  /** @throws ArchiveRefused naming the entry */
-  admit({ path: written, type, size, target }: ArchiveEntry): Admitted {
+  /** @throws ArchiveRefusedError naming the entry */
+  admit({ path: written, type, size, target }: ArchiveEntry): AdmittedEntry {
     const shown = quotedPath(written)
     const segments = segmentsOf(written, shown)
     const kind = kindOf(type, shown)
     this.#entries = this.#counted(this.#entries)
     if (segments.length === 0) {
-      if (kind !== 'folder') throw new ArchiveRefused(`${shown} is not a file name.`)
+      if (kind !== 'folder') throw new ArchiveRefusedError(`${shown} is not a file name.`)
       return { kind: 'none', path: '' }
     }
     this.#measure(kind, size, shown)
@@ -61,55 +61,57 @@ export class ArchiveJudge {
 
   #counted(before: number): number {
     if (before < this.#limits.files) return before + 1
-    throw new ArchiveRefused(`It contains more than ${this.#limits.files} files and folders.`)
+    throw new ArchiveRefusedError(`It contains more than ${this.#limits.files} files and folders.`)
   }
 
-  #measure(kind: Admitted['kind'], size: number, shown: string): void {
+  #measure(kind: AdmittedEntry['kind'], size: number, shown: string): void {
     // A folder has no content; the content of a link is read as well.
     if (kind === 'folder') return
-    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused(`${shown} has an invalid size.`)
+    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefusedError(`${shown} has an invalid size.`)
     const { fileBytes, bytes } = this.#limits
     if (size > fileBytes)
-      throw new ArchiveRefused(`${shown} is longer than the ${fileBytes} bytes that one file may have.`)
+      throw new ArchiveRefusedError(`${shown} is longer than the ${fileBytes} bytes that one file may have.`)
     this.#bytes += size
-    if (this.#bytes > bytes) throw new ArchiveRefused(`Unpacked it is longer than ${bytes} bytes.`)
+    if (this.#bytes > bytes) throw new ArchiveRefusedError(`Unpacked it is longer than ${bytes} bytes.`)
   }
 
   #place(kind: Kind, segments: readonly string[], shown: string): void {
     let above = this.#root
     for (const [at, name] of segments.entries()) {
       const isLast = at === segments.length - 1
-      const found = above.below?.get(spelled(name))
+      const found = above.below?.get(foldFileName(name))
       if (found === undefined) {
         this.#places = this.#counted(this.#places)
         const made: Seen = { kind: isLast ? kind : 'folder', name }
         above.below ??= new Map()
-        above.below.set(spelled(name), made)
+        above.below.set(foldFileName(name), made)
         above = made
         continue
       }
       if (isLast && !(found.kind === 'folder' && kind === 'folder' && found.name === name))
-        throw new ArchiveRefused(`${shown} appears twice, or differs from another path only in letter case.`)
-      if (found.kind !== 'folder') throw new ArchiveRefused(`${shown} is below a path that is not a folder.`)
+        throw new ArchiveRefusedError(`${shown} appears twice, or differs from another path only in letter case.`)
+      if (found.kind !== 'folder') throw new ArchiveRefusedError(`${shown} is below a path that is not a folder.`)
       if (found.name !== name)
-        throw new ArchiveRefused(`${shown} differs from another path only in letter case or Unicode form.`)
+        throw new ArchiveRefusedError(`${shown} differs from another path only in letter case or Unicode form.`)
       above = found
     }
   }
 }
 
-type Kind = Exclude<Admitted['kind'], 'none'>
+type Kind = Exclude<AdmittedEntry['kind'], 'none'>
 /** The keys of `below` are names as case-insensitive file systems compare them. */
 type Seen = { readonly kind: Kind; readonly name: string; below?: Map<string, Seen> }
 
 function segmentsOf(path: string, shown: string): string[] {
-  if (path.length > LONGEST_PATH) throw new ArchiveRefused(`${shown} is a path longer than ${LONGEST_PATH} characters.`)
-  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefused(`${shown} is not a relative path.`)
+  if (path.length > MAX_PATH_CHARACTERS)
+    throw new ArchiveRefusedError(`${shown} is a path longer than ${MAX_PATH_CHARACTERS} characters.`)
+  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefusedError(`${shown} is not a relative path.`)
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
-  if (segments.includes('..')) throw new ArchiveRefused(`${shown} leads out of the archive.`)
+  if (segments.includes('..')) throw new ArchiveRefusedError(`${shown} leads out of the archive.`)
   const why = namesObstacle(segments)
-  if (why !== undefined) throw new ArchiveRefused(`${shown} ${why}.`)
-  if (segments.length > DEEPEST) throw new ArchiveRefused(`${shown} is deeper than ${DEEPEST} folders.`)
+  if (why !== undefined) throw new ArchiveRefusedError(`${shown} ${why}.`)
+  if (segments.length > MAX_PATH_DEPTH)
+    throw new ArchiveRefusedError(`${shown} is deeper than ${MAX_PATH_DEPTH} folders.`)
   return segments
 }
 
@@ -123,7 +125,7 @@ function kindOf(type: string | null | undefined, shown: string): Kind {
     case 'symlink':
       return 'link'
     default:
-      throw new ArchiveRefused(`${shown} is neither a file, nor a folder, nor a symbolic link.`)
+      throw new ArchiveRefusedError(`${shown} is neither a file, nor a folder, nor a symbolic link.`)
   }
 }
 
@@ -136,7 +138,13 @@ function checkTarget(target: string, segments: readonly string[], shown: string)
   const ups = parts.findIndex((part) => part !== '..')
   const leading = ups < 0 ? parts.length : ups
   const isInside = leading <= segments.length - 1 && !parts.slice(leading).includes('..')
-  if (target === '' || target.length > LONGEST_PATH || target.startsWith('/') || /\p{Cc}/u.test(target) || !isInside) {
-    throw new ArchiveRefused(`The link ${shown} leads out of the archive.`)
+  if (
+    target === '' ||
+    target.length > MAX_PATH_CHARACTERS ||
+    target.startsWith('/') ||
+    /\p{Cc}/u.test(target) ||
+    !isInside
+  ) {
+    throw new ArchiveRefusedError(`The link ${shown} leads out of the archive.`)
   }
 }

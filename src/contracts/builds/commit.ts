@@ -1,5 +1,5 @@
 import { BuildRefusal } from './files.ts'
-import { quotedPath } from './words.ts'
+import { quotedPath } from './messageText.ts'
 
 export type CommitLimits = {
   /** Files and folders. */
@@ -10,9 +10,9 @@ export type CommitLimits = {
 
 export const COMMIT_LIMITS: CommitLimits = { entries: 200_000, bytes: 2 * 1024 ** 3 }
 
-const LONGEST_PATH = 2_048
-const LONGEST_NAME = 255
-const DEEPEST = 128
+const MAX_PATH_BYTES = 2_048
+const MAX_NAME_BYTES = 255
+const MAX_PATH_DEPTH = 128
 
 /** One record of `git ls-tree -r -t -z --long`. */
 const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
@@ -21,7 +21,7 @@ const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
  * Judges the contents of a commit before it is checked out: a few objects can name each other so often that they become
  * more files than any disk can hold.
  */
-export class CommitJudge {
+export class CommitValidator {
   readonly #limits: CommitLimits
   #begun = ''
   /** The trees that are being listed, from the root; git lists each to its end before what follows it. */
@@ -51,8 +51,8 @@ export class CommitJudge {
     if (segments.some((segment) => ['', '.', '..'].includes(segment) || segment.toLowerCase() === '.git'))
       throw refused(`The commit contains ${quotedPath(path)}, a path that leads out of it or belongs to git.`)
     this.#place(segments, type === 'tree')
-    const isLong = Buffer.byteLength(path) > LONGEST_PATH || segments.length > DEEPEST
-    if (isLong || segments.some((segment) => Buffer.byteLength(segment) > LONGEST_NAME))
+    const isLong = Buffer.byteLength(path) > MAX_PATH_BYTES || segments.length > MAX_PATH_DEPTH
+    if (isLong || segments.some((segment) => Buffer.byteLength(segment) > MAX_NAME_BYTES))
       throw refused(`The commit contains ${quotedPath(path)}, a path that is too deep or too long.`)
   }
 

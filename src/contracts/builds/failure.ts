@@ -1,6 +1,6 @@
 import { BuildRefusal } from './files.ts'
+import { quotedPath, toSingleLine } from './messageText.ts'
 import type { BuildFailure } from './progress.ts'
-import { quotedPath, shown } from './words.ts'
 
 type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
 
@@ -11,12 +11,12 @@ const BUILD: readonly Told[] = [
   [
     /process "(?:\/bin\/)?(?:sh -c )?((?:[^"\\]|\\.)*)" did not complete successfully: exit code: (\d+)/,
     'CommandFailed',
-    (command, code) => `The command "${shown(command)}" ended with exit code ${code}: see the log of the build.`,
+    (command, code) => `The command "${toSingleLine(command)}" ended with exit code ${code}: see the log of the build.`,
   ],
   [
     /failed to read dockerfile: open ([^:\s]+): no such file/,
     'NothingToBuild',
-    (path) => `There is no Dockerfile at ${shown(path)}: check dockerfilePath and rootPath.`,
+    (path) => `There is no Dockerfile at ${toSingleLine(path)}: check dockerfilePath and rootPath.`,
   ],
   [
     /dockerfile parse error on line (\d+)/,
@@ -26,7 +26,7 @@ const BUILD: readonly Told[] = [
   [
     /dockerfile line greater than max(?:imum)? allowed size of (\d+)/,
     'NothingToBuild',
-    (bytes) => `The Dockerfile cannot be read: a line is longer than ${shown(bytes)} bytes.`,
+    (bytes) => `The Dockerfile cannot be read: a line is longer than ${toSingleLine(bytes)} bytes.`,
   ],
   [
     /the Dockerfile cannot be empty|file with no instructions|dockerfile contains no stages to build/,
@@ -36,53 +36,54 @@ const BUILD: readonly Told[] = [
   [
     /base name \(([^)]*)\) should not be blank|failed to parse stage name "([^"]*)"/,
     'NothingToBuild',
-    (blank, wrong) => `The Dockerfile begins with "${shown(wrong ?? blank)}", which is not an image name.`,
+    (blank, wrong) => `The Dockerfile begins with "${toSingleLine(wrong ?? blank)}", which is not an image name.`,
   ],
   [
     /cannot (?:copy|mount) from stage "([^"]*)"/,
     'NothingToBuild',
-    (stage) => `The Dockerfile takes from its stage "${shown(stage)}" before that stage is defined.`,
+    (stage) => `The Dockerfile takes from its stage "${toSingleLine(stage)}" before that stage is defined.`,
   ],
   [
     /circular dependency detected on stage: (\S+)/,
     'NothingToBuild',
-    (stage) => `The stage "${shown(stage)}" of the Dockerfile depends on itself.`,
+    (stage) => `The stage "${toSingleLine(stage)}" of the Dockerfile depends on itself.`,
   ],
   [
     /\b(security\.insecure|network\.host|device) is not allowed/,
     'CommandFailed',
-    (right) => `The Dockerfile asks for "${shown(right)}", a privilege on its node that no build has.`,
+    (right) => `The Dockerfile asks for "${toSingleLine(right)}", a privilege on its node that no build has.`,
   ],
   [
     /\bsecret ([^\s:]+): not found/,
     'CommandFailed',
-    (id) => `The Dockerfile asks for the secret "${shown(id)}": builds have one, "environment", with their variables.`,
+    (id) =>
+      `The Dockerfile asks for the secret "${toSingleLine(id)}": builds have one, "environment", with their variables.`,
   ],
   [
     /no SSH key "([^"]*)" forwarded/,
     'CommandFailed',
-    (id) => `The Dockerfile asks for the SSH key "${shown(id || 'default')}": commands of builds have none.`,
+    (id) => `The Dockerfile asks for the SSH key "${toSingleLine(id || 'default')}": commands of builds have none.`,
   ],
   [
     /unsupported mount type "([^"]*)"/,
     'NothingToBuild',
-    (kind) => `The Dockerfile cannot be read: there are no mounts of the kind "${shown(kind)}".`,
+    (kind) => `The Dockerfile cannot be read: there are no mounts of the kind "${toSingleLine(kind)}".`,
   ],
   [
     /failed to calculate checksum of ref [^:]+::?\S*: "([^"]+)": not found/,
     'CommandFailed',
-    (path) => `The Dockerfile copies "${shown(path)}", which does not exist.`,
+    (path) => `The Dockerfile copies "${toSingleLine(path)}", which does not exist.`,
   ],
   [
     /failed to resolve source metadata for (\S+?):\s/,
     'CommandFailed',
     (image) =>
-      `The image ${shown(image)}, which the build starts from, cannot be pulled: check its name, and whether builds can reach it.`,
+      `The image ${toSingleLine(image)}, which the build starts from, cannot be pulled: check its name, and whether builds can reach it.`,
   ],
   [
     /(?:Get|Head) "(https?:\/\/[^"\s]+)": /,
     'CommandFailed',
-    (url) => `The Dockerfile adds ${shown(url)}, which cannot be reached from builds.`,
+    (url) => `The Dockerfile adds ${toSingleLine(url)}, which cannot be reached from builds.`,
   ],
 ]
 
@@ -90,7 +91,7 @@ const GIT: readonly Told[] = [
   [
     /transport '([^'\n]*)' not allowed/,
     'SourceUnreachable',
-    (transport) => `Repositories are fetched by https, http or ssh, not by "${shown(transport)}".`,
+    (transport) => `Repositories are fetched by https, http or ssh, not by "${toSingleLine(transport)}".`,
   ],
   [
     /invalid path '([^\n]*)'/,
@@ -111,7 +112,7 @@ const GIT: readonly Told[] = [
   [
     /Remote branch (\S+) not found|couldn't find remote ref (\S+)/i,
     'SourceUnreachable',
-    (branch, ref) => `The repository has no branch "${shown(branch ?? ref)}".`,
+    (branch, ref) => `The repository has no branch "${toSingleLine(branch ?? ref)}".`,
   ],
   [
     /not our ref|unadvertised object|did not receive expected object/i,

@@ -1,8 +1,8 @@
 import { DEFAULT_SITE, siteConfiguration } from '../staticwebapps/configuration.ts'
 import { SITE_CONFIGURATION, SITE_START, START_FILE } from '../staticwebapps/start.ts'
-import { detect } from './detect.ts'
+import { detectRuntime } from './detect.ts'
 import { BuildRefusal, type SourceFiles } from './files.ts'
-import type { BuildOrder } from './pod.ts'
+import type { BuildTask } from './pod.ts'
 import { dotnetRecipe, goRecipe, javaRecipe, rustRecipe } from './recipes/compiled.ts'
 import { dockerfileOf, type Recipe, type RecipeInput } from './recipes/dockerfile.ts'
 import { phpRecipe, rubyRecipe } from './recipes/interpreted.ts'
@@ -34,7 +34,7 @@ export type BuildPlan = {
 }
 
 type PlanInput = Pick<
-  BuildOrder['recipe'],
+  BuildTask['recipe'],
   | 'purpose'
   | 'runtime'
   | 'runtimeVersion'
@@ -49,7 +49,7 @@ type PlanInput = Pick<
 > & { mirrors: RecipeInput['mirrors'] }
 
 /** Never copied into an image: leftovers of a clone, and packages that are installed anew. */
-export const IGNORED = ['.git', '**/node_modules', '**/.DS_Store']
+export const DOCKERIGNORE_PATTERNS = ['.git', '**/node_modules', '**/.DS_Store']
 
 const IMAGE = /^[\w][\w.:/@-]{0,511}$/
 
@@ -68,8 +68,8 @@ export function planBuild(files: SourceFiles, asked: PlanInput): BuildPlan {
   const isSite = asked.purpose === 'Site' || isStatic
   const withNode = isSite && !isStatic && (files.paths.has('package.json') || asked.buildCommand !== undefined)
   const detected = isSite
-    ? detect(files, { ...asked, runtime: asked.runtime ?? (withNode ? 'nodejs' : 'static') })
-    : detect(files, asked)
+    ? detectRuntime(files, { ...asked, runtime: asked.runtime ?? (withNode ? 'nodejs' : 'static') })
+    : detectRuntime(files, asked)
   const { runtime, by } = detected
   const version = {
     ...detected.version,

@@ -1,10 +1,10 @@
-import { parsedJson } from '../../core/parsedJson.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 import type { BuildRequest, BuildSettings } from './request.ts'
 
 /** What the pod of a build is given, and where its containers exchange data; used by its creator and its program. */
 
 /** The entries of the build's Secret. Each container sees only its own. */
-export const BUILD_ENTRIES = {
+export const BUILD_SECRET_KEYS = {
   /** JSON of BuildOrder: the task, without credentials. */
   order: 'order.json',
   /** In the format of `git credential-store`. */
@@ -19,16 +19,16 @@ export const BUILD_ENTRIES = {
 } as const
 
 /** Mount paths in the pod. */
-export const BUILD_FOLDERS = { secrets: '/run/build', work: '/work', state: '/home/user' } as const
+export const BUILD_MOUNT_PATHS = { secrets: '/run/build', work: '/work', state: '/home/user' } as const
 
 /** The CA bundle that programs in the builder image trust. */
-export const AUTHORITY_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
+export const CA_BUNDLE_PATH = '/etc/ssl/certs/ca-certificates.crt'
 
 /** Exit codes: success, a failure that the source caused, or a fault of the builder, which may be retried. */
-export const BUILD_EXITS = { ended: 0, sourceFailed: 1, builderFailed: 70 } as const
+export const BUILD_EXIT_CODES = { ended: 0, sourceFailed: 1, builderFailed: 70 } as const
 
 /** What all containers of a build are told. */
-export type BuildOrder = {
+export type BuildTask = {
   readonly source:
     | { kind: 'Git'; url: string; branch: string; commit?: string }
     | { kind: 'Archive'; reference: string }
@@ -46,7 +46,7 @@ export type BuildOrder = {
 }
 
 /** The termination message of a container. */
-export type BuildWord = {
+export type TerminationMessage = {
   readonly commit?: string
   readonly runtime?: string
   readonly runtimeVersion?: string
@@ -56,8 +56,8 @@ export type BuildWord = {
 }
 
 /** Maximum characters of a value. The API server keeps 4 KiB of a message, and one sentence is enough. */
-const MOST_OF_A_MESSAGE = 1_000
-const FORMS: Readonly<Record<keyof BuildWord, RegExp>> = {
+const MAX_MESSAGE_CHARACTERS = 1_000
+const FORMS: Readonly<Record<keyof TerminationMessage, RegExp>> = {
   commit: /^[0-9a-f]{40,64}$/,
   runtime: /^[a-z]{1,20}$/,
   runtimeVersion: /^[0-9a-z.]{1,20}$/,
@@ -68,12 +68,12 @@ const FORMS: Readonly<Record<keyof BuildWord, RegExp>> = {
 }
 
 /** Reads a termination message. A command of the source may have written it, so malformed values are dropped. */
-export function readWord(text: string | undefined): BuildWord {
-  const said = parsedJson(text ?? '')
+export function parseTerminationMessage(text: string | undefined): TerminationMessage {
+  const said = tryParseJson(text ?? '')
   if (typeof said !== 'object' || said === null) return {}
   const entries = Object.entries(FORMS).flatMap(([key, form]) => {
     const value = (said as Record<string, unknown>)[key]
-    return typeof value === 'string' && value.length <= MOST_OF_A_MESSAGE && form.test(value) ? [[key, value]] : []
+    return typeof value === 'string' && value.length <= MAX_MESSAGE_CHARACTERS && form.test(value) ? [[key, value]] : []
   })
   return Object.fromEntries(entries)
 }

@@ -4,8 +4,8 @@ import {
   archiveOf,
   type DatabaseCluster,
   hasResumed,
-  type LogFigures,
-  suspensionOf,
+  suspensionStateOf,
+  type WalStatistics,
 } from './archives.ts'
 import { RESUMED_ANNOTATION, SUSPENDED_ANNOTATION } from './names.ts'
 
@@ -20,10 +20,10 @@ function cluster({ archives = true, condition = 'True', skips = false }: Given =
     status: { conditions: [{ type: 'ContinuousArchiving', status: condition, message: 'no bucket' }] },
   }
 }
-const figures = (readyCount?: number, volumePercent?: number): LogFigures => ({ readyCount, volumePercent })
+const figures = (readyCount?: number, volumePercent?: number): WalStatistics => ({ readyCount, volumePercent })
 
 describe('the archive of a database', () => {
-  const cases: [string, ArchiveState, Given, LogFigures | undefined, ('Suspended' | 'ResumePending')?][] = [
+  const cases: [string, ArchiveState, Given, WalStatistics | undefined, ('Suspended' | 'ResumePending')?][] = [
     ['is healthy while the engine says so, however much waits', 'Healthy', {}, figures(500, 90)],
     ['is not there where nothing archives', 'NotConfigured', { archives: false, condition: 'False' }, undefined],
     ['is healthy while it fails and little waits', 'Healthy', { condition: 'False' }, figures(99, 69.9)],
@@ -59,7 +59,9 @@ describe('the archive of a database', () => {
   ]
   for (const [title, annotations, wanted, expected] of marks) {
     it(`is told by its marks: ${title}`, () => {
-      expect(suspensionOf({ metadata: { name: 'db', annotations: { ...annotations } } }, wanted)).to.equal(expected)
+      expect(suspensionStateOf({ metadata: { name: 'db', annotations: { ...annotations } } }, wanted)).to.equal(
+        expected,
+      )
     })
   }
 

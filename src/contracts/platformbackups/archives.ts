@@ -30,7 +30,7 @@ export type ArchiveStore = KubeObject & {
 }
 
 /** Measurements of a database's log; undefined if nothing measures it. */
-export type LogFigures = {
+export type WalStatistics = {
   /** Files that wait to be archived. */
   readyCount: number | undefined
   /** How much of its volume the log fills, 0 to 100. */
@@ -54,7 +54,9 @@ export function isArchiving(cluster: DatabaseCluster): boolean {
  *
  * @param marked the object with the marks of a suspension of the Cluster
  */
-export function suspensionIn<Suspension extends { namespace: string; name: string; suspendedAt?: string | undefined }>(
+export function findSuspension<
+  Suspension extends { namespace: string; name: string; suspendedAt?: string | undefined },
+>(
   list: readonly Suspension[],
   cluster: Pick<KubeObject, 'metadata'>,
   marked: Pick<KubeObject, 'metadata'>,
@@ -75,7 +77,7 @@ export function suspensionIn<Suspension extends { namespace: string; name: strin
  *
  * @param wanted whether the settings name the database now
  */
-export function suspensionOf(
+export function suspensionStateOf(
   marked: Pick<KubeObject, 'metadata'>,
   wanted: boolean,
 ): 'Suspended' | 'ResumePending' | undefined {
@@ -90,7 +92,7 @@ export function suspensionOf(
  * files wait or the volume is nearly full. If nothing measures them, the failure alone counts: waiting for figures that
  * never come would let the disk fill.
  */
-export function isUnderPressure(cluster: DatabaseCluster, figures: LogFigures | undefined): boolean {
+export function isUnderPressure(cluster: DatabaseCluster, figures: WalStatistics | undefined): boolean {
   const { readyCount, volumePercent } = figures ?? {}
   if (condition(cluster)?.status !== 'False') return false
   if (readyCount === undefined && volumePercent === undefined) return true
@@ -110,7 +112,7 @@ export type Archive = {
 export function archiveOf(
   cluster: DatabaseCluster,
   suspension: 'Suspended' | 'ResumePending' | undefined,
-  figures: LogFigures | undefined,
+  figures: WalStatistics | undefined,
 ): Archive {
   const failing = condition(cluster)?.status === 'False' ? condition(cluster) : undefined
   const said = { lastArchivedAt: failing?.lastTransitionTime, message: failing?.message }
@@ -130,7 +132,7 @@ const skipsArchiving = ({ metadata }: DatabaseCluster) =>
   metadata.annotations?.[SKIP_ARCHIVING_ANNOTATION] === 'enabled'
 
 /** Returns the range of time to which a database can be restored, as the store of its archive reports it. */
-export function windowOf(cluster: DatabaseCluster, stores: readonly ArchiveStore[]) {
+export function recoveryWindowOf(cluster: DatabaseCluster, stores: readonly ArchiveStore[]) {
   const { barmanObjectName, serverName = cluster.metadata.name } = archiverOf(cluster)?.parameters ?? {}
   const { namespace } = cluster.metadata
   const store = stores.find(({ metadata }) => metadata.name === barmanObjectName && metadata.namespace === namespace)

@@ -1,36 +1,36 @@
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { type Backup, failureOf, newestFirst, phaseOf, startOf } from '../backups.ts'
+import { type Backup, backupStartOf, failureOf, phaseOf, sortBackupsNewestFirst } from '../backups.ts'
 import { PLATFORM_SCHEDULE, SCHEDULE_LABEL, TRIGGER_ANNOTATION } from './names.ts'
 
 /** Backups of the platform itself: which they are, who requested them, and how one is made. */
 
-export const TRIGGERS = ['Manual', 'Scheduled', 'Rollout'] as const
-export type Trigger = (typeof TRIGGERS)[number]
+export const BACKUP_TRIGGERS = ['Manual', 'Scheduled', 'Rollout'] as const
+export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number]
 
 /** A Velero Schedule. */
-export type Schedule = KubeObject & {
+export type VeleroSchedule = KubeObject & {
   spec?: { schedule?: string; paused?: boolean; template?: object }
   status?: { phase?: string; lastBackup?: string; validationErrors?: readonly string[] }
 }
 
-export function isOfPlatform({ metadata: { labels } }: Pick<KubeObject, 'metadata'>): boolean {
+export function isPlatformBackup({ metadata: { labels } }: Pick<KubeObject, 'metadata'>): boolean {
   return labels?.[SCHEDULE_LABEL] === PLATFORM_SCHEDULE
 }
 
-export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metadata'>): Trigger {
+export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metadata'>): BackupTrigger {
   const said = annotations?.[TRIGGER_ANNOTATION]
-  return TRIGGERS.find((trigger) => trigger === said) ?? 'Scheduled'
+  return BACKUP_TRIGGERS.find((trigger) => trigger === said) ?? 'Scheduled'
 }
 
 /** Phases after which Velero does nothing more with a backup. */
 const OVER: ReadonlySet<string> = new Set(['Completed', 'PartiallyFailed', 'Failed', 'FailedValidation', 'Deleting'])
 
-export const isPhaseOver = (phase: string): boolean => OVER.has(phase)
+export const isFinalBackupPhase = (phase: string): boolean => OVER.has(phase)
 
-export function isUnderWay(backup: Backup): boolean {
-  return !isPhaseOver(phaseOf(backup))
+export function isBackupInProgress(backup: Backup): boolean {
+  return !isFinalBackupPhase(phaseOf(backup))
 }
 
 /**
@@ -50,8 +50,8 @@ const BLOCKING = 3 * 3_600_000
 /** Returns the requested backup that is in progress; undefined if another one may be requested. */
 export function blockingBackup<B extends Backup>(backups: readonly B[], now: number): B | undefined {
   const blocks = (backup: B) =>
-    triggerOf(backup) === 'Manual' && isUnderWay(backup) && Date.parse(startOf(backup)) > now - BLOCKING
-  return newestFirst(backups).find((backup) => blocks(backup as B)) as B | undefined
+    triggerOf(backup) === 'Manual' && isBackupInProgress(backup) && Date.parse(backupStartOf(backup)) > now - BLOCKING
+  return sortBackupsNewestFirst(backups).find((backup) => blocks(backup as B)) as B | undefined
 }
 
 /**
@@ -60,9 +60,9 @@ export function blockingBackup<B extends Backup>(backups: readonly B[], now: num
  *
  * @param startedBy id of the principal who requested it
  */
-export function backupFrom(
-  schedule: Schedule,
-  { name, trigger, startedBy }: { name: string; trigger: Exclude<Trigger, 'Scheduled'>; startedBy: string },
+export function buildBackupFromSchedule(
+  schedule: VeleroSchedule,
+  { name, trigger, startedBy }: { name: string; trigger: Exclude<BackupTrigger, 'Scheduled'>; startedBy: string },
 ): KubeObject {
   const { metadata: _, ...spec } = (schedule.spec?.template ?? {}) as { metadata?: object }
   const { namespace = '' } = schedule.metadata
@@ -80,7 +80,7 @@ export function backupFrom(
 }
 
 /** Returns a unique name, formed like those of Velero's scheduled backups: the second, and a few random characters. */
-export function backupName(trigger: Exclude<Trigger, 'Scheduled'>, now: number, chance: string): string {
+export function platformBackupName(trigger: Exclude<BackupTrigger, 'Scheduled'>, now: number, chance: string): string {
   const second = new Date(now).toISOString().replace(/\D/g, '').slice(0, 14)
   return `platform-${trigger.toLowerCase()}-${second}-${chance}`
 }

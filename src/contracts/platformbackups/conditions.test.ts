@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import type { ArchiveState } from './archives.ts'
 import {
   type BackupCondition,
-  type BackupsSeen,
+  type BackupObservation,
   backupConditions,
-  overallOf,
-  VELERO_DEFINITIONS,
+  overallStateOf,
+  VELERO_CRD_NAMES,
 } from './conditions.ts'
 import { PLATFORM_SCHEDULE, SCHEDULE_LABEL } from './names.ts'
 
@@ -14,12 +14,12 @@ const at = (hours: number) => new Date(NOW - hours * 3_600_000).toISOString()
 
 /** A definition that has whatever anybody asks for. */
 const anything: object = new Proxy({}, { get: () => ({ properties: anything }), has: () => true })
-const definitions = VELERO_DEFINITIONS.map((name) => ({
+const definitions = VELERO_CRD_NAMES.map((name) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name },
   spec: { versions: [{ schema: { openAPIV3Schema: { properties: anything } } }] },
-})) as BackupsSeen['definitions']
+})) as BackupObservation['definitions']
 
 const backup = (name: string, phase: string, hours: number) => ({
   apiVersion: 'velero.io/v1',
@@ -34,19 +34,19 @@ const location = (status: object, spec: object = {}) =>
     metadata: { name: 'default' },
     spec,
     status,
-  }) as NonNullable<BackupsSeen['location']>
+  }) as NonNullable<BackupObservation['location']>
 const schedule = (status: object, spec: object = {}, hours = 100) =>
   ({
     ...{ apiVersion: 'velero.io/v1', kind: 'Schedule' },
     metadata: { name: PLATFORM_SCHEDULE, creationTimestamp: at(hours) },
     ...{ spec, status },
-  }) as NonNullable<BackupsSeen['schedule']>
+  }) as NonNullable<BackupObservation['schedule']>
 const restore = (phase: string, of: string) => ({
   ...{ apiVersion: 'velero.io/v1', kind: 'Restore', metadata: { name: 'try' } },
   ...{ spec: { backupName: of }, status: { phase, completionTimestamp: at(1) } },
 })
 
-const GOOD: BackupsSeen = {
+const GOOD: BackupObservation = {
   now: NOW,
   location: location({ phase: 'Available', lastValidationTime: at(0.01) }),
   schedule: schedule({ phase: 'Enabled' }),
@@ -69,11 +69,11 @@ describe('what is said of the backups of the platform', () => {
       expect(found?.message).to.equal(`Backup "one" failed. ${Object.values(said).flat().join('; ')}`)
     })
 
-  const said = (change: Partial<BackupsSeen>, type: BackupCondition['type']) => {
+  const said = (change: Partial<BackupObservation>, type: BackupCondition['type']) => {
     const found = backupConditions({ ...GOOD, ...change }).find((one) => one.type === type)
     return `${found?.status} ${found?.reason}`
   }
-  const cases: [string, BackupCondition['type'], Partial<BackupsSeen>, string][] = [
+  const cases: [string, BackupCondition['type'], Partial<BackupObservation>, string][] = [
     ['a target that Velero reaches is available', 'TargetAvailable', {}, 'True Available'],
     ['without Velero there is no target', 'TargetAvailable', WITHOUT_VELERO, 'False EngineMissing'],
     ['without Velero there is no schedule', 'ScheduleActive', WITHOUT_VELERO, 'False EngineMissing'],
@@ -161,7 +161,7 @@ describe('what is said of the backups of the platform', () => {
     it(title, () => expect(said(change, type)).to.equal(expected))
   }
 
-  const overall: [string, Partial<BackupsSeen>, ArchiveState[], string][] = [
+  const overall: [string, Partial<BackupObservation>, ArchiveState[], string][] = [
     ['all is well if everything holds', {}, ['Healthy', 'NotConfigured'], 'Healthy'],
     ['a restore that nobody tried is no trouble', { restores: [] }, [], 'Healthy'],
     ['a backup that failed degrades', { backups: [...GOOD.backups, backup('two', 'Failed', 2)] }, [], 'Degraded'],
@@ -177,7 +177,7 @@ describe('what is said of the backups of the platform', () => {
     ],
   ]
   for (const [title, change, archives, expected] of overall) {
-    it(title, () => expect(overallOf(backupConditions({ ...GOOD, ...change }), archives)).to.equal(expected))
+    it(title, () => expect(overallStateOf(backupConditions({ ...GOOD, ...change }), archives)).to.equal(expected))
   }
 
   it('never holds more than a kilobyte of what Velero says, in one line', () => {

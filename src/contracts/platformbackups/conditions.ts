@@ -1,9 +1,9 @@
 import { timestamp } from '../../core/clock.ts'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { type Backup, type BackupLocation, lastOver, phaseOf, startOf } from '../backups.ts'
+import { type Backup, type BackupLocation, backupStartOf, findLastEndedBackup, phaseOf } from '../backups.ts'
 import type { ArchiveState } from './archives.ts'
-import { platformFailureOf, type Schedule } from './backups.ts'
+import { platformFailureOf, type VeleroSchedule } from './backups.ts'
 import { PLATFORM_SCHEDULE } from './names.ts'
 
 /** Whether the platform's backups can be relied on: one condition for each requirement (interface section 4.21). */
@@ -26,38 +26,38 @@ export type BackupCondition = {
 }
 
 export const OVERALL_STATES = ['Healthy', 'Degraded', 'Failing'] as const
-export type Overall = (typeof OVERALL_STATES)[number]
+export type OverallState = (typeof OVERALL_STATES)[number]
 
 export type Restore = KubeObject & {
   spec?: { backupName?: string }
   status?: { phase?: string; completionTimestamp?: string }
 }
 
-export type ShownLocation = BackupLocation & { status?: { message?: string; lastValidationTime?: string } }
+export type BackupLocationWithStatus = BackupLocation & { status?: { message?: string; lastValidationTime?: string } }
 
 /** The CRD of a type, as far as it tells which fields exist. */
-export type Definition = KubeObject & { spec?: { versions?: readonly { schema?: { openAPIV3Schema?: Schema } }[] } }
+export type VeleroCrd = KubeObject & { spec?: { versions?: readonly { schema?: { openAPIV3Schema?: Schema } }[] } }
 type Schema = { properties?: Readonly<Record<string, Schema>> }
 
-export type BackupsSeen = {
+export type BackupObservation = {
   /** Milliseconds since the epoch. */
   now: number
-  location: ShownLocation | undefined
-  schedule: Schedule | undefined
+  location: BackupLocationWithStatus | undefined
+  schedule: VeleroSchedule | undefined
   /** Backups of the platform. */
   backups: readonly Backup[]
   /** CRDs of Velero; empty if it is not installed. */
-  definitions: readonly Definition[]
+  definitions: readonly VeleroCrd[]
   restores: readonly Restore[]
 }
 
 /** Milliseconds for which a backup is fresh: a day, and two hours to take it. */
-export const FRESH = 26 * 3_600_000
+export const MAX_BACKUP_AGE_MS = 26 * 3_600_000
 const MESSAGE_MAX = 1024
 
 type Said = Omit<BackupCondition, 'type' | 'since'> & { since?: string | undefined }
 
-export function backupConditions(seen: BackupsSeen): BackupCondition[] {
+export function backupConditions(seen: BackupObservation): BackupCondition[] {
   const said: Record<BackupCondition['type'], Said> = {
     TargetAvailable: targetAvailable(seen),
     ScheduleActive: scheduleActive(seen),
@@ -70,7 +70,10 @@ export function backupConditions(seen: BackupsSeen): BackupCondition[] {
 }
 
 /** Failing: nothing is backed up, or soon will not be. Degraded: a restore is possible, but not as it should be. */
-export function overallOf(conditions: readonly BackupCondition[], archives: readonly ArchiveState[]): Overall {
+export function overallStateOf(
+  conditions: readonly BackupCondition[],
+  archives: readonly ArchiveState[],
+): OverallState {
   const is = (status: BackupCondition['status'], ...types: BackupCondition['type'][]) =>
     conditions.some((one) => types.includes(one.type) && one.status === status)
   if (is('False', 'TargetAvailable', 'ScheduleActive', 'LastBackupFresh', 'CrdsMatch')) return 'Failing'
@@ -87,12 +90,12 @@ const unknown = (reason: string, message: string, since?: string): Said => ({
 })
 
 /** Says what is missing and what to do, for everything that needs Velero. */
-export const INSTALL_VELERO =
+export const INSTALL_VELERO_ADVICE =
   'Velero is not installed in the cluster, so the platform is not backed up: an administrator installs it with its plugin for AWS, and sets a target.'
-const hasVelero = ({ definitions }: BackupsSeen) => definitions.length > 0
-const withoutVelero = () => no('EngineMissing', INSTALL_VELERO)
+const hasVelero = ({ definitions }: BackupObservation) => definitions.length > 0
+const withoutVelero = () => no('EngineMissing', INSTALL_VELERO_ADVICE)
 
-function targetAvailable(seen: BackupsSeen): Said {
+function targetAvailable(seen: BackupObservation): Said {
   const { location } = seen
   if (!hasVelero(seen)) return withoutVelero()
   if (location === undefined) return no('NotConfigured', 'No target is set, and Velero has no default location.')
@@ -104,7 +107,7 @@ function targetAvailable(seen: BackupsSeen): Said {
   return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero cannot reach the target.', at)
 }
 
-function scheduleActive(seen: BackupsSeen): Said {
+function scheduleActive(seen: BackupObservation): Said {
   const { schedule } = seen
   if (!hasVelero(seen)) return withoutVelero()
   if (schedule === undefined) return no('Missing', `There is no Schedule "${PLATFORM_SCHEDULE}".`)
@@ -118,26 +121,26 @@ function scheduleActive(seen: BackupsSeen): Said {
     : unknown('NotValidated', 'Velero has not checked the schedule yet.', since)
 }
 
-function lastBackupSucceeded({ backups }: BackupsSeen): Said {
-  const last = lastOver(backups)
+function lastBackupSucceeded({ backups }: BackupObservation): Said {
+  const last = findLastEndedBackup(backups)
   if (last === undefined) return unknown('NoBackup', 'No backup has ended yet.')
-  const at = last.status?.completionTimestamp ?? startOf(last)
+  const at = last.status?.completionTimestamp ?? backupStartOf(last)
   const failure = platformFailureOf(last)
   if (failure === undefined) return yes('Completed', `Backup "${last.metadata.name}" was completed.`, at)
   return no(phaseOf(last), `Backup "${last.metadata.name}" failed. ${failure}`, at)
 }
 
-export function lastSuccess(backups: readonly Backup[]): Backup | undefined {
-  return lastOver(backups.filter(({ status }) => status?.phase === 'Completed'))
+export function lastSuccessfulBackup(backups: readonly Backup[]): Backup | undefined {
+  return findLastEndedBackup(backups.filter(({ status }) => status?.phase === 'Completed'))
 }
 
-function lastBackupFresh({ backups, schedule, now }: BackupsSeen): Said {
-  const last = lastSuccess(backups)
-  const at = last === undefined ? undefined : (last.status?.completionTimestamp ?? startOf(last))
+function lastBackupFresh({ backups, schedule, now }: BackupObservation): Said {
+  const last = lastSuccessfulBackup(backups)
+  const at = last === undefined ? undefined : (last.status?.completionTimestamp ?? backupStartOf(last))
   const begun = Date.parse(at ?? (schedule === undefined ? '' : createdAtOf(schedule.metadata)))
   // NaN if nothing was ever scheduled: then nothing is fresh either.
-  if (!(now - begun <= FRESH)) {
-    const since = Number.isNaN(begun) ? undefined : timestamp(begun + FRESH)
+  if (!(now - begun <= MAX_BACKUP_AGE_MS)) {
+    const since = Number.isNaN(begun) ? undefined : timestamp(begun + MAX_BACKUP_AGE_MS)
     const what = at === undefined ? 'No backup was ever completed.' : `The last good backup ended at ${at}.`
     return no(at === undefined ? 'NoBackup' : 'TooOld', what, since)
   }
@@ -152,12 +155,12 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'backups.velero.io': ['spec.includedNamespaceScopedResources', 'status.progress', 'status.expiration'],
   'deletebackuprequests.velero.io': ['spec.backupName'],
 }
-export const VELERO_DEFINITIONS: readonly string[] = Object.keys(NEEDED)
+export const VELERO_CRD_NAMES: readonly string[] = Object.keys(NEEDED)
 
-function crdsMatch(seen: BackupsSeen): Said {
+function crdsMatch(seen: BackupObservation): Said {
   const { definitions } = seen
   if (!hasVelero(seen)) return withoutVelero()
-  const lacking = VELERO_DEFINITIONS.flatMap((name) => lackingOf(name, definitions))
+  const lacking = VELERO_CRD_NAMES.flatMap((name) => lackingOf(name, definitions))
   const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
   if (lacking.length === 0) return yes('Match', 'The CRDs of Velero have what the platform uses.', since)
   // The API server silently drops a field that a CRD lacks, and the backup would not be the requested one.
@@ -165,7 +168,7 @@ function crdsMatch(seen: BackupsSeen): Said {
   return no('DefinitionsTooOld', message, since)
 }
 
-function lackingOf(name: string, definitions: readonly Definition[]): string[] {
+function lackingOf(name: string, definitions: readonly VeleroCrd[]): string[] {
   const found = definitions.find(({ metadata }) => metadata.name === name)
   if (found === undefined) return [name]
   const schema = found.spec?.versions?.[0]?.schema?.openAPIV3Schema
@@ -174,7 +177,7 @@ function lackingOf(name: string, definitions: readonly Definition[]): string[] {
   return (NEEDED[name] ?? []).filter((path) => !has(path)).map((path) => `${path} of ${name}`)
 }
 
-function restoreTested({ restores, backups }: BackupsSeen): Said {
+function restoreTested({ restores, backups }: BackupObservation): Said {
   const ours = new Set(backups.map(({ metadata }) => metadata.name))
   const ended = restores
     .filter(({ spec, status }) => ours.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)

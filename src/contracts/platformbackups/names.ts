@@ -17,7 +17,7 @@ export const TARGET_SECRETS = ['platform-backup-target-a', 'platform-backup-targ
 export type TargetSecret = (typeof TARGET_SECRETS)[number]
 export const TARGET_SECRET_KEYS = { id: 'access-key-id', secret: 'secret-access-key' } as const
 
-export function otherSecret(name: TargetSecret | undefined): TargetSecret {
+export function otherTargetSecret(name: TargetSecret | undefined): TargetSecret {
   return name === TARGET_SECRETS[0] ? TARGET_SECRETS[1] : TARGET_SECRETS[0]
 }
 

@@ -43,7 +43,7 @@ export function auditEntry(now: number, told: Told): RegistryAuditEntry {
 }
 
 /** Seconds for which a token is valid; the registry allows another minute for clock skew. */
-export const TOKEN_SECONDS = 300
+export const REGISTRY_TOKEN_TTL_SECONDS = 300
 
 /** Whether somebody got a token to push to the entry's repository. */
 export const isPushToken = ({ action, granted }: RegistryAuditEntry) =>

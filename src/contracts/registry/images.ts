@@ -1,4 +1,4 @@
-import { type Named, UNUSED, type Uses } from './retention.ts'
+import { type ImageReferences, type ImageUses, NO_IMAGE_USES } from './retention.ts'
 
 /** Matches the name of one of our images anywhere in a text, by tag or by digest, whatever registry precedes it. */
 const IMAGE =
@@ -8,7 +8,7 @@ const IMAGE =
  * Returns the images that objects name anywhere: in a spec, a status, a kept revision. Searches their JSON, so that
  * later kinds are covered without being listed here. An image without tag and digest means `latest`.
  */
-export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named> {
+export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, ImageReferences> {
   const found = new Map<string, { digests: Set<string>; tags: Set<string> }>()
   for (const object of objects) {
     for (const [, repository = '', tag, digest] of JSON.stringify(object, joined).matchAll(IMAGE)) {
@@ -22,7 +22,7 @@ export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named>
 }
 
 /** Returns the names of all our images that objects name, each once. */
-export function namesIn(objects: Iterable<unknown>): string[] {
+export function imageNamesIn(objects: Iterable<unknown>): string[] {
   return [...imagesIn(objects)].flatMap(([repository, { digests, tags }]) => [
     ...[...digests].map((digest) => `${repository}@${digest}`),
     ...[...tags].map((tag) => `${repository}:${tag}`),
@@ -38,10 +38,10 @@ function joined(_key: string, value: unknown): unknown {
 }
 
 /** Returns what is in use of a repository. @param objects `running` run or would run, `revisions` can be restored */
-export function usesIn(objects: Record<keyof Uses, Iterable<unknown>>): (repository: string) => Uses {
+export function imageUsesIn(objects: Record<keyof ImageUses, Iterable<unknown>>): (repository: string) => ImageUses {
   const [running, revisions] = [imagesIn(objects.running), imagesIn(objects.revisions)]
   return (repository) => ({
-    running: running.get(repository) ?? UNUSED.running,
-    revisions: revisions.get(repository) ?? UNUSED.revisions,
+    running: running.get(repository) ?? NO_IMAGE_USES.running,
+    revisions: revisions.get(repository) ?? NO_IMAGE_USES.revisions,
   })
 }

@@ -17,7 +17,7 @@ export function parseRepository(text: string): RepositoryName | undefined {
   return { boundaryId, resourceGroup, collection, name }
 }
 
-export function repositoryText({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {
+export function formatRepository({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {
   return [boundaryId, resourceGroup, collection, name].join('/')
 }
 

@@ -1,5 +1,11 @@
 import { expect } from 'chai'
-import { DEFAULT_POLICY, judge, type RetentionQuestion, type StoredDigest, UNUSED } from './retention.ts'
+import {
+  DEFAULT_RETENTION_POLICY,
+  decideRetention,
+  NO_IMAGE_USES,
+  type RetentionInput,
+  type StoredDigest,
+} from './retention.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
 const daysAgo = (days: number) => new Date(NOW - days * 86_400_000).toISOString()
@@ -15,11 +21,11 @@ const NEWER = Array.from({ length: 10 }, (_, index) => stored(`newer-${index}`, 
 const OLD = stored('old', 90)
 const pin = (change: object = {}) => ({ digests: [], expiresAt: daysAgo(-1), ...change })
 const uses = (where: 'running' | 'revisions', digests: string[], tags: string[] = []) => ({
-  ...UNUSED,
+  ...NO_IMAGE_USES,
   [where]: { digests: new Set(digests), tags: new Set(tags) },
 })
 
-const CASES: [string, Partial<RetentionQuestion> & { of?: StoredDigest }, string][] = [
+const CASES: [string, Partial<RetentionInput> & { of?: StoredDigest }, string][] = [
   ['the newest ten with a tag stay, however old', { digests: [OLD] }, 'Keep Latest'],
   ['a tag that is neither among them nor used goes', {}, 'Remove Expired'],
   ['a tag that was pushed within 30 days stays', { of: stored('old', 29) }, 'Keep Recent'],
@@ -64,15 +70,28 @@ const CASES: [string, Partial<RetentionQuestion> & { of?: StoredDigest }, string
 describe('retention', () => {
   for (const [title, { of = OLD, ...change }, expected] of CASES) {
     it(title, () => {
-      const question = { digests: [...NEWER, of], pins: [], uses: UNUSED, policy: DEFAULT_POLICY, now: NOW, ...change }
-      const verdict = judge(question).find((each) => each.stored.digest === 'old')
+      const question = {
+        digests: [...NEWER, of],
+        pins: [],
+        uses: NO_IMAGE_USES,
+        policy: DEFAULT_RETENTION_POLICY,
+        now: NOW,
+        ...change,
+      }
+      const verdict = decideRetention(question).find((each) => each.stored.digest === 'old')
       expect(`${verdict?.action} ${verdict?.reason}`).to.equal(expected)
     })
   }
 
   it('tells of each digest once, the newest first', () => {
-    const question = { digests: [OLD, ...NEWER], pins: [], uses: UNUSED, policy: DEFAULT_POLICY, now: NOW }
-    const told = judge(question).map((each) => each.stored.digest)
+    const question = {
+      digests: [OLD, ...NEWER],
+      pins: [],
+      uses: NO_IMAGE_USES,
+      policy: DEFAULT_RETENTION_POLICY,
+      now: NOW,
+    }
+    const told = decideRetention(question).map((each) => each.stored.digest)
     expect(told).to.have.length(11)
     expect(told.at(-1)).to.equal('old')
   })

@@ -15,9 +15,9 @@ export type StoredDigest = {
 }
 
 export type RetentionPolicy = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number }
-export const DEFAULT_POLICY: RetentionPolicy = { keepLast: 10, keepForDays: 30, deleteUntaggedAfterDays: 7 }
+export const DEFAULT_RETENTION_POLICY: RetentionPolicy = { keepLast: 10, keepForDays: 30, deleteUntaggedAfterDays: 7 }
 /** For a repository whose boundary is gone. */
-export const NOTHING_KEPT: RetentionPolicy = { keepLast: 0, keepForDays: 0, deleteUntaggedAfterDays: 0 }
+export const KEEP_NOTHING_POLICY: RetentionPolicy = { keepLast: 0, keepForDays: 0, deleteUntaggedAfterDays: 0 }
 
 export type Pin = {
   readonly digests: readonly string[]
@@ -27,48 +27,48 @@ export type Pin = {
 }
 
 /** References to a repository: digests, and tags, which mean whatever they point to. */
-export type Named = { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
-export type Uses = {
+export type ImageReferences = { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
+export type ImageUses = {
   /** Named by something that runs, or would run. */
-  readonly running: Named
+  readonly running: ImageReferences
   /** Named by revisions that can be brought back. */
-  readonly revisions: Named
+  readonly revisions: ImageReferences
 }
-const NOTHING: Named = { digests: new Set(), tags: new Set() }
-export const UNUSED: Uses = { running: NOTHING, revisions: NOTHING }
+const NOTHING: ImageReferences = { digests: new Set(), tags: new Set() }
+export const NO_IMAGE_USES: ImageUses = { running: NOTHING, revisions: NOTHING }
 
 export const KEEP_REASONS = ['Latest', 'Recent', 'Pinned', 'Running', 'Revision'] as const
 export const REMOVE_REASONS = ['Untagged', 'Expired'] as const
-export type Verdict = {
+export type RetentionVerdict = {
   readonly stored: StoredDigest
 } & (
   | { readonly action: 'Keep'; readonly reason: (typeof KEEP_REASONS)[number] }
   | { readonly action: 'Remove'; readonly reason: (typeof REMOVE_REASONS)[number] }
 )
 
-export type RetentionQuestion = {
+export type RetentionInput = {
   readonly digests: readonly StoredDigest[]
   readonly pins: readonly Pin[]
-  readonly uses: Uses
+  readonly uses: ImageUses
   readonly policy: RetentionPolicy
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
 /** Returns a verdict on each digest, newest first. */
-export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): Verdict[] {
+export function decideRetention({ digests, pins, uses, policy, now }: RetentionInput): RetentionVerdict[] {
   const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
-  const isPinned = pinnedBy(active)
+  const isPinned = createPinMatcher(active)
   const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
   const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY_MS
   const newest = newestFirst(digests)
   const latest = new Set(newest.filter(({ tags }) => tags.length > 0).slice(0, keepLast))
   const age = ({ pushedAt, lastPulledAt }: StoredDigest) =>
     now - Math.max(Date.parse(pushedAt), lastPulledAt === undefined ? 0 : Date.parse(lastPulledAt))
-  const isNamed = ({ digest, tags }: StoredDigest, by: Named) =>
+  const isNamed = ({ digest, tags }: StoredDigest, by: ImageReferences) =>
     by.digests.has(digest) || tags.some((tag) => by.tags.has(tag))
-  const own = (stored: StoredDigest): Verdict => {
-    const keep = (reason: (typeof KEEP_REASONS)[number]): Verdict => ({ stored, action: 'Keep', reason })
+  const own = (stored: StoredDigest): RetentionVerdict => {
+    const keep = (reason: (typeof KEEP_REASONS)[number]): RetentionVerdict => ({ stored, action: 'Keep', reason })
     if (isPinned(stored.digest)) return keep('Pinned')
     if (isNamed(stored, uses.running)) return keep('Running')
     if (isNamed(stored, uses.revisions)) return keep('Revision')
@@ -81,7 +81,7 @@ export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): 
 }
 
 /** Returns whether pins keep a digest by name. @param active those that have not expired */
-export function pinnedBy(active: readonly Pin[]): (digest: string) => boolean {
+export function createPinMatcher(active: readonly Pin[]): (digest: string) => boolean {
   const isBounded = ({ keepLast, keepForDays }: Pin) => keepLast !== undefined || keepForDays !== undefined
   // A pin that names neither digests nor bounds keeps everything.
   const keepsAll = active.some((pin) => pin.digests.length === 0 && !isBounded(pin))
@@ -97,7 +97,7 @@ function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
 }
 
 /** Also keeps what a kept manifest needs and what describes it, for the same reason. */
-function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
+function withNeeded(verdicts: readonly RetentionVerdict[]): RetentionVerdict[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)
   const waiting = verdicts.filter((verdict) => verdict.action === 'Keep')
@@ -110,8 +110,8 @@ function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
       waiting.push(next)
     }
   }
-  return verdicts.map(({ stored }) => byDigest.get(stored.digest) as Verdict)
+  return verdicts.map(({ stored }) => byDigest.get(stored.digest) as RetentionVerdict)
 }
 
-export const removable = (verdicts: readonly Verdict[]) =>
+export const listRemovableDigests = (verdicts: readonly RetentionVerdict[]) =>
   verdicts.filter(({ action }) => action === 'Remove').map(({ stored }) => stored)

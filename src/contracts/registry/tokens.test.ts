@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { TokenAnswer, tokenPlace } from './tokens.ts'
+import { parseTokenUrl, TokenAnswer } from './tokens.ts'
 
 describe('tokens of registries', () => {
   const REALM = 'Bearer realm="https://auth.test/token"'
@@ -13,7 +13,7 @@ describe('tokens of registries', () => {
   ]
   for (const [sentence, challenge, repository, place] of cases) {
     it(sentence, () => {
-      expect(tokenPlace(challenge, repository)).to.equal(place)
+      expect(parseTokenUrl(challenge, repository)).to.equal(place)
     })
   }
 

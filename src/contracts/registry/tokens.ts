@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** Whether a registry asks for a token in its challenge (token authentication of the distribution project). */
-export const wantsToken = (challenge: string): boolean => /^bearer\s/i.test(challenge)
+export const isBearerChallenge = (challenge: string): boolean => /^bearer\s/i.test(challenge)
 
 /**
  * Returns where such a registry issues tokens.
@@ -9,7 +9,7 @@ export const wantsToken = (challenge: string): boolean => /^bearer\s/i.test(chal
  * @param repository that is to be pulled; without it the token is good for signing in only
  * @returns undefined if the challenge names no address
  */
-export function tokenPlace(challenge: string, repository?: string): string | undefined {
+export function parseTokenUrl(challenge: string, repository?: string): string | undefined {
   const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
   const realm = URL.parse(word('realm') ?? '')
   const service = word('service')

@@ -1,8 +1,8 @@
 import type { ComponentKind } from '../lifecycle.ts'
-import { type BatchKind, type PlanBatch, type PlanItem, timeLimitOf } from './states.ts'
+import { type BatchKind, batchTimeoutMinutes, type PlanBatch, type PlanItem } from './states.ts'
 
 /** The fields of a component that determine its place among others. */
-export type Ordered = {
+export type DependentComponent = {
   readonly name: string
   readonly dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[]
 }
@@ -21,18 +21,18 @@ const ORDER: readonly BatchKind[] = ['ThirdPartyChart', 'CrdBundle', 'PlatformSt
  * Third-party charts come first, one at a time, then the CRD bundle, the platform step, the lifecycle module alone, and
  * the rest in the order of dependencies.
  */
-export function batchesOf(items: readonly PlanItem[], components: readonly Ordered[]): PlanBatch[] {
+export function batchesOf(items: readonly PlanItem[], components: readonly DependentComponent[]): PlanBatch[] {
   const groups = ORDER.flatMap((kind) => {
     const names = items.filter((item) => KIND_OF[item.kind] === kind).map(({ component }) => component)
     const levels = levelsOf(names, components)
     const apart = kind === 'ThirdPartyChart' ? levels.flat().map((name) => [name]) : levels
     return apart.map((group) => ({ kind, components: group }))
   })
-  return groups.map((group, index) => ({ index, ...group, timeLimitMinutes: timeLimitOf(group.kind) }))
+  return groups.map((group, index) => ({ index, ...group, timeLimitMinutes: batchTimeoutMinutes(group.kind) }))
 }
 
 /** Groups components after all their dependencies, direct or not; a cycle is one group. */
-function levelsOf(names: readonly string[], components: readonly Ordered[]): string[][] {
+function levelsOf(names: readonly string[], components: readonly DependentComponent[]): string[][] {
   const direct = new Map(components.map(({ name, dependsOn }) => [name, dependsOn.map((one) => one.name)]))
   const needs = new Map(names.map((name) => [name, reachable(name, direct)]))
   const levels: string[][] = []

@@ -1,5 +1,14 @@
-import { agreed, counted } from '../../core/counted.ts'
-import { type Check, failed, ofCluster, over, passed, skipped, type Verdict, warns } from './verdicts.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
+import {
+  type Check,
+  type CheckVerdict,
+  decideByClusterFact,
+  decideByFact,
+  failed,
+  passed,
+  skipped,
+  warns,
+} from './verdicts.ts'
 
 const HOUR = 3_600_000
 const WEEK = 7 * 24 * HOUR
@@ -9,7 +18,7 @@ const NEAR = 0.9
 
 const named = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
 /** Failed, with the names of bad items; Passed if there are none. */
-const unless = (bad: readonly { readonly name: string }[], words: string, good: string): Verdict =>
+const unless = (bad: readonly { readonly name: string }[], words: string, good: string): CheckVerdict =>
   bad.length === 0 ? passed(good) : failed(`${words}: ${named(bad)}.`)
 
 /** The checks that depend on the state of the cluster alone. */
@@ -20,7 +29,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: false,
     remedy: 'Apply the ceiling of the release first.',
-    decide: ofCluster('ceiling', (lacking) =>
+    decide: decideByClusterFact('ceiling', (lacking) =>
       lacking.length === 0
         ? passed('The ceiling contains every rule that it needs.')
         : failed(`The ceiling lacks rules: ${lacking.join('; ')}.`),
@@ -43,11 +52,11 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Repair or remove the nodes.',
-    decide: ofCluster('nodes', (nodes) =>
+    decide: decideByClusterFact('nodes', (nodes) =>
       unless(
         nodes.filter(({ isReady }) => !isReady),
         'These nodes are not ready',
-        `${counted(nodes.length, 'node')} ${agreed(nodes.length, 'is', 'are')} ready.`,
+        `${pluralize(nodes.length, 'node')} ${pluralizeVerb(nodes.length, 'is', 'are')} ready.`,
       ),
     ),
   },
@@ -65,7 +74,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Make room on the disks of those nodes.',
-    decide: ofCluster('nodes', (nodes) =>
+    decide: decideByClusterFact('nodes', (nodes) =>
       unless(
         nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
         'These nodes are short of disk',
@@ -79,7 +88,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Add nodes, or stop workloads.',
-    decide: over(
+    decide: decideByFact(
       ({ cluster: { nodes, asked } }) =>
         'unknown' in asked || 'unknown' in nodes
           ? { unknown: 'unknown' in asked ? asked.unknown : (nodes as { unknown: string }).unknown }
@@ -100,11 +109,11 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Databases',
     isOverridable: true,
     remedy: 'Wait for the failover, or repair the database.',
-    decide: ofCluster('databases', (found) =>
+    decide: decideByClusterFact('databases', (found) =>
       unless(
         found.filter(({ hasPrimary }) => !hasPrimary),
         'These databases have no primary',
-        `${counted(found.length, 'database')} ${agreed(found.length, 'has', 'have')} a primary.`,
+        `${pluralize(found.length, 'database')} ${pluralizeVerb(found.length, 'has', 'have')} a primary.`,
       ),
     ),
   },
@@ -114,7 +123,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Databases',
     isOverridable: true,
     remedy: 'Find out why the archive accepts nothing.',
-    decide: ofCluster('databases', (found) =>
+    decide: decideByClusterFact('databases', (found) =>
       unless(
         found.filter(({ isArchiving }) => isArchiving === false),
         'These databases fail to archive',
@@ -136,7 +145,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Backups',
     isOverridable: true,
     remedy: 'Set a backup target that can be reached.',
-    decide: ofCluster('backups', ({ target }) =>
+    decide: decideByClusterFact('backups', ({ target }) =>
       target === 'Available'
         ? passed('The backup target is available.')
         : failed(`The backup target is ${target.toLowerCase()}.`),
@@ -148,7 +157,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Backups',
     isOverridable: true,
     remedy: 'Take a backup now.',
-    decide: ofCluster('backups', ({ lastAt }, { now }) => {
+    decide: decideByClusterFact('backups', ({ lastAt }, { now }) => {
       if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
       const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
       return now - Date.parse(lastAt) <= 24 * HOUR
@@ -176,12 +185,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Find out why cert-manager does not renew them.',
-    decide: ofCluster('certificates', (found, { now }) => {
+    decide: decideByClusterFact('certificates', (found, { now }) => {
       const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
       return unless(
         found.filter(isBad),
         'These certificates are not valid for a week',
-        `${counted(found.length, 'certificate')} ${agreed(found.length, 'is', 'are')} valid.`,
+        `${pluralize(found.length, 'certificate')} ${pluralizeVerb(found.length, 'is', 'are')} valid.`,
       )
     }),
   },
@@ -191,7 +200,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Repair the component: its chart brings them.',
-    decide: ofCluster('missingDefinitions', (missing) =>
+    decide: decideByClusterFact('missingDefinitions', (missing) =>
       missing.length === 0
         ? passed('No definition of the components is missing.')
         : failed(`These definitions are missing: ${missing.join(', ')}.`),
@@ -203,7 +212,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Raise the quota.',
-    decide: ofCluster('quotas', (found) => {
+    decide: decideByClusterFact('quotas', (found) => {
       const near = found.filter(({ share }) => share >= NEAR)
       return near.length === 0
         ? passed('No quota is nearly used up.')
@@ -216,7 +225,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Wait until it has restarted.',
-    decide: ofCluster('workloads', (found) => {
+    decide: decideByClusterFact('workloads', (found) => {
       const busy = found.filter(({ isPending }) => isPending)
       return busy.length === 0
         ? passed('No workload of the platform restarts.')

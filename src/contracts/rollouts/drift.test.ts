@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import type { KubeObject } from '../../core/object.ts'
 import {
   configKeysOf,
-  digestOf,
-  fieldsOfOthers,
+  driftValueDigest,
+  formatDriftValue,
   isSameDrift,
+  listForeignFields,
   type ManagedFields,
-  shownValue,
-  valueAt,
+  valueAtFieldPath,
 } from './drift.ts'
 
 const entry = (manager: string, fieldsV1: object, more: Partial<ManagedFields> = {}): ManagedFields => ({
@@ -59,7 +59,7 @@ describe('the fields of an object that somebody else wrote', () => {
   ]
   for (const [what, entries, expected] of cases)
     it(what, () =>
-      expect(fieldsOfOthers(entries).map(({ field, manager }) => `${field} of ${manager}`)).to.deep.equal(expected),
+      expect(listForeignFields(entries).map(({ field, manager }) => `${field} of ${manager}`)).to.deep.equal(expected),
     )
 })
 
@@ -79,12 +79,12 @@ describe('the value of a field', () => {
     ['spec.replicas.more', undefined],
   ]
   for (const [field, expected] of cases)
-    it(`${field} is ${JSON.stringify(expected)}`, () => expect(valueAt(object, field)).to.deep.equal(expected))
+    it(`${field} is ${JSON.stringify(expected)}`, () => expect(valueAtFieldPath(object, field)).to.deep.equal(expected))
 
   it('is a digest of its text where it is secret', () => {
-    expect(shownValue('s3cret', true)).to.equal(digestOf('"s3cret"'))
-    expect(shownValue('s3cret', false)).to.equal('"s3cret"')
-    expect(shownValue(undefined, true)).to.equal(undefined)
+    expect(formatDriftValue('s3cret', true)).to.equal(driftValueDigest('"s3cret"'))
+    expect(formatDriftValue('s3cret', false)).to.equal('"s3cret"')
+    expect(formatDriftValue(undefined, true)).to.equal(undefined)
   })
 })
 

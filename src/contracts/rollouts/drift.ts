@@ -1,30 +1,30 @@
 import { z } from 'zod'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { DRIFT_VALUE_MAX, text } from './states.ts'
+import { describedText, MAX_DRIFT_VALUE_CHARACTERS } from './states.ts'
 
 /** A field of a component's object that somebody else wrote. */
 export const DriftItem = z.object({
-  component: text('Component that the object belongs to'),
-  step: text('Batch of a rollout before which it was detected; empty in a scan'),
-  kind: text('Kind of the object'),
-  namespace: text('Namespace of the object; empty if it has none'),
-  name: text('Name of the object'),
+  component: describedText('Component that the object belongs to'),
+  step: describedText('Batch of a rollout before which it was detected; empty in a scan'),
+  kind: describedText('Kind of the object'),
+  namespace: describedText('Namespace of the object; empty if it has none'),
+  name: describedText('Name of the object'),
   /** Names with a dot are in brackets, as are the keys of list items. */
-  field: text('Path of the field, with dots'),
-  manager: text('Field manager that wrote it'),
-  message: text('The same, as a sentence'),
-  expected: text('Value that the component sets, as JSON; absent if unknown').optional(),
-  live: text('Current value, as JSON; a digest for a Secret').optional(),
+  field: describedText('Path of the field, with dots'),
+  manager: describedText('Field manager that wrote it'),
+  message: describedText('The same, as a sentence'),
+  expected: describedText('Value that the component sets, as JSON; absent if unknown').optional(),
+  live: describedText('Current value, as JSON; a digest for a Secret').optional(),
   adoption: z
     .object({
-      configKey: text('Entry of the Secret install-configuration in which it would be stored'),
-      liveValue: text('Value that would be adopted; a digest for a Secret'),
+      configKey: describedText('Entry of the Secret install-configuration in which it would be stored'),
+      liveValue: describedText('Value that would be adopted; a digest for a Secret'),
       isSecret: z.boolean().describe('Whether the value is hidden in answers'),
     })
     .optional()
     .describe('How it can be adopted into the configuration; absent if it cannot'),
-  firstSeenAt: text('When a scan first detected it').optional(),
+  firstSeenAt: describedText('When a scan first detected it').optional(),
 })
 export type DriftItem = z.output<typeof DriftItem>
 
@@ -59,11 +59,11 @@ const isLeftOut = (field: string) =>
   LEFT_OUT.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`))
 
 /** Returns the fields that managers outside the platform wrote, once each, in the order of paths. */
-export function fieldsOfOthers(entries: readonly ManagedFields[] | undefined): { field: string; manager: string }[] {
+export function listForeignFields(entries: readonly ManagedFields[] | undefined): { field: string; manager: string }[] {
   const found = new Map<string, string>()
   for (const { manager = '', subresource = '', fieldsV1 = {} } of entries ?? []) {
     if (isOurManager(manager) || subresource === 'status') continue
-    for (const field of leavesOf(fieldsV1)) if (!isLeftOut(field) && !found.has(field)) found.set(field, manager)
+    for (const field of listFieldPaths(fieldsV1)) if (!isLeftOut(field) && !found.has(field)) found.set(field, manager)
   }
   return [...found]
     .map(([field, manager]) => ({ field, manager }))
@@ -71,11 +71,11 @@ export function fieldsOfOthers(entries: readonly ManagedFields[] | undefined): {
 }
 
 /** Returns the leaf paths of FieldsV1: `f:<name>` are fields; `k:<key>`, `v:<value>` and `i:<index>` are list items. */
-export function leavesOf(fields: object, path = ''): string[] {
+export function listFieldPaths(fields: object, path = ''): string[] {
   const parts = Object.entries(fields).filter(([key]) => key !== '.')
   return parts.flatMap(([key, value]) => {
     const here = joined(path, key)
-    const below = typeof value === 'object' && value !== null ? leavesOf(value, here) : []
+    const below = typeof value === 'object' && value !== null ? listFieldPaths(value, here) : []
     return below.length > 0 ? below : [here]
   })
 }
@@ -88,7 +88,7 @@ function joined(path: string, key: string): string {
 }
 
 /** Returns the parts of a path that `joined` wrote; undefined for any other text. */
-export function partsOf(field: string): string[] | undefined {
+export function parseFieldPath(field: string): string[] | undefined {
   const parts = [...field.matchAll(/\.?\[((?:\{.*?\}|"(?:[^"\\]|\\.)*"|[^\]])*)\]|\.?([^.[\]]+)/g)]
   if (parts.map(([whole]) => whole).join('') !== field) return undefined
   return parts.map(([whole, item, name]) =>
@@ -97,9 +97,9 @@ export function partsOf(field: string): string[] | undefined {
 }
 
 /** Returns the value at a path of an object; undefined if there is none. */
-export function valueAt(object: KubeObject, field: string): unknown {
+export function valueAtFieldPath(object: KubeObject, field: string): unknown {
   let value: unknown = object
-  for (const part of partsOf(field) ?? ['\0']) {
+  for (const part of parseFieldPath(field) ?? ['\0']) {
     if (typeof value !== 'object' || value === null) return undefined
     value = part.startsWith('\0') ? itemOf(value, part.slice(1)) : (value as Record<string, unknown>)[part]
   }
@@ -123,15 +123,15 @@ function parsed(text: string): unknown {
   }
 }
 
-export function digestOf(value: string): string {
+export function driftValueDigest(value: string): string {
   return `sha256:${sha256(value)}`
 }
 
 /** Returns a value as a record shows it: shortened JSON; for a Secret only its digest. */
-export function shownValue(value: unknown, isSecret: boolean): string | undefined {
+export function formatDriftValue(value: unknown, isSecret: boolean): string | undefined {
   if (value === undefined) return undefined
   const text = JSON.stringify(value)
-  return isSecret ? digestOf(text) : text.slice(0, DRIFT_VALUE_MAX)
+  return isSecret ? driftValueDigest(text) : text.slice(0, MAX_DRIFT_VALUE_CHARACTERS)
 }
 
 type Named = Pick<DriftItem, 'component' | 'kind' | 'namespace' | 'name' | 'field'>

@@ -1,8 +1,8 @@
 import type { PlanRelease } from './plan.ts'
-import type { Planned } from './states.ts'
+import type { PlannedRollout } from './states.ts'
 
 /** A fact, or why it could not be learnt. */
-export type Known<Value> = { readonly value: Value } | { readonly unknown: string }
+export type Fact<Value> = { readonly value: Value } | { readonly unknown: string }
 
 export type NodeFacts = {
   readonly name: string
@@ -13,7 +13,7 @@ export type NodeFacts = {
   readonly memory: number
 }
 /** Resource requests of the pods of all nodes. */
-export type Asked = { readonly cpu: number; readonly memory: number }
+export type RequestedResources = { readonly cpu: number; readonly memory: number }
 export type DatabaseFacts = {
   readonly name: string
   readonly hasPrimary: boolean
@@ -30,18 +30,18 @@ export type BackupFacts = {
 }
 
 /** What the checks need to know about the cluster. */
-export type ClusterFacts = {
-  readonly nodes: Known<readonly NodeFacts[]>
-  readonly asked: Known<Asked>
-  readonly databases: Known<readonly DatabaseFacts[]>
-  readonly certificates: Known<readonly CertificateFacts[]>
-  readonly quotas: Known<readonly QuotaFacts[]>
-  readonly workloads: Known<readonly WorkloadFacts[]>
-  readonly backups: Known<BackupFacts>
+export type ClusterCheckFacts = {
+  readonly nodes: Fact<readonly NodeFacts[]>
+  readonly asked: Fact<RequestedResources>
+  readonly databases: Fact<readonly DatabaseFacts[]>
+  readonly certificates: Fact<readonly CertificateFacts[]>
+  readonly quotas: Fact<readonly QuotaFacts[]>
+  readonly workloads: Fact<readonly WorkloadFacts[]>
+  readonly backups: Fact<BackupFacts>
   /** CRDs that components bring and that are not served. */
-  readonly missingDefinitions: Known<readonly string[]>
+  readonly missingDefinitions: Fact<readonly string[]>
   /** Rules that the ceiling of projected roles lacks, as sentences. */
-  readonly ceiling: Known<readonly string[]>
+  readonly ceiling: Fact<readonly string[]>
 }
 
 export type ComponentFacts = { readonly name: string; readonly kind: string; readonly state: string | undefined }
@@ -50,23 +50,23 @@ export type ReleaseFacts = PlanRelease & {
   readonly requiredValues: readonly string[]
   readonly isSigned: boolean
 }
-export type AgentFacts = { readonly name: string; readonly version: string | undefined }
+export type AgentVersionFacts = { readonly name: string; readonly version: string | undefined }
 
 /** Everything that the checks decide by. */
-export type Facts = {
+export type CheckFacts = {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly operatorVersion: string
   /** Id of another rollout or install that has not ended. */
   readonly busyWith: string | undefined
   /** Undefined if only the platform is checked. */
-  readonly plan: Planned | undefined
+  readonly plan: PlannedRollout | undefined
   readonly components: readonly ComponentFacts[]
   /** The releases that the plan moves to. */
   readonly releases: readonly ReleaseFacts[]
   /** Entries of the install-configuration that items of the plan need and that are not set. */
-  readonly missingValues: Known<readonly string[]>
+  readonly missingValues: Fact<readonly string[]>
   readonly lastScan: { readonly finishedAt: string; readonly found: number } | undefined
-  readonly agents: readonly AgentFacts[]
-  readonly cluster: ClusterFacts
+  readonly agents: readonly AgentVersionFacts[]
+  readonly cluster: ClusterCheckFacts
 }

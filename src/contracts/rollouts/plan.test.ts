@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type PlanComponent, type PlanInput, type PlanRelease, planOf } from './plan.ts'
+import { type PlanComponent, type PlanInput, type PlanRelease, planRollout } from './plan.ts'
 
 type Given = Partial<PlanComponent> & { name: string }
 const part = (given: Given): PlanComponent => ({
@@ -26,7 +26,14 @@ const COMPONENTS: PlanComponent[] = [
 const RELEASES = COMPONENTS.map(({ name }) => release(name, '1.1.0'))
 
 const plan = (targetVersions: Record<string, string>, change: Partial<PlanInput> = {}) =>
-  planOf({ components: COMPONENTS, releases: RELEASES, targetVersions, unselected: [], kind: 'Components', ...change })
+  planRollout({
+    components: COMPONENTS,
+    releases: RELEASES,
+    targetVersions,
+    unselected: [],
+    kind: 'Components',
+    ...change,
+  })
 /** With another declaration of one component. */
 const withPart = (name: string, more: Partial<PlanComponent>) => ({
   components: COMPONENTS.map((one) => (one.name === name ? { ...one, ...more } : one)),

@@ -1,9 +1,9 @@
-import { type ComponentKind, compareVersions, isNewer, meets, minorOf } from '../lifecycle.ts'
-import { batchesOf, type Ordered } from './batches.ts'
-import type { PlanItem, PlanKind, Planned, PlanProblem, ProblemCode } from './states.ts'
+import { type ComponentKind, compareSemver, isNewerSemver, minorOf, satisfiesConstraint } from '../lifecycle.ts'
+import { batchesOf, type DependentComponent } from './batches.ts'
+import type { PlanItem, PlanKind, PlannedRollout, PlanProblem, PlanProblemCode } from './states.ts'
 
 /** The fields of a component from which plans are made. */
-export type PlanComponent = Ordered & {
+export type PlanComponent = DependentComponent & {
   readonly kind: ComponentKind
   readonly installedVersion?: string | undefined
   readonly isManualUpgrade: boolean
@@ -36,7 +36,7 @@ export type PlanInput = {
  * Plans a rollout to these versions: items, the batches in the order of rule 3 of interface section 4.21, and every
  * reason why it may not begin (rule 4). A plan of kind Target also rolls components whose version stays.
  */
-export function planOf(input: PlanInput): Planned {
+export function planRollout(input: PlanInput): PlannedRollout {
   const plan = new Planning(input)
   plan.take(input.targetVersions)
   plan.followAlong()
@@ -92,7 +92,7 @@ class Planning {
     if (step === undefined || this.items.has(step.name)) return
     const own = this.#input.releases.filter(({ component }) => component === step.name)
     const newest = (found: readonly PlanRelease[]) =>
-      [...found].sort((one, other) => compareVersions(other.version, one.version))[0]
+      [...found].sort((one, other) => compareSemver(other.version, one.version))[0]
     const release =
       own.find(({ version }) => version === bundle.toVersion) ??
       newest(own.filter(({ crdBundleVersion }) => crdBundleVersion === bundle.toVersion))
@@ -131,7 +131,7 @@ class Planning {
     if (isManualUpgrade && fromVersion !== toVersion) {
       this.#refuse('ManualUpgrade', name, `${name} can only be upgraded by hand: its chart is marked so.`, versions)
     }
-    if (fromVersion !== undefined && isNewer(fromVersion, toVersion)) {
+    if (fromVersion !== undefined && isNewerSemver(fromVersion, toVersion)) {
       const message = `${name} is at ${fromVersion}; a plan cannot downgrade it to ${toVersion}.`
       this.#refuse('DowngradeRefused', name, message, versions)
     }
@@ -151,7 +151,11 @@ class Planning {
       const message = `${name} ${toVersion} breaks a schema: change the objects by hand first.`
       this.#refuse('SchemaBreaking', name, message, { version: toVersion })
     }
-    if (fromVersion !== undefined && minimumFromVersion !== undefined && isNewer(minimumFromVersion, fromVersion)) {
+    if (
+      fromVersion !== undefined &&
+      minimumFromVersion !== undefined &&
+      isNewerSemver(minimumFromVersion, fromVersion)
+    ) {
       const message = `${name} ${toVersion} needs ${minimumFromVersion} or later before it; ${fromVersion} is installed.`
       this.#refuse('FromVersionTooOld', name, message, { from: fromVersion, minimum: minimumFromVersion })
     }
@@ -176,7 +180,7 @@ class Planning {
   #judgeBundle({ component: name, toVersion }: PlanItem, needed: string): void {
     const bundle = this.#input.components.find(({ kind }) => kind === 'CrdBundle')
     const planned = bundle && (this.items.get(bundle.name)?.toVersion ?? bundle.installedVersion)
-    if (planned !== undefined && !isNewer(needed, planned)) return
+    if (planned !== undefined && !isNewerSemver(needed, planned)) return
     const message = `${name} ${toVersion} needs the definitions of ${needed}: add ${bundle?.name ?? 'the CRD bundle'} to the plan.`
     this.#refuse('CrdBundleMissing', name, message, { needed, planned: planned ?? '' })
   }
@@ -187,14 +191,14 @@ class Planning {
     for (const { name: needed, constraint } of dependsOn) {
       if (!this.items.has(name) && !this.items.has(needed)) continue
       const version = this.items.get(needed)?.toVersion ?? this.#components.get(needed)?.installedVersion
-      if (version !== undefined && meets(version, constraint)) continue
+      if (version !== undefined && satisfiesConstraint(version, constraint)) continue
       const wanted = constraint === undefined ? needed : `${needed} ${constraint}`
       const message = `${name} needs ${wanted}, and would find ${version ?? 'none'}.`
       this.#refuse('DependencyUnmet', name, message, { needs: wanted, found: version ?? '' })
     }
   }
 
-  #refuse(code: ProblemCode, component: string, message: string, details: Record<string, string>): void {
+  #refuse(code: PlanProblemCode, component: string, message: string, details: Record<string, string>): void {
     this.problems.push({ code, component, message, details })
   }
 }
@@ -206,5 +210,5 @@ export function kindOfPlan(kind: PlanKind, items: readonly Pick<PlanItem, 'kind'
 
 function isMinorBefore(version: string, required: string): boolean {
   const own = minorOf(version)
-  return own !== undefined && compareVersions(`${own}.0`, `${required}.0`) < 0
+  return own !== undefined && compareSemver(`${own}.0`, `${required}.0`) < 0
 }

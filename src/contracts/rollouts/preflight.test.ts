@@ -1,22 +1,39 @@
 import { expect } from 'chai'
-import { WELL } from '../../adapters/clusterlook/fake.ts'
-import type { ClusterFacts, Facts, ReleaseFacts } from './facts.ts'
-import { blockingChecks, CHECK_IDS, CHECKS, type Checked, resultOf, runChecks, worsenedChecks } from './preflight.ts'
+import { HEALTHY_CLUSTER } from '../../adapters/clusterlook/fake.ts'
+import type { CheckFacts, ClusterCheckFacts, ReleaseFacts } from './facts.ts'
+import {
+  blockingChecks,
+  CHECK_IDS,
+  CHECKS,
+  type CompletedCheck,
+  overallResultOf,
+  runChecks,
+  worsenedChecks,
+} from './preflight.ts'
 
 const NOW = Date.parse('2026-01-01T06:00:00Z')
 const RELEASE: ReleaseFacts = {
   ...{ component: 'facade', version: '1.1.0', isSchemaBreaking: false, migratesDatabase: false, pins: {} },
   ...{ requiredValues: [], isSigned: true },
 }
-const FACTS: Facts = {
-  ...{ now: NOW, operatorVersion: '1.0.0', busyWith: undefined, releases: [RELEASE], agents: [], cluster: WELL },
+const FACTS: CheckFacts = {
+  ...{
+    now: NOW,
+    operatorVersion: '1.0.0',
+    busyWith: undefined,
+    releases: [RELEASE],
+    agents: [],
+    cluster: HEALTHY_CLUSTER,
+  },
   plan: { items: [], batches: [], problems: [] },
   components: [{ name: 'facade', kind: 'Module', state: 'Ready' }],
   missingValues: { value: [] },
   lastScan: { finishedAt: '2026-01-01T05:00:00Z', found: 0 },
 }
 const MISSING = { code: 'ReleaseMissing', component: 'facade', message: 'There is no facade 9.', details: {} } as const
-const inCluster = (change: Partial<ClusterFacts>): Partial<Facts> => ({ cluster: { ...WELL, ...change } })
+const inCluster = (change: Partial<ClusterCheckFacts>): Partial<CheckFacts> => ({
+  cluster: { ...HEALTHY_CLUSTER, ...change },
+})
 const unknown = { unknown: 'Nothing is known.' }
 
 const VERB =
@@ -45,7 +62,7 @@ describe('the checks before a rollout', () => {
     )
   })
 
-  const cases: [id: string, why: string, change: Partial<Facts>, result: string][] = [
+  const cases: [id: string, why: string, change: Partial<CheckFacts>, result: string][] = [
     ['rollout-running', 'another rollout has not ended', { busyWith: 'other' }, 'Failed'],
     [
       'operator-version',
@@ -54,7 +71,7 @@ describe('the checks before a rollout', () => {
       'Failed',
     ],
     ...(['operator-version', 'configuration-values', 'release-signature'] as const).map(
-      (id): [string, string, Partial<Facts>, string] => [
+      (id): [string, string, Partial<CheckFacts>, string] => [
         id,
         'a release of the plan is not there',
         { releases: [], plan: { items: [], batches: [], problems: [MISSING] } },
@@ -90,7 +107,7 @@ describe('the checks before a rollout', () => {
     [
       'cluster-reachable',
       'the cluster says nothing',
-      { cluster: Object.fromEntries(Object.keys(WELL).map((name) => [name, unknown])) as ClusterFacts },
+      { cluster: Object.fromEntries(Object.keys(HEALTHY_CLUSTER).map((name) => [name, unknown])) as ClusterCheckFacts },
       'Failed',
     ],
     [
@@ -171,18 +188,23 @@ describe('the checks before a rollout', () => {
 })
 
 describe('what failed', () => {
-  const check = (id: string, result: Checked['result']): Checked => ({ id, result, message: '', details: {} })
+  const check = (id: string, result: CompletedCheck['result']): CompletedCheck => ({
+    id,
+    result,
+    message: '',
+    details: {},
+  })
   const checks = [check('nodes-ready', 'Failed'), check('quota-near', 'Warnings'), check('minor-skip', 'Failed')]
 
   it('keeps a rollout back, unless it may be acknowledged and was', () => {
     const ids = (...acknowledged: string[]) => blockingChecks(checks, acknowledged).map(({ id }) => id)
     expect(ids()).to.deep.equal(['nodes-ready', 'minor-skip'])
     expect(ids('nodes-ready', 'minor-skip')).to.deep.equal(['minor-skip'])
-    expect([resultOf(checks), resultOf([check('quota-near', 'Warnings')]), resultOf([])]).to.deep.equal([
-      'Failed',
-      'Warnings',
-      'Passed',
-    ])
+    expect([
+      overallResultOf(checks),
+      overallResultOf([check('quota-near', 'Warnings')]),
+      overallResultOf([]),
+    ]).to.deep.equal(['Failed', 'Warnings', 'Passed'])
   })
 
   it('after a chart is what was better before', () => {

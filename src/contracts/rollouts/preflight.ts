@@ -1,10 +1,17 @@
-import { agreed, counted } from '../../core/counted.ts'
-import { isNewer, meets, minorOf } from '../lifecycle.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
+import { isNewerSemver, minorOf, satisfiesConstraint } from '../lifecycle.ts'
 import { CLUSTER_CHECKS } from './clusterChecks.ts'
-import type { Facts } from './facts.ts'
-import { type Check, failed, passed, RESULTS, type Result, skipped, type Verdict, warns } from './verdicts.ts'
-
-export { RESULTS, type Result } from './verdicts.ts'
+import type { CheckFacts } from './facts.ts'
+import {
+  type Check,
+  type CheckVerdict,
+  failed,
+  PREFLIGHT_RESULTS,
+  type PreflightResult,
+  passed,
+  skipped,
+  warns,
+} from './verdicts.ts'
 
 const HOUR = 3_600_000
 const NO_PLAN = skipped('No plan was named.')
@@ -30,7 +37,7 @@ export const CHECKS: readonly Check[] = [
     remedy: 'Upgrade the operator of the platform first.',
     decide: planned(({ releases, operatorVersion }) => {
       const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
-        least !== undefined && isNewer(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
+        least !== undefined && isNewerSemver(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
       )
       if (needed.length === 0) return passed(`The operator has version ${operatorVersion}, which is new enough.`)
       return failed(`The operator is at ${operatorVersion}: ${needed.join('; ')}.`, { operatorVersion })
@@ -93,9 +100,13 @@ export const CHECKS: readonly Check[] = [
     decide({ agents, operatorVersion }) {
       const known = agents.filter(({ version }) => version !== undefined)
       if (known.length === 0) return passed('There are no other clusters with an agent.')
-      const old = known.filter(({ version = '' }) => !meets(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`))
+      const old = known.filter(
+        ({ version = '' }) => !satisfiesConstraint(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`),
+      )
       if (old.length === 0)
-        return passed(`${counted(known.length, 'agent')} ${agreed(known.length, 'is', 'are')} at this minor version.`)
+        return passed(
+          `${pluralize(known.length, 'agent')} ${pluralizeVerb(known.length, 'is', 'are')} at this minor version.`,
+        )
       return failed(
         `These agents have another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
       )
@@ -112,7 +123,7 @@ export const CHECKS: readonly Check[] = [
       if (lastScan.found === 0) return passed('The last scan found nothing that was changed by hand.')
       const { found } = lastScan
       return failed(
-        `The last scan found ${counted(found, 'field')} that ${agreed(found, 'was', 'were')} changed by hand.`,
+        `The last scan found ${pluralize(found, 'field')} that ${pluralizeVerb(found, 'was', 'were')} changed by hand.`,
       )
     },
   },
@@ -152,7 +163,7 @@ export const CHECKS: readonly Check[] = [
   },
 ]
 
-function planned(decide: (facts: Facts) => Verdict): Check['decide'] {
+function planned(decide: (facts: CheckFacts) => CheckVerdict): Check['decide'] {
   return (facts) => {
     if (facts.plan === undefined) return NO_PLAN
     const verdict = decide(facts)
@@ -170,15 +181,15 @@ function ofProblem(code: string, good: string): Check['decide'] {
   }
 }
 
-export type Checked = { id: string; result: Result; message: string; details: Record<string, string> }
+export type CompletedCheck = { id: string; result: PreflightResult; message: string; details: Record<string, string> }
 
 export const CHECK_IDS: readonly string[] = CHECKS.map(({ id }) => id)
 
-export function checkOf(id: string): Check | undefined {
+export function findCheck(id: string): Check | undefined {
   return CHECKS.find((check) => check.id === id)
 }
 
-export function runChecks(facts: Facts): Checked[] {
+export function runChecks(facts: CheckFacts): CompletedCheck[] {
   return CHECKS.map(({ id, decide }) => {
     const { result, message, details = {} } = decide(facts)
     return { id, result, message: message.slice(0, 1024), details }
@@ -186,22 +197,22 @@ export function runChecks(facts: Facts): Checked[] {
 }
 
 /** Warnings never stop a rollout; failed checks must be acknowledged, if they can be. */
-export function resultOf(checks: readonly Pick<Checked, 'result'>[]): 'Passed' | 'Warnings' | 'Failed' {
+export function overallResultOf(checks: readonly Pick<CompletedCheck, 'result'>[]): 'Passed' | 'Warnings' | 'Failed' {
   if (checks.some(({ result }) => result === 'Failed')) return 'Failed'
   return checks.some(({ result }) => result === 'Warnings') ? 'Warnings' : 'Passed'
 }
 
 /** Returns the checks that block a rollout. */
-export function blockingChecks<C extends Pick<Checked, 'id' | 'result'>>(
+export function blockingChecks<C extends Pick<CompletedCheck, 'id' | 'result'>>(
   checks: readonly C[],
   acknowledged: readonly string[],
 ): C[] {
   const isBlocking = ({ id, result }: C) =>
-    result === 'Failed' && !(checkOf(id)?.isOverridable === true && acknowledged.includes(id))
+    result === 'Failed' && !(findCheck(id)?.isOverridable === true && acknowledged.includes(id))
   return checks.filter(isBlocking)
 }
 
-const rank = (result: Result) => RESULTS.indexOf(result)
+const rank = (result: PreflightResult) => PREFLIGHT_RESULTS.indexOf(result)
 /** Checks that a chart can affect; all others are decided before the rollout. */
 const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
   'cluster-reachable',
@@ -215,9 +226,9 @@ const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the ids of the checks that are worse than before. */
-export function worsenedChecks(before: readonly Checked[], now: readonly Checked[]): string[] {
+export function worsenedChecks(before: readonly CompletedCheck[], now: readonly CompletedCheck[]): string[] {
   const known = new Map(before.map(({ id, result }) => [id, result]))
-  const isWorse = ({ id, result }: Checked) =>
+  const isWorse = ({ id, result }: CompletedCheck) =>
     HURT_BY_A_CHART.has(id) && rank(result) > rank(known.get(id) ?? 'Passed') && result !== 'Skipped'
   return now.filter(isWorse).map(({ id }) => id)
 }

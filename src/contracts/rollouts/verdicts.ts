@@ -1,26 +1,30 @@
-import type { Facts, Known } from './facts.ts'
+import type { CheckFacts, Fact } from './facts.ts'
 
 /** From good to bad. */
-export const RESULTS = ['Skipped', 'Passed', 'Warnings', 'Failed'] as const
-export type Result = (typeof RESULTS)[number]
+export const PREFLIGHT_RESULTS = ['Skipped', 'Passed', 'Warnings', 'Failed'] as const
+export type PreflightResult = (typeof PREFLIGHT_RESULTS)[number]
 
-export const CATEGORIES = ['Plan', 'Clusters', 'Databases', 'Backups', 'Drift', 'Health'] as const
+export const CHECK_CATEGORIES = ['Plan', 'Clusters', 'Databases', 'Backups', 'Drift', 'Health'] as const
 
-export type Verdict = { result: Result; message: string; details?: Record<string, string> }
+export type CheckVerdict = { result: PreflightResult; message: string; details?: Record<string, string> }
 
 export type Check = {
   readonly id: string
   readonly title: string
-  readonly category: (typeof CATEGORIES)[number]
+  readonly category: (typeof CHECK_CATEGORIES)[number]
   /** Whether a rollout may begin although the check failed, if somebody acknowledges that. */
   readonly isOverridable: boolean
   readonly remedy: string
-  readonly decide: (facts: Facts) => Verdict
+  readonly decide: (facts: CheckFacts) => CheckVerdict
 }
 
 const verdict =
-  (result: Result) =>
-  (message: string, details?: Record<string, string>): Verdict => ({ result, message, ...(details && { details }) })
+  (result: PreflightResult) =>
+  (message: string, details?: Record<string, string>): CheckVerdict => ({
+    result,
+    message,
+    ...(details && { details }),
+  })
 
 export const passed = verdict('Passed')
 export const warns = verdict('Warnings')
@@ -29,9 +33,9 @@ export const failed = verdict('Failed')
 export const skipped = verdict('Skipped')
 
 /** Makes a check of one fact of the cluster; it is skipped if the fact is unknown. */
-export function over<Value>(
-  fact: (facts: Facts) => Known<Value>,
-  decide: (value: Value, facts: Facts) => Verdict,
+export function decideByFact<Value>(
+  fact: (facts: CheckFacts) => Fact<Value>,
+  decide: (value: Value, facts: CheckFacts) => CheckVerdict,
 ): Check['decide'] {
   return (facts) => {
     const known = fact(facts)
@@ -39,8 +43,8 @@ export function over<Value>(
   }
 }
 
-/** Like `over`, for a fact of the cluster by its name. */
-export const ofCluster = <Name extends keyof Facts['cluster']>(
+/** Like `decideByFact`, for a fact of the cluster by its name. */
+export const decideByClusterFact = <Name extends keyof CheckFacts['cluster']>(
   name: Name,
-  decide: (value: Extract<Facts['cluster'][Name], { value: unknown }>['value'], facts: Facts) => Verdict,
-): Check['decide'] => over(({ cluster }) => cluster[name] as Known<never>, decide)
+  decide: (value: Extract<CheckFacts['cluster'][Name], { value: unknown }>['value'], facts: CheckFacts) => CheckVerdict,
+): Check['decide'] => decideByFact(({ cluster }) => cluster[name] as Fact<never>, decide)

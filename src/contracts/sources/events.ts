@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { readAt } from '../../core/readAt.ts'
+import { withFieldPaths } from '../../core/fieldPaths.ts'
 import type { Provider } from './providers.ts'
-import { BRANCH, isPossible, type NameRule, REF, REPOSITORY } from './refs.ts'
+import { BRANCH_RULE, isValidGitName, type NameRule, REF_RULE, REPOSITORY_RULE } from './refs.ts'
 
 /** Where a branch, a tag or a pull request of a repository points now. */
 export const Head = z.object({
@@ -17,11 +17,11 @@ export const Head = z.object({
 export type Head = z.output<typeof Head>
 
 /** A branch or tag that was deleted. */
-export type GoneRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
+export type DeletedRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
 
 /** The content of a delivery, as far as the platform acts on it. */
 export type SourceEvent =
-  | { kind: 'Heads'; heads: Head[]; gone?: GoneRef[] }
+  | { kind: 'Heads'; heads: Head[]; gone?: DeletedRef[] }
   | { kind: 'Ping' }
   /** The installation that deliveries came from was removed. */
   | { kind: 'Removed'; installationId: string }
@@ -32,13 +32,13 @@ export type SourceEvent =
 
 const HEADS_IN_A_PUSH = 50
 const Id = z.union([z.int(), z.string().regex(/^[!-~]{1,64}$/)]).transform(String)
-const named = (rule: NameRule) => z.string().refine((name) => isPossible(rule, name))
-const [Name, Ref, Branch] = [named(REPOSITORY), named(REF), named(BRANCH)]
+const named = (rule: NameRule) => z.string().refine((name) => isValidGitName(rule, name))
+const [Name, Ref, Branch] = [named(REPOSITORY_RULE), named(REF_RULE), named(BRANCH_RULE)]
 const Commit = z.string().regex(/^[0-9a-f]{7,64}$/)
 const GONE = /^0+$/
 
 const ignored: SourceEvent = { kind: 'Ignored' }
-const heads = (all: Head[], gone: GoneRef[] = []): SourceEvent =>
+const heads = (all: Head[], gone: DeletedRef[] = []): SourceEvent =>
   all.length + gone.length === 0 ? ignored : { kind: 'Heads', heads: all, ...(gone.length === 0 ? {} : { gone }) }
 
 type Reader = z.ZodType<SourceEvent>
@@ -59,8 +59,8 @@ const Pushed = OfRepository.extend({ ref: Ref, commit: Commit, before: Before })
     return heads([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
   },
 )
-const gitHubPush: Reader = readAt({ ...GITHUB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
-const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
+const gitHubPush: Reader = withFieldPaths({ ...GITHUB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
+const gitLabPush: Reader = withFieldPaths({ ...GITLAB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
 
 const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
@@ -69,7 +69,7 @@ const requested = (head: z.output<typeof Requested>, isOwn: boolean) =>
   isOwn ? heads([{ kind: 'PullRequest', ...head }]) : ignored
 
 const Action = z.string().max(64)
-const gitHubPullRequest: Reader = readAt(
+const gitHubPullRequest: Reader = withFieldPaths(
   {
     ...GITHUB,
     action: 'action',
@@ -95,7 +95,7 @@ const gitHubInstallation: Reader = z
 
 const ping: Reader = z.object({}).transform(() => ({ kind: 'Ping' as const }))
 
-const gitLabMergeRequest: Reader = readAt(
+const gitLabMergeRequest: Reader = withFieldPaths(
   {
     ...GITLAB,
     action: 'object_attributes.action',
@@ -121,7 +121,7 @@ const Change = z.object({
   new: TypedRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
   old: TypedRef.and(z.object({ target: z.object({ hash: Before }).nullish() })).nullish(),
 })
-const bitbucketPush: Reader = readAt(
+const bitbucketPush: Reader = withFieldPaths(
   { ...BITBUCKET, changes: 'push.changes' },
   OfRepository.extend({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }).transform(({ changes, ...repository }) =>
     heads(
@@ -138,7 +138,7 @@ const bitbucketPush: Reader = readAt(
   ),
 )
 
-const bitbucketPullRequest: Reader = readAt(
+const bitbucketPullRequest: Reader = withFieldPaths(
   {
     ...BITBUCKET,
     ref: 'pullrequest.source.branch.name',
@@ -151,7 +151,7 @@ const bitbucketPullRequest: Reader = readAt(
 )
 
 /** Unlike GitHub, Gitea sends no push for a deleted branch. */
-const giteaDeletion: Reader = readAt(
+const giteaDeletion: Reader = withFieldPaths(
   { ...GITHUB, type: 'ref_type', name: 'ref' },
   OfRepository.and(TypedRef).transform(({ repositoryId, kind, ref }) => heads([], [{ kind, repositoryId, ref }])),
 )
@@ -179,7 +179,7 @@ const READERS: Readonly<Record<Provider, Readonly<Record<string, Reader>>>> = {
 }
 
 /** Reads an event; undefined if its kind or its form is unknown. */
-export function readEvent(provider: Provider, event: string, body: unknown): SourceEvent | undefined {
+export function parseSourceEvent(provider: Provider, event: string, body: unknown): SourceEvent | undefined {
   const readers = READERS[provider]
   const reader = Object.hasOwn(readers, event) ? readers[event] : undefined
   return reader?.safeParse(body).data

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { CREDENTIAL_KEYS, type Credentials } from './providers.ts'
 
 /** A connection over ssh, as far as its host key is concerned. */
-export type OverSsh = {
+export type SshConnection = {
   readonly baseUrl: string
   readonly credentials: Credentials
   /** The key that the host showed first, as `ssh-ed25519 AAAA...`. */
@@ -14,7 +14,7 @@ export type OverSsh = {
  *
  * @returns undefined before the first connection, which accepts any key
  */
-export function knownHostsOf({ baseUrl, credentials, hostKey }: OverSsh): string | undefined {
+export function knownHostsOf({ baseUrl, credentials, hostKey }: SshConnection): string | undefined {
   const given = credentials[CREDENTIAL_KEYS.knownHosts]
   if (given !== undefined && given.trim() !== '') return given.replace(/\r\n?/g, '\n').replace(/\n*$/, '\n')
   return hostKey === undefined ? undefined : `${knownName(baseUrl)} ${hostKey}\n`

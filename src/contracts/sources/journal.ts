@@ -1,7 +1,7 @@
-import type { GoneRef, Head, SourceEvent } from './events.ts'
+import type { DeletedRef, Head, SourceEvent } from './events.ts'
 
 /** What a source remembers of deliveries: where refs point, and which deliveries it has received. */
-export type Journal = {
+export type DeliveryJournal = {
   heads?: RecordedHead[] | undefined
   deliveries?: string[] | undefined
   lastEventAt?: string | undefined
@@ -10,9 +10,13 @@ export type Journal = {
   /** Null: ask the provider again. */
   lastCheckedAt?: string | null | undefined
 }
-export type RecordedHead = Omit<Head, 'before'> & { deliveryId: string; receivedAt: string; missing?: Gap | undefined }
+export type RecordedHead = Omit<Head, 'before'> & {
+  deliveryId: string
+  receivedAt: string
+  missing?: MissingPushes | undefined
+}
 /** Pushes of a ref that have not arrived although a later one has: where they begin, if that is known, and end. */
-export type Gap = { from?: string | undefined; to: string }
+export type MissingPushes = { from?: string | undefined; to: string }
 
 /** Maximum refs; the ref without a push for the longest time is dropped first. */
 export const HEADS_KEPT = 100
@@ -25,11 +29,15 @@ export type Delivery = { id: string; keys: readonly string[]; event: SourceEvent
  * Adds a delivery to the journal; returns undefined for a repeat. A ref has one entry, its newest: readers need to know
  * where it points, not how it got there.
  */
-export function withDelivery(journal: Journal, delivery: Delivery, installationId?: string): Journal | undefined {
+export function withDelivery(
+  journal: DeliveryJournal,
+  delivery: Delivery,
+  installationId?: string,
+): DeliveryJournal | undefined {
   const { id: deliveryId, keys, event, at } = delivery
   const had = journal.deliveries ?? []
   if (keys.some((key) => had.includes(key))) return undefined
-  const next: Journal = { deliveries: [...had, ...keys].slice(-DELIVERY_KEYS_KEPT), lastEventAt: at }
+  const next: DeliveryJournal = { deliveries: [...had, ...keys].slice(-DELIVERY_KEYS_KEPT), lastEventAt: at }
   if (event.kind === 'Heads') {
     const known = new Map((journal.heads ?? []).map((head) => [keyOf(head), head]))
     const fresh = event.heads.map((head) =>
@@ -61,6 +69,6 @@ function headAfter(known: RecordedHead | undefined, { before, ...told }: Head & 
   return left.from === left.to ? rest : { ...rest, missing: left }
 }
 
-function keyOf({ kind, repositoryId, ref }: GoneRef): string {
+function keyOf({ kind, repositoryId, ref }: DeletedRef): string {
   return JSON.stringify([kind, repositoryId, ref])
 }

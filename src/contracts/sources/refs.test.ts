@@ -3,7 +3,14 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { GIT_NAMES, REPOSITORY_NAMES } from '../../../test/cases/gitNames.ts'
 import { SeededRandom } from '../../../test/make/random.ts'
-import { BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN, isPossible, REF, REPOSITORY } from './refs.ts'
+import {
+  BRANCH_OR_TAG_RULE,
+  BRANCH_PATTERN_RULE,
+  BRANCH_RULE,
+  isValidGitName,
+  REF_RULE,
+  REPOSITORY_RULE,
+} from './refs.ts'
 
 const run = promisify(execFile)
 const shown = (name: string) => JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name)
@@ -11,20 +18,23 @@ const shown = (name: string) => JSON.stringify(name.length > 40 ? `${name.slice(
 describe('names of branches, tags and refs', () => {
   for (const name of GIT_NAMES.possible)
     it(`may be ${shown(name)}`, () => {
-      for (const rule of [BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN]) expect(isPossible(rule, name)).to.equal(true)
-      for (const folder of ['heads', 'tags']) expect(isPossible(REF, `refs/${folder}/${name}`)).to.equal(true)
+      for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, BRANCH_PATTERN_RULE])
+        expect(isValidGitName(rule, name)).to.equal(true)
+      for (const folder of ['heads', 'tags']) expect(isValidGitName(REF_RULE, `refs/${folder}/${name}`)).to.equal(true)
     })
 
   for (const [what, name] of GIT_NAMES.impossible)
     it(`hold never ${what}: ${shown(name)}`, () => {
-      for (const rule of [BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN]) expect(isPossible(rule, name)).to.equal(false)
-      expect(isPossible(REF, `refs/heads/${name}`)).to.equal(false)
+      for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, BRANCH_PATTERN_RULE])
+        expect(isValidGitName(rule, name)).to.equal(false)
+      expect(isValidGitName(REF_RULE, `refs/heads/${name}`)).to.equal(false)
     })
 
   it('hold wildcards only where those are asked for', () => {
     for (const name of ['feature/*', '*', 'v?', 'release/*/fix-?']) {
-      expect(isPossible(BRANCH_PATTERN, name), name).to.equal(true)
-      for (const rule of [BRANCH, BRANCH_OR_TAG, REF]) expect(isPossible(rule, name), name).to.equal(false)
+      expect(isValidGitName(BRANCH_PATTERN_RULE, name), name).to.equal(true)
+      for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, REF_RULE])
+        expect(isValidGitName(rule, name), name).to.equal(false)
     }
   })
 
@@ -61,7 +71,9 @@ describe('names of branches, tags and refs', () => {
     expect(answers).to.have.lengthOf(names.length)
     for (const [index, name] of names.entries()) {
       const isGits = answers[index] === 'true'
-      expect(isPossible(BRANCH, name), JSON.stringify(name)).to.equal(isGits && !name.startsWith('-') && name !== '@')
+      expect(isValidGitName(BRANCH_RULE, name), JSON.stringify(name)).to.equal(
+        isGits && !name.startsWith('-') && name !== '@',
+      )
     }
   })
 })
@@ -69,10 +81,10 @@ describe('names of branches, tags and refs', () => {
 describe('full names of repositories', () => {
   for (const name of REPOSITORY_NAMES.possible)
     it(`may be ${shown(name)}`, () => {
-      expect(isPossible(REPOSITORY, name)).to.equal(true)
+      expect(isValidGitName(REPOSITORY_RULE, name)).to.equal(true)
     })
   for (const [what, name] of REPOSITORY_NAMES.impossible)
     it(`hold never ${what}: ${shown(name)}`, () => {
-      expect(isPossible(REPOSITORY, name)).to.equal(false)
+      expect(isValidGitName(REPOSITORY_RULE, name)).to.equal(false)
     })
 })

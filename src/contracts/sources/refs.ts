@@ -1,4 +1,4 @@
-import { HIDDEN } from '../../core/shownText.ts'
+import { INVISIBLE_CHARACTERS } from '../../core/shownText.ts'
 
 /**
  * Rules for names at Git hosts, wherever one comes in: a field of a kind, a body of REST, a delivery of a provider.
@@ -16,37 +16,44 @@ export type NameRule = {
  * read as an option, or as HEAD. Invisible characters are refused as well, because people are shown these names.
  * `*` and `?` are added where they are not wildcards.
  */
-const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${HIDDEN}]`
+const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${INVISIBLE_CHARACTERS}]`
 const AS_GIT = 'as git check-ref-format allows'
 /** No real name is longer, and fields need a limit. */
-const REF_MOST = 255
-const BRANCH_MOST = REF_MOST - 'refs/heads/'.length
+const MAX_REF_CHARACTERS = 255
+const MAX_BRANCH_CHARACTERS = MAX_REF_CHARACTERS - 'refs/heads/'.length
 
 /** As in deliveries: `refs/heads/main`, `refs/tags/v1`. */
-export const REF: NameRule = {
+export const REF_RULE: NameRule = {
   impossible: `${MISSHAPEN}|[*?]`,
-  most: REF_MOST,
+  most: MAX_REF_CHARACTERS,
   message: `must be the name of a ref, ${AS_GIT}`,
 }
-export const BRANCH: NameRule = { ...REF, most: BRANCH_MOST, message: `must be the name of a branch, ${AS_GIT}` }
-export const BRANCH_OR_TAG: NameRule = { ...BRANCH, message: `must be the name of a branch or a tag, ${AS_GIT}` }
-export const BRANCH_PATTERN: NameRule = {
+export const BRANCH_RULE: NameRule = {
+  ...REF_RULE,
+  most: MAX_BRANCH_CHARACTERS,
+  message: `must be the name of a branch, ${AS_GIT}`,
+}
+export const BRANCH_OR_TAG_RULE: NameRule = {
+  ...BRANCH_RULE,
+  message: `must be the name of a branch or a tag, ${AS_GIT}`,
+}
+export const BRANCH_PATTERN_RULE: NameRule = {
   impossible: MISSHAPEN,
-  most: BRANCH_MOST,
-  message: `${BRANCH.message}, with * and ? for any characters`,
+  most: MAX_BRANCH_CHARACTERS,
+  message: `${BRANCH_RULE.message}, with * and ? for any characters`,
 }
 
 /** A path below the address of a host that cannot lead elsewhere; `%2e` counts as a dot. */
-export const REPOSITORY: NameRule = {
-  impossible: String.raw`(^|/)(\.|%2[Ee]){1,2}(/|$)|^/|/$|[ ?#\\${HIDDEN}]`,
+export const REPOSITORY_RULE: NameRule = {
+  impossible: String.raw`(^|/)(\.|%2[Ee]){1,2}(/|$)|^/|/$|[ ?#\\${INVISIBLE_CHARACTERS}]`,
   most: 255,
   message: 'must be the full name of a repository, such as acme/shop',
 }
 
-export function isMisshapen({ impossible }: NameRule, name: string): boolean {
+export function hasInvalidForm({ impossible }: NameRule, name: string): boolean {
   return new RegExp(impossible, 'u').test(name)
 }
 
-export function isPossible(rule: NameRule, name: string): boolean {
-  return name !== '' && name.length <= rule.most && !isMisshapen(rule, name)
+export function isValidGitName(rule: NameRule, name: string): boolean {
+  return name !== '' && name.length <= rule.most && !hasInvalidForm(rule, name)
 }

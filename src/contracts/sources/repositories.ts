@@ -1,6 +1,6 @@
 import type { Head } from './events.ts'
 import type { Provider } from './providers.ts'
-import { isPossible, REPOSITORY } from './refs.ts'
+import { isValidGitName, REPOSITORY_RULE } from './refs.ts'
 
 /** Whether two addresses are of one repository for Git hosts, with or without `.git`. */
 export function isSameRepository(one: string, other: string): boolean {
@@ -45,5 +45,5 @@ export function originOf(repositoryUrl: string, source: { provider: Provider; di
 /** Returns the path of a repository at its host, as records name it; undefined if that is not a valid name. */
 export function repositoryNameOf(url: string): string | undefined {
   const name = (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '')
-  return isPossible(REPOSITORY, name) ? name : undefined
+  return isValidGitName(REPOSITORY_RULE, name) ? name : undefined
 }

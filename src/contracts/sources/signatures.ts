@@ -58,10 +58,10 @@ export function sendsWebhooks(provider: Provider): boolean {
 
 const SHORT_TEXT = /^[!-~][ -~]{0,127}$/
 
-/** What a sender claims. `claimOf` returns undefined if a header is missing or malformed. */
-export type Claim = { readonly proof: string; readonly event: string; readonly deliveryId: string | undefined }
+/** What a sender claims. `parseDeliveryClaim` returns undefined if a header is missing or malformed. */
+export type DeliveryClaim = { readonly proof: string; readonly event: string; readonly deliveryId: string | undefined }
 
-export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | undefined {
+export function parseDeliveryClaim(provider: Provider, header: DeliveryHeaders): DeliveryClaim | undefined {
   const form = FORMS[provider]
   if (form === undefined) return undefined
   const proof = form.proof.pattern.exec(header(form.proof.header) ?? '')?.[1]
@@ -72,7 +72,12 @@ export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | un
 }
 
 /** Whether the sender of exactly these bytes knows the secret; compares in constant time. */
-export function isProved(provider: Provider, claim: Claim, secret: string, body: Uint8Array): boolean {
+export function isDeliveryAuthentic(
+  provider: Provider,
+  claim: DeliveryClaim,
+  secret: string,
+  body: Uint8Array,
+): boolean {
   if (secret.length < 16) return false
   const expected = FORMS[provider]?.proof.isSecretItself
     ? sha256(secret)
@@ -85,7 +90,7 @@ export function isProved(provider: Provider, claim: Claim, secret: string, body:
  * Returns the keys by which a repeat is recognised: the id of the delivery, and its content. Providers do not sign the
  * id, so an eavesdropper could replay a delivery under another one.
  */
-export function deliveryKeys(claim: Claim, body: Uint8Array): string[] {
+export function deliveryKeys(claim: DeliveryClaim, body: Uint8Array): string[] {
   const content = `c${sha256(body).slice(0, 20)}`
   return claim.deliveryId === undefined ? [content] : [`d${sha256(claim.deliveryId).slice(0, 20)}`, content]
 }

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { GIT_NAMES, REPOSITORY_NAMES } from '../../../test/cases/gitNames.ts'
 import { SeededRandom } from '../../../test/make/random.ts'
-import { readEvent } from './events.ts'
-import { DELIVERY_KEYS_KEPT, HEADS_KEPT, type Journal, withDelivery } from './journal.ts'
+import { parseSourceEvent } from './events.ts'
+import { DELIVERY_KEYS_KEPT, type DeliveryJournal, HEADS_KEPT, withDelivery } from './journal.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
-import { claimOf, deliveryKeys, isProved, sendsWebhooks } from './signatures.ts'
+import { deliveryKeys, isDeliveryAuthentic, parseDeliveryClaim, sendsWebhooks } from './signatures.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex')
@@ -47,14 +47,14 @@ describe('signatures of deliveries', () => {
   const body = Buffer.from(JSON.stringify(gitHubPush))
   for (const [provider, header, prefix] of SIGNED) {
     const claim = (signature: string) =>
-      claimOf(provider, (name) => ({ [header]: signature, [EVENT_HEADERS[provider] ?? '']: 'push' })[name])
+      parseDeliveryClaim(provider, (name) => ({ [header]: signature, [EVENT_HEADERS[provider] ?? '']: 'push' })[name])
 
     it(`of ${provider} hold for the very bytes and the very secret`, () => {
       const made = claim(`${prefix}${hmac(body.toString())}`)
       if (made === undefined) throw new Error('no claim')
-      expect(isProved(provider, made, SECRET, body)).to.equal(true)
-      expect(isProved(provider, made, `${SECRET}x`, body)).to.equal(false)
-      expect(isProved(provider, made, '', body)).to.equal(false)
+      expect(isDeliveryAuthentic(provider, made, SECRET, body)).to.equal(true)
+      expect(isDeliveryAuthentic(provider, made, `${SECRET}x`, body)).to.equal(false)
+      expect(isDeliveryAuthentic(provider, made, '', body)).to.equal(false)
       const random = new SeededRandom(7)
       for (let round = 0; round < 200; round += 1) {
         const forged = Buffer.from(body)
@@ -62,7 +62,7 @@ describe('signatures of deliveries', () => {
         const byte = (forged[at] ?? 0) ^ (1 + random.below(255))
         forged[at] = byte
         const cut = round % 2 === 0 ? forged : body.subarray(0, random.below(body.length))
-        expect(isProved(provider, made, SECRET, cut), `round ${round}`).to.equal(false)
+        expect(isDeliveryAuthentic(provider, made, SECRET, cut), `round ${round}`).to.equal(false)
       }
     })
 
@@ -81,14 +81,14 @@ describe('signatures of deliveries', () => {
 
   it('of GitLab are the secret itself', () => {
     const headers: Record<string, string> = { 'x-gitlab-token': 'x'.repeat(32), 'x-gitlab-event': 'Push Hook' }
-    const made = claimOf('GitLab', (name) => headers[name])
+    const made = parseDeliveryClaim('GitLab', (name) => headers[name])
     if (made === undefined) throw new Error('no claim')
-    expect(isProved('GitLab', made, 'x'.repeat(32), body)).to.equal(true)
-    expect(isProved('GitLab', made, 'x'.repeat(31), body)).to.equal(false)
+    expect(isDeliveryAuthentic('GitLab', made, 'x'.repeat(32), body)).to.equal(true)
+    expect(isDeliveryAuthentic('GitLab', made, 'x'.repeat(31), body)).to.equal(false)
   })
 
   it('of a registry there are none', () => {
-    expect(claimOf('Registry', () => 'x'.repeat(64))).to.equal(undefined)
+    expect(parseDeliveryClaim('Registry', () => 'x'.repeat(64))).to.equal(undefined)
   })
 })
 
@@ -171,7 +171,7 @@ describe('events of deliveries', () => {
   ]
   for (const [title, provider, event, body, wanted] of cases) {
     it(`of ${provider}: ${title}`, () => {
-      expect(readEvent(provider, event, body)).to.deep.equal(wanted)
+      expect(parseSourceEvent(provider, event, body)).to.deep.equal(wanted)
     })
   }
 })
@@ -238,7 +238,7 @@ const tellers: [Provider, string, (branch: string, name: string) => unknown][] =
 describe('names in deliveries', () => {
   for (const [provider, event, body] of tellers) {
     it(`of ${provider}, in ${event}, are those that Git and its hosts have, and no others`, () => {
-      const read = (branch: string, name: string) => readEvent(provider, event, body(branch, name))?.kind
+      const read = (branch: string, name: string) => parseSourceEvent(provider, event, body(branch, name))?.kind
       for (const name of GIT_NAMES.possible) expect(read(name, 'acme/shop'), name).to.equal('Heads')
       for (const [what, name] of GIT_NAMES.impossible) expect(read(name, 'acme/shop'), what).to.equal(undefined)
       for (const name of REPOSITORY_NAMES.possible) expect(read('main', name), name).to.equal('Heads')
@@ -253,14 +253,14 @@ describe('names in deliveries', () => {
 
   it('may not be text of several lines where they are the id of a repository', () => {
     const repository = { id: '7\r\n', full_name: 'acme/site' }
-    expect(readEvent('GitHub', 'push', { ...gitHubPush, repository })).to.equal(undefined)
+    expect(parseSourceEvent('GitHub', 'push', { ...gitHubPush, repository })).to.equal(undefined)
   })
 })
 
 describe('the journal of deliveries', () => {
   const claim = { proof: '', event: 'push', deliveryId: 'one' }
   const push = (commit: string, ref = 'refs/heads/main') =>
-    readEvent('GitHub', 'push', { ...gitHubPush, after: commit, ref }) ?? { kind: 'Ping' as const }
+    parseSourceEvent('GitHub', 'push', { ...gitHubPush, after: commit, ref }) ?? { kind: 'Ping' as const }
   const delivery = (id: string, keys: string[], commit = ONE, ref?: string) => ({
     id,
     keys,
@@ -289,9 +289,9 @@ describe('the journal of deliveries', () => {
     const move = (from: number, to: number) => ({ before: commits[from], after: commits[to] })
     const inOrder = [move(0, 1), move(1, 2), move(2, 3)]
     const standsAt = (moves: readonly object[], first: readonly object[]) => {
-      let journal: Journal = {}
+      let journal: DeliveryJournal = {}
       for (const [index, moved] of [...first, ...moves].entries()) {
-        const event = readEvent('GitHub', 'push', { ...gitHubPush, ...moved })
+        const event = parseSourceEvent('GitHub', 'push', { ...gitHubPush, ...moved })
         if (event === undefined) throw new Error('not read')
         const at = '2026-01-01T00:00:00Z'
         journal = { ...journal, ...withDelivery(journal, { id: String(index), keys: [String(index)], event, at }) }
@@ -342,7 +342,7 @@ describe('the journal of deliveries', () => {
       ['Bitbucket', 'repo:push', { push: { changes }, repository: { uuid: '7', full_name: 'acme/site' } }],
     ]
     for (const [provider, event, body] of bodies) {
-      const read = readEvent(provider, event, body)
+      const read = parseSourceEvent(provider, event, body)
       expect(read?.kind === 'Heads' && read.heads[0], provider).to.include({ before: ONE, commit: TWO })
     }
   })
@@ -355,7 +355,7 @@ describe('the journal of deliveries', () => {
   })
 
   it('is bounded, whatever comes', () => {
-    let journal: Journal = {}
+    let journal: DeliveryJournal = {}
     for (let index = 0; index < 1_000; index += 1) {
       const next = delivery(String(index), [`d${index}`, `c${index}`], ONE, `refs/heads/b${index}`)
       journal = { ...journal, ...withDelivery(journal, next) }

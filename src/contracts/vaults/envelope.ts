@@ -56,7 +56,7 @@ export async function wrapDataKey(dataKey: Uint8Array, ring: KeyRing, context: s
 }
 
 /** Returns the context that an envelope claims, before it is verified; undefined if it has none. */
-export function contextOf(text: string): string | undefined {
+export function claimedContextOf(text: string): string | undefined {
   try {
     const { ctx } = decodeProtectedHeader(text)
     return typeof ctx === 'string' ? ctx : undefined

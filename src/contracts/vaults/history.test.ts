@@ -2,15 +2,15 @@ import { expect } from 'chai'
 import {
   currentVersion,
   type EntrySpec,
+  entryVersionsOf,
   forgetTime,
-  isKnown,
-  isLive,
+  isEntryActive,
+  isEntryVisible,
   lifeOfNextValue,
   nextValidityChange,
   purgeTime,
   readRefusal,
   type VaultRules,
-  versionsOf,
   withDeletion,
   withPurge,
   withRecovery,
@@ -26,7 +26,7 @@ type Attributes = Partial<Pick<EntrySpec, 'enabled' | 'notBefore' | 'expiresOn' 
 const put = (spec: EntrySpec, version: number, attributes: Attributes = {}, day = version) =>
   withVersion(spec, { at: at(day), by: 'anna', enabled: true, ...attributes, version }, RULES)
 const entry = (spec: EntrySpec) => ({ metadata: {}, spec })
-const numbers = (spec: EntrySpec) => versionsOf(spec).map(({ version }) => version)
+const numbers = (spec: EntrySpec) => entryVersionsOf(spec).map(({ version }) => version)
 
 describe('versions of a secret', () => {
   it('grow by one with each value, and the newest is the current one', () => {
@@ -38,7 +38,7 @@ describe('versions of a secret', () => {
 
   it('of the slower of two writers stands in its place, and the attributes stay those of the newest', () => {
     const spec = put(put(put(EMPTY, 1), 3, { contentType: 'new', tags: { a: '1' } }), 2, { contentType: 'slow' })
-    expect(versionsOf(spec).map(({ version, contentType }) => [version, contentType])).to.deep.equal([
+    expect(entryVersionsOf(spec).map(({ version, contentType }) => [version, contentType])).to.deep.equal([
       [1, undefined],
       [2, 'slow'],
       [3, 'new'],
@@ -50,7 +50,7 @@ describe('versions of a secret', () => {
 
   it('keep the attributes that they had when a newer one came', () => {
     const changed = { ...put(EMPTY, 1, { contentType: 'a' }), contentType: 'b', enabled: false }
-    expect(versionsOf(put(changed, 2))[0]).to.include({ contentType: 'b', enabled: false })
+    expect(entryVersionsOf(put(changed, 2))[0]).to.include({ contentType: 'b', enabled: false })
   })
 
   it('begin another life too where somebody calls a purged secret active before it has a value', () => {
@@ -89,7 +89,9 @@ describe('the life of a secret', () => {
     ['after its purge is unknown', withPurge(deleted, { at: at(3) }), { known: false, live: false }],
   ]
   for (const [title, spec, wanted] of states) {
-    it(title, () => expect({ known: isKnown(entry(spec)), live: isLive(entry(spec)) }).to.deep.equal(wanted))
+    it(title, () =>
+      expect({ known: isEntryVisible(entry(spec)), live: isEntryActive(entry(spec)) }).to.deep.equal(wanted),
+    )
   }
 
   it('ends when the days of the vault are over', () => {

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../core/clock.ts'
 /** Versions and states of one secret (interface section 3, records of secret vaults). Pure: time is an argument. */
 
 export const VERSIONS_KEPT = 100
-export const VALUE_MAX_BYTES = 65_536
+export const MAX_SECRET_VALUE_BYTES = 65_536
 export const ENTRY_STATES = ['Active', 'Deleted', 'Purged'] as const
 /**
  * Active --DELETE--> Deleted --recover--> Active
@@ -21,7 +21,7 @@ export type Attributes = {
 export type VersionRecord = Attributes & { version: number; createdAt: string; createdBy?: string | undefined }
 
 /** What the platform itself keeps about a secret; nobody else may write it. */
-export type History = {
+export type EntryHistory = {
   /** Grows with each purge, and is part of the names of keys and values. */
   life: number
   /** The highest version ever given: numbers are never reused, not even after a purge. */
@@ -39,17 +39,23 @@ export type History = {
   deletedAt?: string | undefined
   purgedAt?: string | undefined
   /** The Secret of valueFrom when its value was last read, and the version that has this value. */
-  source?: Source | undefined
+  source?: EntryValueSource | undefined
 }
 
-export type Source = { secretName: string; key: string; uid: string; resourceVersion: string; version: number }
+export type EntryValueSource = {
+  secretName: string
+  key: string
+  uid: string
+  resourceVersion: string
+  version: number
+}
 
 export type EntrySpec = Attributes & {
   vaultName: string
   secretName: string
   tags: Record<string, string>
   state: EntryState
-  history?: History | undefined
+  history?: EntryHistory | undefined
 }
 
 export type VaultRules = {
@@ -59,9 +65,9 @@ export type VaultRules = {
 }
 
 /** Who acts, and when (RFC 3339). */
-export type Deed = { at: string; by?: string | undefined }
+export type ChangeStamp = { at: string; by?: string | undefined }
 
-export function newHistory(rules: VaultRules): History {
+export function newHistory(rules: VaultRules): EntryHistory {
   return {
     life: 1,
     lastVersion: 0,
@@ -75,12 +81,12 @@ export function newHistory(rules: VaultRules): History {
 type Dated = { metadata: { deletionTimestamp?: string | undefined }; spec: EntrySpec }
 
 /** Whether the secret is visible: it has a version, and is neither purged nor about to be removed. */
-export function isKnown({ metadata, spec }: Dated): boolean {
+export function isEntryVisible({ metadata, spec }: Dated): boolean {
   return metadata.deletionTimestamp === undefined && spec.state !== 'Purged' && (spec.history?.versions.length ?? 0) > 0
 }
 
-export function isLive(entry: Dated): boolean {
-  return isKnown(entry) && entry.spec.state === 'Active'
+export function isEntryActive(entry: Dated): boolean {
+  return isEntryVisible(entry) && entry.spec.state === 'Active'
 }
 
 export function currentVersion(spec: EntrySpec): number {
@@ -88,7 +94,7 @@ export function currentVersion(spec: EntrySpec): number {
 }
 
 /** Ascending. The newest has the secret's own attributes, which may have changed since it was written. */
-export function versionsOf(spec: EntrySpec): VersionRecord[] {
+export function entryVersionsOf(spec: EntrySpec): VersionRecord[] {
   const versions = spec.history?.versions ?? []
   return versions.map((record, index) =>
     index === versions.length - 1 ? { ...record, ...attributesOf(spec) } : record,
@@ -100,30 +106,30 @@ export function attributesOf({ contentType, enabled, notBefore, expiresOn }: Att
 }
 
 /** Whether the secret never had a value: only kubectl shows it, and there is nothing to recover or to purge. */
-export function isUnfilled({ history }: EntrySpec): boolean {
+export function hasNoValueYet({ history }: EntrySpec): boolean {
   return (history?.lastVersion ?? 0) === 0
 }
 
 /** Whether the secret was purged and has no value since, even if somebody has set it to active again. */
-export function isEmptied({ history }: EntrySpec): boolean {
+export function isEntryPurged({ history }: EntrySpec): boolean {
   return history?.purgedAt !== undefined
 }
 
 /** Returns the life that the next value belongs to: a new one after a purge. */
 export function lifeOfNextValue(spec: EntrySpec): number {
-  return (spec.history?.life ?? 1) + (isEmptied(spec) ? 1 : 0)
+  return (spec.history?.life ?? 1) + (isEntryPurged(spec) ? 1 : 0)
 }
 
-export type NewVersion = Deed & Attributes & { version: number; tags?: Record<string, string> | undefined }
+export type NewVersion = ChangeStamp & Attributes & { version: number; tags?: Record<string, string> | undefined }
 
 /**
  * Adds a version. Of two concurrent writers the slower one may have the smaller number: its version is inserted in
  * order, and the attributes of the secret stay those of the newest.
  */
 export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersion, rules: VaultRules): Spec {
-  const begins = isEmptied(spec)
+  const begins = isEntryPurged(spec)
   const before = spec.history ?? newHistory(rules)
-  const kept = begins ? [] : versionsOf(spec)
+  const kept = begins ? [] : entryVersionsOf(spec)
   const record: VersionRecord = {
     version: added.version,
     ...attributesOf(added),
@@ -134,7 +140,7 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
     .sort((one, other) => one.version - other.version)
     .slice(-VERSIONS_KEPT)
   const isNewest = versions.at(-1) === record
-  const history: History = {
+  const history: EntryHistory = {
     ...before,
     life: lifeOfNextValue(spec),
     lastVersion: Math.max(before.lastVersion, added.version),
@@ -151,20 +157,20 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
   return { ...spec, ...attributesOf(added), tags: added.tags ?? spec.tags, state: 'Active', history }
 }
 
-export function withDeletion<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed): Spec {
+export function withDeletion<Spec extends EntrySpec>(spec: Spec, { at, by }: ChangeStamp): Spec {
   const { history } = spec
   if (history === undefined) return { ...spec, state: 'Deleted' }
   return { ...spec, state: 'Deleted', history: { ...history, deletedAt: at, updatedAt: at, updatedBy: by } }
 }
 
-export function withRecovery<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed): Spec {
+export function withRecovery<Spec extends EntrySpec>(spec: Spec, { at, by }: ChangeStamp): Spec {
   const { history } = spec
   if (history === undefined) return { ...spec, state: 'Active' }
   return { ...spec, state: 'Active', history: { ...history, deletedAt: undefined, updatedAt: at, updatedBy: by } }
 }
 
 /** Keeps nothing but the numbers; the data key is deleted with the Secrets of this life. */
-export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Deed): Spec {
+export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: ChangeStamp): Spec {
   const { contentType: _type, notBefore: _from, expiresOn: _until, history, ...rest } = spec
   const emptied = { ...rest, enabled: true, tags: {}, state: 'Purged' as const }
   if (history === undefined) return emptied as unknown as Spec
@@ -208,8 +214,8 @@ export type ReadRefusal = 'Missing' | 'Disabled' | 'NotYetValid' | 'Expired'
 
 /** Returns why the value of a version cannot be read now. The secret's own attributes apply to all of its versions. */
 export function readRefusal(entry: Dated, version: number, now: number): ReadRefusal | undefined {
-  const record = versionsOf(entry.spec).find((each) => each.version === version)
-  if (record === undefined || !isLive(entry)) return 'Missing'
+  const record = entryVersionsOf(entry.spec).find((each) => each.version === version)
+  if (record === undefined || !isEntryActive(entry)) return 'Missing'
   for (const { enabled, notBefore, expiresOn } of [entry.spec, record]) {
     if (!enabled) return 'Disabled'
     if (notBefore !== undefined && now < Date.parse(notBefore)) return 'NotYetValid'
@@ -220,7 +226,7 @@ export function readRefusal(entry: Dated, version: number, now: number): ReadRef
 
 /** Returns when the readability of a value last changed by itself; undefined before the first change. */
 export function lastValidityChange({ spec }: Dated, now: number): string | undefined {
-  const times = [spec, ...versionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
+  const times = [spec, ...entryVersionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
   const past = times.filter((time): time is string => time !== undefined && Date.parse(time) <= now)
   return past.sort((one, other) => Date.parse(other) - Date.parse(one))[0]
 }

@@ -26,7 +26,13 @@ export function valueSelector(entry: string, life?: number): string {
  * Builds a Secret with one JWE. It lacks the label by which the controllers watch Secrets: they have no use for ten
  * thousand values in their memory.
  */
-export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', name: string, jwe: string): KubeObject {
+export function buildJweSecret(
+  entry: Entry,
+  life: number,
+  kind: 'key' | 'value',
+  name: string,
+  jwe: string,
+): KubeObject {
   const { namespace, name: entryName, uid = '', annotations } = entry.metadata
   return {
     apiVersion: 'v1',
@@ -55,23 +61,23 @@ export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', nam
         },
       ],
     },
-    data: jweData(jwe),
+    data: encodeJwe(jwe),
   }
 }
 
-export function jweData(jwe: string): Record<string, string> {
+export function encodeJwe(jwe: string): Record<string, string> {
   return secretData({ [ENTRY]: jwe })
 }
 
 /** Returns undefined if the content was removed. */
-export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
+export function decodeJwe(data: Readonly<Record<string, string>> | undefined): string | undefined {
   return secretText(data, ENTRY)
 }
 
-export function newestData(jwe: string): Record<string, string> {
+export function encodeNewestValue(jwe: string): Record<string, string> {
   return secretData({ [NEWEST]: jwe })
 }
 
-export function newestOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
+export function decodeNewestValue(data: Readonly<Record<string, string>> | undefined): string | undefined {
   return secretText(data, NEWEST)
 }

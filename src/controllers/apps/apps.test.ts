@@ -2,7 +2,12 @@ import { expect } from 'chai'
 import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
-import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import {
+  COMPONENT_LABEL,
+  containerNamesOf,
+  RELEASE_COMPONENT,
+  REVISION_LABEL,
+} from '../../contracts/containerinstances.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -180,7 +185,7 @@ describe('the controller of apps', () => {
     })
 
   it('scales nothing of others under the name of its copies while its release command runs', async () => {
-    const name = namesOf({ kind: PlatformApp.kind, metadata: { name: NAME } }).component(APP_COMPONENT)
+    const name = containerNamesOf({ kind: PlatformApp.kind, metadata: { name: NAME } }).component(APP_COMPONENT)
     const template = { metadata: {}, spec: { containers: [{ name: 'web', image: 'theirs:1' }] } }
     await world.server.create(deployment, {
       ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: HOME } },

@@ -14,7 +14,7 @@ import { backupObservers, keepBackups, removeBackups } from '../containers/backu
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
-import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
+import { removeAuxiliaryChildren, removeWorkload, unlessNamespaceTerminating } from '../containers/teardown.ts'
 import type { ContainerOptions, InstancePass } from '../containers/types.ts'
 import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
@@ -22,14 +22,14 @@ import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
-import { findCluster } from '../workload/home.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
 import {
   keepAutoscaler,
@@ -39,7 +39,15 @@ import {
   runReleaseCommand,
   trafficOf,
 } from './release.ts'
-import { type AppPass, type AppState, type CachedApp, instancePass, newAppState, overApp, viewOfApp } from './types.ts'
+import {
+  type AppPass,
+  type AppState,
+  asAppStep,
+  type CachedApp,
+  instancePass,
+  newAppState,
+  viewOfApp,
+} from './types.ts'
 
 const OWN_CHILDREN = [horizontalPodAutoscaler, job]
 
@@ -66,54 +74,59 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
   },
   (options) => ({
     state: newAppState,
-    collects: [...CHILDREN, ...OWN_CHILDREN],
+    collectsOrphans: [...CHILDREN, ...OWN_CHILDREN],
     reconcile: steps(
-      overApp(observeInstance),
-      overApp(withdrawIdentity),
-      overApp(withdrawAccessKeys),
-      overApp(withdrawPullSecret),
-      overApp(releaseUnserved),
+      asAppStep(observeInstance),
+      asAppStep(withdrawIdentity),
+      asAppStep(withdrawAccessKeys),
+      asAppStep(withdrawPullSecret),
+      asAppStep(releaseUnserved),
       keepDeployments,
       buildApp,
-      overApp(findCluster),
-      overApp(resolvePlan({ hasVolumes: false })),
-      overApp(resolveComponents),
-      overApp(checkWorkloadQuota(deployment, horizontalPodAutoscaler, persistentVolumeClaim)),
-      overApp(claimHosts),
+      asAppStep(findCluster),
+      asAppStep(resolvePlan({ hasVolumes: false })),
+      asAppStep(resolveComponents),
+      asAppStep(checkWorkloadQuota(deployment, horizontalPodAutoscaler, persistentVolumeClaim)),
+      asAppStep(claimHosts),
       chooseDeployment,
-      overApp(keepVolumes),
-      overApp(keepIdentity),
-      overApp(keepAccessKeys),
-      overApp(keepValues(options)),
+      asAppStep(keepVolumes),
+      asAppStep(keepIdentity),
+      asAppStep(keepAccessKeys),
+      asAppStep(keepValues(options)),
       numberRevision,
       runReleaseCommand(options),
       runWorkload(options),
       keepAutoscaler,
-      overApp(releaseHosts),
-      overApp(keepBackups(options)),
+      asAppStep(releaseHosts),
+      asAppStep(keepBackups(options)),
       reportServing,
-      overApp(reportStatus),
-      overApp(judgeHealth),
+      asAppStep(reportStatus),
+      asAppStep(judgeHealth),
     ),
     halt: (pass) => haltInstance(instancePass(pass)),
-    carriedOut: giveBackQuota,
+    afterSteps: releaseSurplusQuota,
     finalize: steps(
       endBuilds('apps'),
       removeReleases,
-      overApp(unlessNamespaceGoes(removeWorkload)),
-      overApp(unlessNamespaceGoes(removeVolumes)),
-      overApp(removeSurroundings),
-      overApp(removeBackups),
-      overApp(removeRevisions),
-      overApp(releaseHosts),
-      overApp(releaseQuota),
+      asAppStep(unlessNamespaceTerminating(removeWorkload)),
+      asAppStep(unlessNamespaceTerminating(removeVolumes)),
+      asAppStep(removeAuxiliaryChildren),
+      asAppStep(removeBackups),
+      asAppStep(removeRevisions),
+      asAppStep(releaseHosts),
+      asAppStep(releaseQuota),
     ),
-    abandon: steps(endBuilds('apps'), overApp(removeRevisions), overApp(releaseHosts), overApp(releaseQuota)),
+    finalizeRevoked: steps(
+      endBuilds('apps'),
+      asAppStep(removeRevisions),
+      asAppStep(releaseHosts),
+      asAppStep(releaseQuota),
+    ),
   }),
 )
 
 function runWorkload(options: ContainerOptions) {
   return function runWorkload(pass: AppPass) {
-    return overApp((view: InstancePass) => applyWorkload(options, () => trafficOf(pass))(view))(pass)
+    return asAppStep((view: InstancePass) => applyWorkload(options, () => trafficOf(pass))(view))(pass)
   }
 }

@@ -1,12 +1,12 @@
 import {
   COMPONENT_LABEL,
-  namesOf,
+  containerNamesOf,
   RELEASE_COMPONENT,
   RELEASED_FOR_ANNOTATION,
   REVISION_LABEL,
 } from '../../contracts/containerinstances.ts'
 import { releasedSince } from '../../contracts/deployments.ts'
-import type { Revision, Wanted } from '../../contracts/revisions.ts'
+import type { Revision, WantedRevision } from '../../contracts/revisions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -16,10 +16,16 @@ import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler, copiesOf } from '../../desired/apps/scaling.ts'
-import { isDeployed, isGivenUp, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import {
+  findWorkloadProblem,
+  isDeployed,
+  isRolloutFailed,
+  type LiveDeployment,
+  type LivePod,
+} from '../../desired/workload/podProblems.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
-import { inputOf } from '../containers/workload.ts'
+import { instanceInputOf } from '../containers/workload.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { type AppPass, type AppStep, instancePass } from './types.ts'
@@ -32,7 +38,7 @@ export async function numberRevision(pass: AppPass): Promise<Outcome> {
   if (state.deployed === undefined) return done()
   const shown = 'revisions' in kind.status.shape ? shownRevisions : undefined
   const wanted = wantedRevision(object, state.deployed)
-  const { since, newest } = await keepRevision(pass, namesOf(object).revision, wanted, shown)
+  const { since, newest } = await keepRevision(pass, containerNamesOf(object).revision, wanted, shown)
   state.revisions = since
   state.revision = newest?.number ?? object.status?.revision ?? 0
   if ('probation' in kind.status.shape) keepProbation(pass, wanted)
@@ -40,7 +46,7 @@ export async function numberRevision(pass: AppPass): Promise<Outcome> {
 }
 
 /** Decides the probation once per pod template: it is part of the template, and changing it would roll the copies. */
-function keepProbation(pass: AppPass, wanted: Wanted<AppContent>): void {
+function keepProbation(pass: AppPass, wanted: WantedRevision<AppContent>): void {
   const { object, state } = pass
   const copies = wanted.parts(wanted.content)[APP_COMPONENT]
   state.running = sha256(JSON.stringify(copies)).slice(0, 16)
@@ -89,7 +95,7 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
       if (spec.releaseCommand === undefined) pass.report({ releasedRevision: revision })
       return done()
     }
-    const input = inputOf(instancePass(pass), options)
+    const input = instanceInputOf(instancePass(pass), options)
     const { releaseCommand: command, registryCredential, restartedAt } = spec
     const causes = [state.deployed?.deploymentId, command, registryCredential, restartedAt]
     const cause = sha256(JSON.stringify(causes)).slice(0, 16)
@@ -153,7 +159,7 @@ function troubleBefore({ state }: AppPass, pods: readonly LivePod[]): Outcome | 
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
   const image = state.deployed?.image ?? ''
   const asked = { what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit, takesCredential: true }
-  return troubleOf(asked, pending, undefined)
+  return findWorkloadProblem(asked, pending, undefined)
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {
@@ -165,7 +171,7 @@ export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | '
 
 /** Creates the autoscaler if the app has one, otherwise removes it. */
 export async function keepAutoscaler(pass: AppPass): Promise<Outcome> {
-  const input = inputOf(instancePass(pass))
+  const input = instanceInputOf(instancePass(pass))
   const wanted = autoscaler(input, input.names.component(APP_COMPONENT), pass.object.spec)
   if (wanted === undefined) await pass.children.prune(horizontalPodAutoscaler, [])
   else await pass.children.ensure(wanted, { resource: horizontalPodAutoscaler })
@@ -191,7 +197,7 @@ export function reportServing(pass: AppPass): Outcome {
   }
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
-  if (isGivenUp(live, releasedSince(before, deployed.deploymentId, pass.now)))
+  if (isRolloutFailed(live, releasedSince(before, deployed.deploymentId, pass.now)))
     reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; the previous version keeps serving.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()

@@ -1,18 +1,18 @@
-import { namesOf } from '../../contracts/containerinstances.ts'
-import type { Deployed } from '../../crds/appRevisions.ts'
+import { containerNamesOf } from '../../contracts/containerinstances.ts'
+import type { DeployedImage } from '../../crds/appRevisions.ts'
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { appInstance } from '../../desired/apps/instance.ts'
 import { copiesOf } from '../../desired/apps/scaling.ts'
-import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment } from '../../kube/builtin.ts'
 import { type InstancePass, type InstanceState, newInstanceState } from '../containers/types.ts'
 import type { Pass, Step } from '../engine/controller.ts'
-import { over } from '../workload/pass.ts'
+import { stepAdapter } from '../workload/pass.ts'
 
 /** State shared between steps, in addition to that of container instances. */
 export type AppState = InstanceState & {
   /** chooseDeployment: the deployment to serve. */
-  deployed: Deployed | undefined
+  deployed: DeployedImage | undefined
   /** numberRevision: the newest revision, a hash of its pod template, and its probation in seconds. */
   revision: number
   running: string | undefined
@@ -35,7 +35,7 @@ export type CachedApp = AppPass['object'] & { [key: string]: unknown }
 const NO_IMAGE = 'none'
 
 export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'workloads'>): LiveDeployment | undefined {
-  const name = namesOf(object).component(APP_COMPONENT)
+  const name = containerNamesOf(object).component(APP_COMPONENT)
   return workloads.cache<LiveDeployment>(deployment).get(object.metadata.namespace, name)
 }
 
@@ -52,4 +52,4 @@ export function instancePass(pass: AppPass): InstancePass {
 }
 
 /** Runs a step of container instances over an app. */
-export const overApp = over(instancePass)
+export const asAppStep = stepAdapter(instancePass)

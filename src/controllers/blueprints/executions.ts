@@ -7,20 +7,27 @@ import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import {
-  awaitedBy,
+  endRemainingSteps,
+  initialProgress,
   isStepDone,
   type Readiness,
   readinessOf,
   type StepProgress,
-  settled,
-  startOf,
   timeLeft,
+  unmetDependencies,
 } from '../../desired/blueprints.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
-import { RIGHTS_RETRY, readSecret, removingSecrets, withSecretRights } from '../workload/secrets.ts'
+import { ignoreMissingRights, RIGHTS_RETRY_MS, readSecret, withSecretRights } from '../workload/secrets.ts'
 import { collectOutputs } from './outputs.ts'
-import { ASKING_READS, ASKING_RIGHTS } from './rights.ts'
-import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
+import { ACCESS_REVIEW_READS, ACCESS_REVIEW_RIGHTS } from './rights.ts'
+import {
+  deleteValueSecret,
+  type ExecutionPass,
+  observedObjectOf,
+  type Parameters,
+  type StepWriteResult,
+  writeStepObject,
+} from './steps.ts'
 
 const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
 
@@ -36,17 +43,18 @@ const RIGHTS_AGAIN = 3_000
  */
 export const executionController = controller(BlueprintExecution, {
   observes: KINDS.map(({ resource }) => ({ resource, keysOf: executionOf })),
-  reads: [ResourceGroup.resource, ...ASKING_READS],
+  reads: [ResourceGroup.resource, ...ACCESS_REVIEW_READS],
   writes: [
     ...KINDS.map(({ resource }) => ({ resource, verbs: ['get', 'create', 'patch'] })),
     { resource: BlueprintExecution.resource, verbs: ['delete'] },
-    ...ASKING_RIGHTS,
+    ...ACCESS_REVIEW_RIGHTS,
   ],
   reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
     return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
   }),
   // Holds the execution until its Secrets in the group's namespace are deleted, which no owner reference covers.
-  isHeld: ({ spec, status }) => !isExecutionOver(status?.state) && spec.steps.some(({ value }) => value !== undefined),
+  needsFinalizer: ({ spec, status }) =>
+    !isExecutionOver(status?.state) && spec.steps.some(({ value }) => value !== undefined),
   finalize: steps(takeValuesAway),
 })
 
@@ -55,7 +63,7 @@ async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
   const namespace = homeOf(pass)
   // A step that another deployment has taken over belongs to that deployment.
   const isOurs = (step: ExecutionStep) => {
-    const mark = observedOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
+    const mark = observedObjectOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
     return mark === undefined || mark === pass.key
   }
   await dropValues(pass, object.spec.steps.filter(isOurs))
@@ -65,8 +73,8 @@ async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
 /** Missing rights on Secrets mean that the namespace is being deleted, and the Secrets with it. */
 async function dropValues(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
   const namespace = homeOf(pass)
-  await removingSecrets(async () => {
-    for (const step of steps) await dropValue(pass, step, namespace)
+  await ignoreMissingRights(async () => {
+    for (const step of steps) await deleteValueSecret(pass, step, namespace)
   })
 }
 
@@ -85,7 +93,7 @@ function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
 async function advance(pass: ExecutionPass): Promise<Outcome> {
   const { object, now } = pass
   const { spec, status } = object
-  const progress = startOf(object, now)
+  const progress = initialProgress(object, now)
   pass.report({ state: 'Running', startedAt: status?.startedAt ?? now })
   const namespace = homeOf(pass)
   const group = pass.records.cache(ResourceGroup).get(object.metadata.namespace, spec.resourceGroup)
@@ -121,18 +129,18 @@ async function advanceStep(
   { step, one, progress, namespace, parameters }: Advancing,
 ): Promise<number> {
   const { clock, now } = pass
-  const awaited = awaitedBy(step, progress)
+  const awaited = unmetDependencies(step, progress)
   if (awaited.length > 0) {
     Object.assign(one, { status: 'Waiting', message: `Waits for ${awaited.join(', ')}.` })
     return Number.POSITIVE_INFINITY
   }
   Object.assign(one, { status: 'Creating', startedAt: one.startedAt ?? now, message: undefined })
-  const made: Made = await makeStep(pass, step, { namespace, parameters, uid: one.uid })
+  const made: StepWriteResult = await writeStepObject(pass, step, { namespace, parameters, uid: one.uid })
   if ('object' in made) Object.assign(one, { uid: made.object.metadata.uid })
   const age = clock.now() - Date.parse(one.startedAt ?? now)
   const readiness = readinessOfMade(made, age)
   if (readiness.kind === 'ready') {
-    await dropValue(pass, step, namespace)
+    await deleteValueSecret(pass, step, namespace)
     Object.assign(one, { status: 'Ready', finishedAt: now })
     return Number.POSITIVE_INFINITY
   }
@@ -144,12 +152,12 @@ async function advanceStep(
   const isLate = readiness.kind === 'waiting'
   const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
   Object.assign(one, { status: 'Failed', message: message.slice(0, 1024), finishedAt: now })
-  await dropValue(pass, step, namespace)
+  await deleteValueSecret(pass, step, namespace)
   return Number.POSITIVE_INFINITY
 }
 
 /** @param age milliseconds since the step began */
-function readinessOfMade(made: Made, age: number): Readiness {
+function readinessOfMade(made: StepWriteResult, age: number): Readiness {
   if ('refusal' in made) return { kind: 'failed', message: made.refusal }
   if ('lacking' in made) return { kind: age < RIGHTS_WITHIN ? 'waiting' : 'failed', message: made.lacking }
   const readiness = readinessOf(made.object)
@@ -164,7 +172,7 @@ async function judge(
 ): Promise<Outcome> {
   const open = progress.filter((one) => !isStepDone(one))
   if (open.length === 0) {
-    const outputs = await collectOutputs(pass, namespace, (step) => observedOf(pass, step, namespace))
+    const outputs = await collectOutputs(pass, namespace, (step) => observedObjectOf(pass, step, namespace))
     pass.report({
       steps: progress,
       outputs,
@@ -192,7 +200,7 @@ async function fail(pass: ExecutionPass, progress: StepProgress[], message: stri
     progress.some((one) => one.component === component && one.status === 'Creating')
   await dropValues(pass, pass.object.spec.steps.filter(isBegun))
   pass.report({
-    steps: settled(progress, pass.now),
+    steps: endRemainingSteps(progress, pass.now),
     state: 'Failed',
     stage: 'Finished',
     message: message.slice(0, 1024),
@@ -219,7 +227,7 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
   if (age > SECRETS_WITHIN)
     return fail(pass, progress, 'The values of its secret parameters were not stored: deploy the blueprint again.')
   pass.report({ steps: progress, stage: 'Validating' })
-  return waiting('WaitingForDependency', 'The values of secret parameters are not stored yet.', RIGHTS_RETRY)
+  return waiting('WaitingForDependency', 'The values of secret parameters are not stored yet.', RIGHTS_RETRY_MS)
 }
 
 /** Deletes all finished executions but the newest. */

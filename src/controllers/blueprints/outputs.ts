@@ -1,8 +1,8 @@
-import { type LateReference, withLateValues } from '../../contracts/blueprints/render.ts'
+import { fillLateValues, type LateReference } from '../../contracts/blueprints/render.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import { plainOutput } from '../../desired/blueprints.ts'
-import { type ExecutionPass, lateValue } from './steps.ts'
+import { componentFieldValue, type ExecutionPass } from './steps.ts'
 
 type Outputs = NonNullable<NonNullable<BlueprintExecution['status']>['outputs']>
 
@@ -25,6 +25,6 @@ export function collectOutputs(
 
 function filled(pass: ExecutionPass, text: string, namespace: string): string {
   const lookUp = (reference: LateReference) =>
-    reference.root === 'components' ? (lateValue(pass, reference, namespace) ?? '') : undefined
-  return withLateValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
+    reference.root === 'components' ? (componentFieldValue(pass, reference, namespace) ?? '') : undefined
+  return fillLateValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
 }

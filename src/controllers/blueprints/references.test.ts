@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { referencedQuestions } from './references.ts'
+import { referenceAccessReviews } from './references.ts'
 
 const spaces = { group: 'space-of-the-group', boundary: 'space-of-the-boundary' }
 const asked = (spec: Record<string, unknown>) =>
-  referencedQuestions(spec, spaces).map(({ verb, resource, name = '*', namespace }) =>
+  referenceAccessReviews(spec, spaces).map(({ verb, resource, name = '*', namespace }) =>
     [verb, resource, name, namespace.split('-').at(-1)].join(' '),
   )
 const safe = 'readsecrets secretvaults safe group'

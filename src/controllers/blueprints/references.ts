@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { vaultReference } from '../../contracts/jobs.ts'
+import { parseVaultReference } from '../../contracts/jobs.ts'
 import { ACTIONS_OF_SECRETS } from '../../contracts/namespaceSecrets.ts'
 import { isSecretOutput, type ResourceOutput, verbOfOutput } from '../../contracts/references.ts'
 import { isRecord } from '../../core/isRecord.ts'
-import { OUTPUT_PLACES, placeOfSecrets } from '../../crds/referenceAdmission.ts'
-import type { AccessQuestion } from '../../kube/accessReview.ts'
+import { OUTPUT_RESOURCES, secretsResourceOf } from '../../crds/referenceAdmission.ts'
+import type { AccessReviewRequest } from '../../kube/accessReview.ts'
 
-type Asked = Omit<AccessQuestion, 'user'>
+type Asked = Omit<AccessReviewRequest, 'user'>
 /** Fields that decide neither which code runs nor what it is given: changing only these reveals no value. */
 const HARMLESS = new Set([
   ...['computePlan', 'replicas', 'minReplicas', 'maxReplicas', 'running', 'tags'],
@@ -15,7 +15,7 @@ const HARMLESS = new Set([
 export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS.has(field))
 
 /** Returns the fields of a merge patch that change something: a deployment sends everything in its template. */
-export function changedOf(before: Spec, patch: Spec): Spec {
+export function changedFields(before: Spec, patch: Spec): Spec {
   return Object.fromEntries(Object.entries(patch).filter(([name, to]) => isChange(before[name], to)))
 }
 
@@ -36,7 +36,7 @@ const DATA = 'data.freehold.dev'
  * account that writes components is exempt from admission, so it asks the same questions as kubectl's webhook, each
  * once.
  */
-export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): Asked[] {
+export function referenceAccessReviews(spec: Spec, { group, boundary }: Spaces): Asked[] {
   const readVault = (name: string): Asked => ({
     ...{ verb: 'readsecrets', group: DATA, resource: 'secretvaults', namespace: group, name },
   })
@@ -59,7 +59,7 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
 function secretQuestion(secret: string, namespace: string): Asked[] {
   const [collection = '', name] = secret.split('/')
   if (!ACTIONS_OF_SECRETS.has(collection)) return []
-  const [group, resource, verb] = placeOfSecrets(collection)
+  const [group, resource, verb] = secretsResourceOf(collection)
   return [{ verb, group, resource, namespace, ...(name !== undefined && { name }) }]
 }
 
@@ -69,7 +69,7 @@ function useOf(name: string, namespace: string): Asked {
 
 function outputQuestion(output: ResourceOutput, namespace: string): Asked[] {
   const { collection, name } = output
-  const place = Object.hasOwn(OUTPUT_PLACES, collection) ? OUTPUT_PLACES[collection] : undefined
+  const place = Object.hasOwn(OUTPUT_RESOURCES, collection) ? OUTPUT_RESOURCES[collection] : undefined
   if (place === undefined) return []
   const [group, resource] = place
   return [{ verb: verbOfOutput(collection, isSecretOutput(output)), group, resource, namespace, name }]
@@ -80,7 +80,7 @@ function vaultsOf(spec: Spec, parts: readonly Spec[]): string[] {
   const named = parts.flatMap(({ vaultName }) => (typeof vaultName === 'string' ? [vaultName] : []))
   // In a job's environment, references are strings.
   const texts = isRecord(spec.env) ? Object.values(spec.env) : []
-  const inTexts = texts.flatMap((text) => (typeof text === 'string' ? (vaultReference(text)?.vault ?? []) : []))
+  const inTexts = texts.flatMap((text) => (typeof text === 'string' ? (parseVaultReference(text)?.vault ?? []) : []))
   return [...named, ...inTexts]
 }
 

@@ -7,7 +7,7 @@ import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blue
 import { BlueprintExecution } from '../../crds/blueprints.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { SecretVault } from '../../crds/vaults.ts'
-import { questionOf } from './rights.ts'
+import { accessReviewFor } from './rights.ts'
 
 const GROUP = 'space-of-the-group'
 const B = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
@@ -18,7 +18,7 @@ function asked(collection: string, name: string, { body = {}, manifest = {}, isN
   const entry = BLUEPRINT_COLLECTIONS.get(collection) as BlueprintCollection
   const step = { body: JSON.stringify(body) }
   const ref = { namespace: GROUP, name }
-  const question = questionOf({ step, spec: manifest ?? {}, entry, ref, group: GROUP, isNew })
+  const question = accessReviewFor({ step, spec: manifest ?? {}, entry, ref, group: GROUP, isNew })
   const { verb, resource, subresource, namespace, group } = question
   const whole = subresource === undefined ? resource : `${resource}/${subresource}`
   return `${verb} ${whole}.${group.split('.')[0]} ${question.name} -n ${namespace}`

@@ -1,19 +1,21 @@
-import { parsedObject } from '../../core/parsedJson.ts'
 import { parseScope } from '../../core/scope.ts'
+import { tryParseJsonObject } from '../../core/tryParseJson.ts'
 import type { BlueprintCollection } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import { KINDS } from '../../crds/index.ts'
-import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../../crds/principals.ts'
+import { namesCurrentPrincipal, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../../crds/principals.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { type AccessQuestion, isAccessAllowed, subjectAccessReview } from '../../kube/accessReview.ts'
+import { type AccessReviewRequest, isAccessAllowed, subjectAccessReview } from '../../kube/accessReview.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
-import { referencedQuestions } from './references.ts'
+import { referenceAccessReviews } from './references.ts'
 
 /** Rights needed to create access reviews. */
-export const ASKING_READS = PRINCIPAL_RESOURCES
-export const ASKING_RIGHTS: readonly Rights[] = [{ resource: subjectAccessReview, verbs: ['create'], in: 'records' }]
+export const ACCESS_REVIEW_READS = PRINCIPAL_RESOURCES
+export const ACCESS_REVIEW_RIGHTS: readonly Rights[] = [
+  { resource: subjectAccessReview, verbs: ['create'], in: 'records' },
+]
 
-type Asked = Omit<AccessQuestion, 'user'>
+type Asked = Omit<AccessReviewRequest, 'user'>
 type Written = {
   readonly step: Pick<ExecutionStep, 'body'>
   /** The spec as written: late values may add more than was checked when the deployment was requested. */
@@ -29,13 +31,13 @@ type Written = {
  * Returns the access review for the same write with kubectl. For a part whose name does not reveal its parent, it is
  * about the parent; for a role assignment, it is the virtual verb `grant` at the assignment's scope.
  */
-export function questionOf({ step, spec, entry, ref, group, isNew }: Written): Asked {
+export function accessReviewFor({ step, spec, entry, ref, group, isNew }: Written): Asked {
   const { kind, part } = entry
   const { resource, partOf } = kind
   if (kind.kind === RoleAssignment.kind) return grantQuestion(spec, group)
   if (isNew && part !== undefined && partOf !== undefined && 'verb' in partOf) {
     const holder = KINDS.find(({ segment }) => segment === partOf.collection)
-    const name = String(parsedObject(step.body)?.[part.parentField] ?? '')
+    const name = String(tryParseJsonObject(step.body)?.[part.parentField] ?? '')
     if (holder !== undefined)
       return { verb: partOf.verb, group: resource.group, resource: holder.plural, namespace: ref.namespace, name }
   }
@@ -60,7 +62,7 @@ const WORDS: Readonly<Record<string, string>> = {
  * Returns what the user who started the deployment lacks to write the component; undefined if the user still may, and
  * is still the same incarnation.
  */
-export async function lackedBy(
+export async function findMissingRight(
   pass: Pass<typeof BlueprintExecution>,
   written: Written & { /** Specs whose references are asked about. */ readonly references: readonly Written['spec'][] },
 ): Promise<string | undefined> {
@@ -69,11 +71,11 @@ export async function lackedBy(
   const { entry, group, references } = written
   const own = `Whoever deployed it no longer has the permission ${entry.action} for it.`
   const find: PrincipalLookup = (resource, namespace, name) => records.cache(resource).get(namespace, name)
-  if (!meansPresent(find, object, startedBy)) return own
+  if (!namesCurrentPrincipal(find, object, startedBy)) return own
   const may = (question: Asked) => isAccessAllowed(records.client, { user: `p:${startedBy}`, ...question })
-  if (!(await may(questionOf(written)))) return own
+  if (!(await may(accessReviewFor(written)))) return own
   const spaces = { group, boundary: object.metadata.namespace ?? '' }
-  for (const question of references.flatMap((one) => referencedQuestions(one, spaces))) {
+  for (const question of references.flatMap((one) => referenceAccessReviews(one, spaces))) {
     if (await may(question)) continue
     const { verb, resource, name } = question
     return `Whoever deployed it may not ${WORDS[verb] ?? verb} ${resource}${name === undefined ? '' : ` "${name}"`}, to which it refers.`

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { FakeGitFiles } from '../../adapters/gitfiles/fake.ts'
 import { FakeSources } from '../../adapters/sources/fake.ts'
-import { readWhole } from '../../api/blueprints/catalogue.ts'
+import { readCheckedTemplate } from '../../api/blueprints/catalogue.ts'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -31,7 +31,12 @@ describe('the controller of sources of blueprints', () => {
   let space: string
   beforeEach(() => {
     files = new FakeGitFiles()
-    const options = { files, sources: new FakeSources(), circuitUrl: 'https://git.platform.test', read: readWhole }
+    const options = {
+      files,
+      sources: new FakeSources(),
+      circuitUrl: 'https://git.platform.test',
+      read: readCheckedTemplate,
+    }
     bench = new ControllerBench([catalogueController(options), templateController])
     space = bench.seedGroup('shop').boundarySpace
   })

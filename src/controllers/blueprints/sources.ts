@@ -1,8 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { type GitFile, type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
+import { type GitFile, type GitFiles, GitFilesError, type GitLocation } from '../../adapters/gitfiles/port.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
-import { folderOf, isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
-import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
+import {
+  isCredentialSourceOf,
+  isSameTemplateFolder,
+  normalizeFolder,
+  SOURCES_MAX,
+  TOO_MANY_SOURCES,
+} from '../../contracts/blueprints/sources.ts'
+import type { ParsedTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { isDisabled, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
@@ -13,15 +19,15 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import {
+  describeStaleTemplate,
   failuresOf,
   type KeptTemplate,
-  readAtOf,
-  retryIn,
-  SYNC_INTERVAL,
-  SYNC_RETRY,
-  staleWords,
+  mergeTemplates,
+  SYNC_BACKOFF_MS,
+  SYNC_INTERVAL_MS,
+  syncBackoff,
   syncDueIn,
-  templatesOf,
+  syncLocationOf,
 } from '../../desired/blueprintSources.ts'
 import { secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
@@ -36,7 +42,7 @@ export type CatalogueOptions = {
   read: TemplateReader
 }
 /** Reads a template, yielding to other work in between. */
-export type TemplateReader = (content: string) => Promise<ReadTemplate>
+export type TemplateReader = (content: string) => Promise<ParsedTemplate>
 
 type SourcePass = Pass<typeof BlueprintSource>
 type TemplateObject = BlueprintTemplate & KubeObject
@@ -76,7 +82,7 @@ function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
   return records
     .cache(BlueprintSource)
     .list({ namespace })
-    .filter(({ spec }) => spec.repositoryUrl !== undefined || isBehind(changed as Connected, spec))
+    .filter(({ spec }) => spec.repositoryUrl !== undefined || isCredentialSourceOf(changed as Connected, spec))
     .map(keyOf)
 }
 
@@ -100,7 +106,7 @@ function connectedTo({ object, records }: SourcePass): Connected | undefined {
   return records
     .cache(DeploymentSource)
     .list({ namespace })
-    .find((source) => isBehind(source, object.spec) && source.metadata.deletionTimestamp === undefined)
+    .find((source) => isCredentialSourceOf(source, object.spec) && source.metadata.deletionTimestamp === undefined)
 }
 
 async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<Outcome> {
@@ -158,7 +164,7 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
     .cache(BlueprintSource)
     .list({ namespace: object.metadata.namespace })
     .filter((other) => ageOf(other) < ageOf(object as unknown as KubeObject))
-  const same = older.find(({ spec }) => isSamePlace(spec, object.spec))
+  const same = older.find(({ spec }) => isSameTemplateFolder(spec, object.spec))
   if (same !== undefined)
     return ['NameOccupied', `Source "${same.metadata.name}" already reads this repository, branch and folder.`]
   if (older.length < SOURCES_MAX) return undefined
@@ -168,12 +174,12 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
 /** Retries, because deleting the older source does not wake this one. */
 function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
   pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation, ...NO_FAILURES })
-  return stalled(reason, message, SYNC_RETRY)
+  return stalled(reason, message, SYNC_BACKOFF_MS)
 }
 
 /** Outcome after a successful sync: degraded while a broken template is served in an older version. */
 function settled(invalid: Invalid[] | undefined, after: number): Outcome {
-  const stale = staleWords(invalid ?? [])
+  const stale = describeStaleTemplate(invalid ?? [])
   return stale === undefined ? done({ after }) : degraded('PartiallyAvailable', stale, after)
 }
 
@@ -193,31 +199,31 @@ async function readNow(
   const { spec, status, metadata } = object
   if (spec.installationId !== undefined && connected === undefined)
     throw new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`)
-  const place = await placeOf(pass, options, connected)
-  const isKnown = isWhole && status?.readAt === readAtOf(object)
+  const place = await gitLocationOf(pass, options, connected)
+  const isKnown = isWhole && status?.readAt === syncLocationOf(object)
   const found = await options.files.read(place, isKnown ? status?.revision : undefined)
   const ready = {
     ...{ triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt },
-    ...{ state: 'Ready' as const, message: undefined, revision: found.revision, readAt: readAtOf(object) },
+    ...{ state: 'Ready' as const, message: undefined, revision: found.revision, readAt: syncLocationOf(object) },
     repositoryFullName: repositoryNameOf(place.url),
     ...NO_FAILURES,
   }
   if (found.files === undefined) {
     pass.report(ready)
-    return settled(status?.invalidTemplates, SYNC_INTERVAL)
+    return settled(status?.invalidTemplates, SYNC_INTERVAL_MS)
   }
   const read = await readEach(found.files, options.read)
   // Nothing is kept from another branch or folder.
-  const before = status?.readAt === readAtOf(object) ? templatesHere(pass).map(storedOf) : []
-  const { templates, invalid, invalidCount } = templatesOf(metadata.name, found.files, read, before)
+  const before = status?.readAt === syncLocationOf(object) ? templatesHere(pass).map(storedOf) : []
+  const { templates, invalid, invalidCount } = mergeTemplates(metadata.name, found.files, read, before)
   await keep(pass, templates)
   pass.report({ ...ready, templateCount: templates.length, invalidCount, invalidTemplates: invalid })
-  return settled(invalid, SYNC_INTERVAL)
+  return settled(invalid, SYNC_INTERVAL_MS)
 }
 
 /** Reads each file in turn, yielding to other work in between. */
-async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<(content: string) => ReadTemplate> {
-  const known = new Map<string, ReadTemplate>()
+async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<(content: string) => ParsedTemplate> {
+  const known = new Map<string, ParsedTemplate>()
   for (const { text } of files) {
     if (text === undefined || known.has(text)) continue
     await setImmediate()
@@ -231,13 +237,13 @@ async function readEach(files: readonly GitFile[], read: TemplateReader): Promis
 }
 
 /** @throws SourceError, GitFilesError */
-async function placeOf(
+async function gitLocationOf(
   pass: SourcePass,
   { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
   connected: Connected | undefined,
-): Promise<GitPlace> {
+): Promise<GitLocation> {
   const { repositoryUrl = '', repositoryId = '', ref } = pass.object.spec
-  const path = folderOf(pass.object.spec.path)
+  const path = normalizeFolder(pass.object.spec.path)
   if (connected === undefined) {
     return { url: repositoryUrl, ref, path }
   }
@@ -258,7 +264,7 @@ type Tried = { readonly triedWith: string | undefined; readonly hasNewCredential
 function failed(pass: SourcePass, { message }: Error, { triedWith, hasNewCredentials }: Tried): Outcome {
   const { object, now, clock } = pass
   const failures = failuresOf(object, hasNewCredentials)
-  const after = retryIn(failures)
+  const after = syncBackoff(failures)
   const nextAttemptAt = new Date(clock.now() + after).toISOString()
   const tried = { triedAt: now, syncedAt: object.spec.requests.syncAt }
   pass.report({ state: 'Failing', message, ...tried, triedWith, failures, nextAttemptAt })

@@ -1,6 +1,6 @@
-import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
-import { withLateValues } from '../../contracts/blueprints/render.ts'
-import { secretsOf, secretsWithin } from '../../contracts/namespaceSecrets.ts'
+import { blueprintMark, deploymentOfMark, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
+import { fillLateValues } from '../../contracts/blueprints/render.ts'
+import { filterAllowedSecrets, secretsGivenTo } from '../../contracts/namespaceSecrets.ts'
 import { objectId } from '../../core/ids.ts'
 import {
   ACTOR_ANNOTATION,
@@ -9,8 +9,8 @@ import {
   CREATED_BY_ANNOTATION,
 } from '../../core/labels.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
-import { parsedObject } from '../../core/parsedJson.ts'
 import { secretData } from '../../core/secretData.ts'
+import { tryParseJsonObject } from '../../core/tryParseJson.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -21,13 +21,13 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-import { changedOf, isHarmless } from './references.ts'
-import { lackedBy } from './rights.ts'
+import { changedFields, isHarmless } from './references.ts'
+import { findMissingRight } from './rights.ts'
 
 export type ExecutionPass = Pass<typeof BlueprintExecution>
 /** Values of the secret parameters, by name. */
 export type Parameters = Readonly<Record<string, string>>
-export type Made =
+export type StepWriteResult =
   | { readonly object: KubeObject; readonly awaits?: string }
   | { readonly refusal: string }
   /** The user who started the deployment lacks a right, which may just not have propagated yet. */
@@ -48,14 +48,18 @@ function refOfStep({ object }: ExecutionPass, step: ExecutionStep, group: string
   return { namespace: isInGroup ? group : (object.metadata.namespace ?? ''), name: step.objectName }
 }
 
-export function observedOf(pass: ExecutionPass, step: ExecutionStep, group: string): KubeObject | undefined {
+export function observedObjectOf(pass: ExecutionPass, step: ExecutionStep, group: string): KubeObject | undefined {
   const kind = kindOf(step)
   const { namespace, name } = refOfStep(pass, step, group)
   return kind === undefined ? undefined : pass.records.cache(kind.resource).get(namespace, name)
 }
 
 /** Creates or changes the object of a step, unless this execution has already done so. */
-export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: Where): Promise<Made> {
+export async function writeStepObject(
+  pass: ExecutionPass,
+  step: ExecutionStep,
+  where: Where,
+): Promise<StepWriteResult> {
   const entry = BLUEPRINT_COLLECTIONS.get(step.collection)
   if (entry === undefined) return { refusal: `There is no collection "${step.collection}".` }
   const { kind } = entry
@@ -63,7 +67,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   const ref = refOfStep(pass, step, where.namespace)
   const isOurs = (found: KubeObject | undefined) =>
     found?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION] === keyOf(execution as unknown as KubeObject)
-  const cached = observedOf(pass, step, where.namespace)
+  const cached = observedObjectOf(pass, step, where.namespace)
   if (cached !== undefined && isOurs(cached)) return feed(pass, step, cached, where)
   const stored = await records.client.get(kind.resource, ref).catch((error: unknown) => {
     if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
@@ -74,7 +78,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   if (where.uid !== undefined && stored?.metadata.uid !== where.uid)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted while the deployment was under way.` }
   if (stored?.metadata.deletionTimestamp !== undefined) return { refusal: `"${step.resourceName}" is being deleted.` }
-  const deploy = deployOf(stored?.metadata.annotations?.[BLUEPRINT_ANNOTATION])
+  const deploy = deploymentOfMark(stored?.metadata.annotations?.[BLUEPRINT_ANNOTATION])
   if (stored !== undefined && deploy !== execution.spec.name)
     return { refusal: `"${step.resourceName}" of ${step.collection} exists and was not made by this deployment.` }
   if (stored === undefined && step.manifest === undefined)
@@ -85,10 +89,10 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   const around = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
   const given = withSecrets(spec.given, { kind, stored, around })
   const whole = { ...(stored?.spec as object | undefined), ...given }
-  const isGiven = stored === undefined || !isHarmless(changedOf(stored.spec as Fields, given))
+  const isGiven = stored === undefined || !isHarmless(changedFields(stored.spec as Fields, given))
   const references = isGiven ? [whole, ...around] : []
   const asked = { step, spec: whole, references, entry, ref, group: where.namespace, isNew: stored === undefined }
-  const lacking = await lackedBy(pass, asked)
+  const lacking = await findMissingRight(pass, asked)
   if (lacking !== undefined) return { lacking }
   const written = await write(pass, { step, kind, stored, spec: given }, where)
   return 'object' in written ? feed(pass, step, written.object, where) : written
@@ -106,7 +110,7 @@ function specOf(
   const json = stored === undefined ? step.manifest : (step.patch ?? step.manifest)
   const text = withLate(pass, json ?? '{}', namespace)
   if (typeof text !== 'string') return text
-  const given = parsedObject(text)
+  const given = tryParseJsonObject(text)
   return given === undefined
     ? { refusal: `What is to be made as "${step.resourceName}" is not a JSON object.` }
     : { given }
@@ -137,9 +141,9 @@ function withSecrets(given: Fields, { kind, stored, around }: Surroundings): Fie
   const { [list]: asked = stored === undefined ? [] : undefined } = given
   // The API server refuses what is not a list.
   if (!Array.isArray(asked)) return given
-  if (stored === undefined) return { ...given, [list]: [...new Set([...asked, ...around.flatMap(secretsOf)])] }
+  if (stored === undefined) return { ...given, [list]: [...new Set([...asked, ...around.flatMap(secretsGivenTo)])] }
   const { [list]: before = [] } = stored.spec as Fields
-  return { ...given, [list]: secretsWithin(asked, before as readonly string[]) }
+  return { ...given, [list]: filterAllowedSecrets(asked, before as readonly string[]) }
 }
 
 type Writing = {
@@ -149,11 +153,15 @@ type Writing = {
   readonly spec: Fields
 }
 
-async function write(pass: ExecutionPass, { step, kind, stored, spec }: Writing, { namespace }: Where): Promise<Made> {
+async function write(
+  pass: ExecutionPass,
+  { step, kind, stored, spec }: Writing,
+  { namespace }: Where,
+): Promise<StepWriteResult> {
   const { object: execution, records } = pass
   const { name: deploy, startedBy } = execution.spec
   const annotations = {
-    [BLUEPRINT_ANNOTATION]: deployMark(deploy, step.component),
+    [BLUEPRINT_ANNOTATION]: blueprintMark(deploy, step.component),
     [BLUEPRINT_EXECUTION_ANNOTATION]: keyOf(execution as unknown as KubeObject),
     [ACTOR_ANNOTATION]: `${(stored?.metadata.generation ?? 0) + 1} ${startedBy}`,
   }
@@ -181,9 +189,9 @@ async function write(pass: ExecutionPass, { step, kind, stored, spec }: Writing,
 function withLate(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
-  const text = withLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {
+  const text = fillLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {
     if (reference.root !== 'components') return undefined
-    const value = lateValue(pass, reference, namespace)
+    const value = componentFieldValue(pass, reference, namespace)
     if (value === undefined) missing ??= `${reference.component}.${reference.field}`
     return value === undefined ? undefined : inJson(value)
   })
@@ -191,13 +199,13 @@ function withLate(pass: ExecutionPass, json: string, namespace: string): string 
 }
 
 /** Returns the value of another component's field; undefined if it has none. */
-export function lateValue(
+export function componentFieldValue(
   pass: ExecutionPass,
   { component, field }: { component: string; field: string },
   namespace: string,
 ): string | undefined {
   const step = pass.object.spec.steps.find((one) => one.component === component)
-  const found = step && observedOf(pass, step, namespace)
+  const found = step && observedObjectOf(pass, step, namespace)
   if (step === undefined || found === undefined) return undefined
   if (field === 'name') return step.resourceName
   const kind = kindOf(step)
@@ -209,12 +217,19 @@ export function lateValue(
  * Passes a vault entry its value through a Secret that exists until the vault has taken it, so that in the end only the
  * vault holds the value.
  */
-async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject, where: Where): Promise<Made> {
+async function feed(
+  pass: ExecutionPass,
+  step: ExecutionStep,
+  entry: KubeObject,
+  where: Where,
+): Promise<StepWriteResult> {
   if (step.value === undefined) return { object: entry }
   let isKnown = true
-  const text = withLateValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
+  const text = fillLateValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
     const value =
-      reference.root === 'parameters' ? where.parameters[reference.name] : lateValue(pass, reference, where.namespace)
+      reference.root === 'parameters'
+        ? where.parameters[reference.name]
+        : componentFieldValue(pass, reference, where.namespace)
     isKnown &&= value !== undefined
     return value
   })
@@ -238,7 +253,7 @@ function opaque(metadata: { namespace: string; name: string }, data: Record<stri
 }
 
 /** Deletes the Secret that passed a value to a vault. */
-export async function dropValue(pass: ExecutionPass, step: ExecutionStep, namespace: string): Promise<void> {
+export async function deleteValueSecret(pass: ExecutionPass, step: ExecutionStep, namespace: string): Promise<void> {
   if (step.value === undefined) return
   await pass.records.client.remove(secret, { namespace, name: valueSecretName(step.objectName) })
 }

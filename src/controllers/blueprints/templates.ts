@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
-import { readingTemplate } from '../../contracts/blueprints/validate.ts'
-import { sentence } from '../../core/errors.ts'
+import { parseTemplateSliced } from '../../contracts/blueprints/validate.ts'
+import { asSentence } from '../../core/errors.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
-import { inSlices } from '../../core/slices.ts'
+import { runInSlices } from '../../core/slices.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { controller, type Pass, steps } from '../engine/controller.ts'
@@ -38,14 +38,14 @@ type Verdict = {
 }
 
 /** Verdicts by content digest, so that unchanged content is not read again. */
-const VERDICTS = recentlyUsed<string, Verdict>(2_000)
+const VERDICTS = createLruCache<string, Verdict>(2_000)
 
 async function verdictOf(content: string, digest: string): Promise<Verdict> {
   const known = VERDICTS.get(digest)
   if (known !== undefined) return known
   // Hundreds of templates may be queued: yield between them.
   await setImmediate()
-  const { template, problems } = await inSlices(readingTemplate(content, BLUEPRINT_COLLECTIONS))
+  const { template, problems } = await runInSlices(parseTemplateSliced(content, BLUEPRINT_COLLECTIONS))
   const { slug, name, version } = template ?? {}
   const first = problems.find(({ severity }) => severity === 'Error')
   // Substrings keep the whole text in memory; copies do not.
@@ -72,7 +72,7 @@ export const templateController = controller(BlueprintTemplate, {
         return stalled('ConfigurationInvalid', `Its content has the slug "${head.slug}", but its spec has "${slug}".`)
       if (first === undefined) return done()
       const where = first.line === null ? first.path : `line ${first.line}`
-      return stalled('ConfigurationInvalid', sentence(`${where}: ${first.message}`).slice(0, 1024))
+      return stalled('ConfigurationInvalid', asSentence(`${where}: ${first.message}`).slice(0, 1024))
     },
   ),
 })

@@ -9,7 +9,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { deployment, persistentVolumeClaim, pod, storageClass } from '../../kube/builtin.ts'
-import { veleroLocation } from '../../kube/velero.ts'
+import { veleroBackupStorageLocation } from '../../kube/velero.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -248,7 +248,7 @@ describe('the controller of container instances', () => {
     const looked = async (status: object) => {
       const before = world.server.count('get')
       const ref = { namespace: 'velero', name: 'default' }
-      await world.server.mergePatch(veleroLocation, ref, { status }, { subresource: 'status' })
+      await world.server.mergePatch(veleroBackupStorageLocation, ref, { status }, { subresource: 'status' })
       await world.rest()
       return world.server.count('get') - before
     }

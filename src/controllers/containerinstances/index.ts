@@ -5,27 +5,27 @@ import { backupObservers, keepBackups, removeBackups } from '../containers/backu
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
-import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
+import { removeAuxiliaryChildren, removeWorkload, unlessNamespaceTerminating } from '../containers/teardown.ts'
 import {
+  asStoredInstanceStep,
   type CachedInstance,
   type ContainerOptions,
   type InstanceState,
   newInstanceState,
-  overWhole,
-  wholePass,
+  withInstanceDefaults,
 } from '../containers/types.ts'
 import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
-import { findCluster } from '../workload/home.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 
 /** Reconciles container instances: docs/areas/containerinstances.md. */
 export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
@@ -44,7 +44,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
   },
   (options) => ({
     state: newInstanceState,
-    collects: CHILDREN,
+    collectsOrphans: CHILDREN,
     reconcile: steps(
       ...[
         observeInstance,
@@ -68,21 +68,21 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         keepBackups(options),
         reportStatus,
         judgeHealth,
-      ].map(overWhole),
+      ].map(asStoredInstanceStep),
     ),
-    halt: (pass) => haltInstance(wholePass(pass)),
-    carriedOut: giveBackQuota,
+    halt: (pass) => haltInstance(withInstanceDefaults(pass)),
+    afterSteps: releaseSurplusQuota,
     finalize: steps(
       ...[
-        unlessNamespaceGoes(removeWorkload),
-        unlessNamespaceGoes(removeVolumes),
-        removeSurroundings,
+        unlessNamespaceTerminating(removeWorkload),
+        unlessNamespaceTerminating(removeVolumes),
+        removeAuxiliaryChildren,
         removeBackups,
         removeRevisions,
         releaseHosts,
         releaseQuota,
-      ].map(overWhole),
+      ].map(asStoredInstanceStep),
     ),
-    abandon: steps(...[removeRevisions, releaseHosts, releaseQuota].map(overWhole)),
+    finalizeRevoked: steps(...[removeRevisions, releaseHosts, releaseQuota].map(asStoredInstanceStep)),
   }),
 )

@@ -1,4 +1,4 @@
-import { consumersKeyName } from '../../contracts/objectstorage.ts'
+import { consumerKeyName } from '../../contracts/objectstorage.ts'
 import { isSecretOutput } from '../../contracts/references.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -17,7 +17,7 @@ function wantedKeys({ object }: InstancePass): ReadonlyMap<string, string> {
       output.collection === ObjectStorageAccount.segment && isSecretOutput(output) ? [output.name] : [],
     ),
   )
-  return new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
+  return new Map([...accounts].map((account) => [consumerKeyName(object.metadata, account), account]))
 }
 
 /** Deletes keys that are no longer referenced, before any step that can stop the pass, because keys grant access. */

@@ -1,17 +1,17 @@
 import {
   type Backup,
   type BackupLocation,
-  backupName,
+  backupLocationObstacle,
+  backupScheduleName,
+  backupStartOf,
   failureOf,
-  lastOver,
+  findLastEndedBackup,
+  listSurplusBackups,
   phaseOf,
   type SnapshotClass,
   type StorageClass,
+  selectBackupLocation,
   snapshotObstacle,
-  startOf,
-  surplusOf,
-  targetObstacle,
-  targetOf,
 } from '../../contracts/backups.ts'
 import { type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -19,7 +19,13 @@ import type { BackupPolicySpec } from '../../crds/containerFields.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { backupDeletion, backupSchedule, volumePolicy } from '../../desired/containers/backup.ts'
 import { configMap, storageClass } from '../../kube/builtin.ts'
-import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule, volumeSnapshotClass } from '../../kube/velero.ts'
+import {
+  veleroBackup,
+  veleroBackupStorageLocation,
+  veleroDeleteBackupRequest,
+  veleroSchedule,
+  volumeSnapshotClass,
+} from '../../kube/velero.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
@@ -27,7 +33,7 @@ const INSTALL_VELERO =
   'A backup policy needs Velero, which is not installed in the cluster: an administrator installs it with its node agent and a default BackupStorageLocation.'
 
 /** Kinds of an instance's children in Velero's namespace. */
-export const BACKUP_CHILDREN = [veleroSchedule, veleroDeletion, configMap]
+export const BACKUP_CHILDREN = [veleroSchedule, veleroDeleteBackupRequest, configMap]
 
 /** Backups inherit labels and annotations from their Schedule, so they wake the instance as its children do. */
 export function backupObservers({ resource }: AnyKind): Observed[] {
@@ -40,7 +46,7 @@ export function backupObservers({ resource }: AnyKind): Observed[] {
   return [
     ...BACKUP_CHILDREN,
     veleroBackup,
-    { resource: veleroLocation, keysOf: withPolicy, relevant: relevantOfLocation },
+    { resource: veleroBackupStorageLocation, keysOf: withPolicy, relevant: relevantOfLocation },
     { resource: volumeSnapshotClass, keysOf: withPolicy },
   ]
 }
@@ -64,7 +70,9 @@ export function keepBackups({ backupNamespace: velero }: ContainerOptions): Inst
       state.backup = stalled('EngineMissing', INSTALL_VELERO)
       return done()
     }
-    const target = targetOf(workloads.cache<BackupLocation>(veleroLocation).list({ namespace: velero }))
+    const target = selectBackupLocation(
+      workloads.cache<BackupLocation>(veleroBackupStorageLocation).list({ namespace: velero }),
+    )
     const obstacle = policy.enabled ? obstacleOf(pass, policy, target) : undefined
     if (obstacle !== undefined) state.backup = stalled('ConfigurationInvalid', obstacle)
     if (obstacle === undefined && target !== undefined) {
@@ -88,7 +96,7 @@ function obstacleOf(
     storage: workloads.cache<StorageClass>(storageClass).list(),
     snapshot: workloads.cache<SnapshotClass>(volumeSnapshotClass).list(),
   }
-  return targetObstacle(target) ?? snapshotObstacle(object.spec.volumes, policy, classes)?.message
+  return backupLocationObstacle(target) ?? snapshotObstacle(object.spec.volumes, policy, classes)?.message
 }
 
 type Schedule = KubeObject & { status?: { phase?: string } }
@@ -96,18 +104,20 @@ type Schedule = KubeObject & { status?: { phase?: string } }
 async function observeBackups(pass: InstancePass, { keepLast }: BackupPolicySpec, velero: string): Promise<void> {
   const { object, state, children } = pass
   const backups = children.owned<Backup>(veleroBackup)
-  for (const { metadata } of surplusOf(backups, keepLast))
-    await children.ensure(backupDeletion({ instance: object, velero }, metadata.name), { resource: veleroDeletion })
-  const last = lastOver(backups)
+  for (const { metadata } of listSurplusBackups(backups, keepLast))
+    await children.ensure(backupDeletion({ instance: object, velero }, metadata.name), {
+      resource: veleroDeleteBackupRequest,
+    })
+  const last = findLastEndedBackup(backups)
   pass.report({
     lastBackup: last && {
       name: last.metadata.name,
       phase: phaseOf(last),
-      startedAt: startOf(last),
+      startedAt: backupStartOf(last),
       completedAt: last.status?.completionTimestamp,
     },
   })
-  const schedule = await children.get<Schedule>(veleroSchedule, velero, backupName(object))
+  const schedule = await children.get<Schedule>(veleroSchedule, velero, backupScheduleName(object))
   if (schedule?.status?.phase === 'FailedValidation')
     state.backup ??= stalled('EngineRefused', 'Velero refused the schedule of the backup policy.')
   const failure = last && failureOf(last)

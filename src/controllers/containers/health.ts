@@ -1,24 +1,34 @@
-import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../../contracts/containerinstances.ts'
+import {
+  COMPONENT_LABEL,
+  containerNamesOf,
+  digestOfImage,
+  RELEASE_COMPONENT,
+} from '../../contracts/containerinstances.ts'
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { DAY_MS } from '../../core/clock.ts'
-import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
+import { describeReadyCount, pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { evictionNote, evictionTrouble, hasEnded } from '../../desired/workload/evicted.ts'
+import { evictionNotes, findEvictionProblem, hasEnded } from '../../desired/workload/evicted.ts'
 import {
+  describeUnready,
+  findWorkloadProblem,
   isDeployed,
   isReady,
   type LiveDeployment,
   type LivePod,
-  troubleOf,
-  unreadyWords,
-} from '../../desired/workload/trouble.ts'
+} from '../../desired/workload/podProblems.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
-import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
-import { clearEnded, tellOf } from '../workload/evicted.ts'
+import {
+  type CertificateObject,
+  certificateState,
+  certificateTimesOf,
+  worstCertificateState,
+} from '../workload/certificates.ts'
+import { gatewayOf } from '../workload/cluster.ts'
+import { deleteEndedPods, emitEvictions } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
-import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
@@ -27,7 +37,7 @@ import type { InstancePass } from './types.ts'
 
 export const podsOf = (pass: InstancePass) => allPodsOf(pass).filter((each) => !hasEnded(each))
 
-const endedOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)
+const endedPodsOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)
 
 function allPodsOf({ object, workloads }: InstancePass): LivePod[] {
   const { namespace, name } = placeOfPass({ object })
@@ -51,10 +61,10 @@ export async function observeInstance(pass: InstancePass): Promise<Outcome> {
     replicas: spec.components.reduce((sum, { replicas }) => sum + replicas, 0),
     restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
     // Report former components too: their Secrets exist until they are deleted, and an earlier step may stop the pass.
-    components: seenComponents(pods, [...spec.components, ...formerComponents(pass)]),
+    components: componentStatuses(pods, [...spec.components, ...formerComponents(pass)]),
   })
   pass.serving(pods.some(isReady))
-  await clearEnded(pass, endedOf(pass))
+  await deleteEndedPods(pass, endedPodsOf(pass))
   return done()
 }
 
@@ -63,7 +73,7 @@ export function formerComponents({ object: { spec, status } }: InstancePass) {
   return (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
 }
 
-export function seenComponents(pods: readonly LivePod[], components: readonly { readonly name: string }[]) {
+export function componentStatuses(pods: readonly LivePod[], components: readonly { readonly name: string }[]) {
   return components.map(({ name }) => {
     const own = ofComponent(pods, name)
     const [digest] = own.flatMap(({ status }) => digestOfImage(status?.containerStatuses?.[0]?.imageID) ?? [])
@@ -80,7 +90,7 @@ export function reportStatus(pass: InstancePass): Outcome {
   pass.report({
     publicHost: host,
     publicUrl: isServed ? publicUrl(host, state.home?.spec.publicPort) : undefined,
-    certificateStatus: worstOf(certificatesOf(pass)),
+    certificateStatus: worstCertificateState(certificatesOf(pass)),
     certificates: shownCertificates(pass),
     ...(isComplete ? { restartedAt: object.spec.restartedAt } : {}),
   })
@@ -92,7 +102,7 @@ function foundCertificates(
   pass: InstancePass,
 ): { host: string; issuer: string; found: CertificateObject | undefined }[] {
   const { namespace } = placeOfPass(pass)
-  const names = namesOf(pass.object)
+  const names = containerNamesOf(pass.object)
   const issuer = pass.state.home?.spec.certificateIssuer
   if (issuer === undefined) return []
   const known = pass.workloads.cache<CertificateObject>(certificateResource)
@@ -106,7 +116,7 @@ function certificatesOf(pass: InstancePass) {
 function shownCertificates(pass: InstancePass) {
   const shown = foundCertificates(pass).map(({ host, issuer, found }) => ({
     ...{ host, issuer, status: certificateState(found, pass.clock.now()) },
-    ...timesOf(found),
+    ...certificateTimesOf(found),
   }))
   return shown.length === 0 ? undefined : shown
 }
@@ -127,7 +137,7 @@ export function judgeHealth(pass: InstancePass): Outcome {
 
 function judgeStopped(pass: InstancePass): Outcome {
   const left = podsOf(pass).length
-  const going = `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`
+  const going = `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`
   return judgeStop(left, going, 'No copy runs; volumes are kept.')
 }
 
@@ -144,13 +154,13 @@ export function haltInstance(pass: InstancePass) {
 
 function available(pass: InstancePass): Outcome {
   const { state, object, clock } = pass
-  const ended = endedOf(pass)
+  const ended = endedPodsOf(pass)
   const notes = object.spec.components.flatMap(({ name }) =>
-    evictionNote(`component "${name}"`, ofComponent(ended, name), clock.now()),
+    evictionNotes(`component "${name}"`, ofComponent(ended, name), clock.now()),
   )
   const ready = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
   const message = [ready, ...notes.map(({ words }) => words)].join(' ')
-  tellOf(pass, notes)
+  emitEvictions(pass, notes)
   if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ left }) => left)) })
   return done({ message, ...(certificatesOf(pass).length > 0 && { after: DAY_MS }) })
 }
@@ -165,11 +175,13 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   const ready = pods.filter(isReady).length
   const words = pending
     .map(({ name, readinessProbe }) =>
-      unreadyWords(`component "${name}"`, ofComponent(pods, name), readinessProbe?.initialDelaySeconds),
+      describeUnready(`component "${name}"`, ofComponent(pods, name), readinessProbe?.initialDelaySeconds),
     )
     .find((found) => found !== undefined)
   const held = state.heldBack && `Component "${state.heldBack.component}" waits for "${state.heldBack.by}".`
-  const progress = [`${readyOf(ready, state.replicas, 'copy', 'copies')}.`, words ?? held].filter(Boolean).join(' ')
+  const progress = [`${describeReadyCount(ready, state.replicas, 'copy', 'copies')}.`, words ?? held]
+    .filter(Boolean)
+    .join(' ')
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting
   const isRolling = pending.some(({ name }) => {
@@ -201,12 +213,12 @@ function troubleIn(pass: InstancePass, { name, image }: ComponentSpec, pods: rea
     missingClass,
   }
   const own = ofComponent(pods, name)
-  const trouble = troubleOf(asked, own, state.deployments.get(name))
-  return trouble ?? evictionTrouble(asked.what, own, ofComponent(endedOf(pass), name))
+  const trouble = findWorkloadProblem(asked, own, state.deployments.get(name))
+  return trouble ?? findEvictionProblem(asked.what, own, ofComponent(endedPodsOf(pass), name))
 }
 
 function judgeCertificates(pass: InstancePass): Outcome | undefined {
-  const worst = worstOf(certificatesOf(pass))
+  const worst = worstCertificateState(certificatesOf(pass))
   if (worst === 'Issuing') return waiting('WaitingForCertificate', 'A certificate of a custom domain is being issued.')
   if (worst === 'Failed' || worst === 'Expired' || worst === 'Expiring')
     return degraded(

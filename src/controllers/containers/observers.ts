@@ -19,7 +19,7 @@ import { POD_RIGHTS } from '../workload/evicted.ts'
 import { hostObserver, wantedHosts } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver } from '../workload/identity.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { type Reader, referenceObservers } from '../workload/references.ts'
+import { type ReferencingResource, referenceObservers } from '../workload/references.ts'
 import { REVISION_RIGHTS } from '../workload/revisions.ts'
 import { KEY_RIGHTS } from './accessKeys.ts'
 import { BACKUP_CHILDREN } from './backup.ts'
@@ -61,7 +61,7 @@ export function containerObservers<Stored extends KubeObject>(
 }
 
 /** A new version of a referenced value triggers a rollout. */
-function readerOf({ metadata, spec: { components, volumes, registryCredential } }: View): Reader {
+function readerOf({ metadata, spec: { components, volumes, registryCredential } }: View): ReferencingResource {
   const variables = components.flatMap(({ env }) => env)
   return {
     key: objectKey(metadata.namespace, metadata.name),

@@ -1,4 +1,4 @@
-import { unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
+import { sharedVolumeObstacle, unknownParameters } from '../../contracts/containerinstances.ts'
 import { hasSharedVolumes } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { choosePlan } from '../../core/sizing/plans.ts'
@@ -17,7 +17,7 @@ export function resolveComponents({ kind, object, state, records, workloads }: I
     state.plans.set(component.name, choice.plan)
   }
   state.replicas = components.reduce((sum, { replicas }) => sum + replicas, 0)
-  const unshared = unsharedUse(object.spec, (className) => isShared(workloads, className))
+  const unshared = sharedVolumeObstacle(object.spec, (className) => isShared(workloads, className))
   return unshared === undefined ? done() : stalled('ConfigurationInvalid', unshared.message)
 }
 

@@ -1,4 +1,4 @@
-import { namesOf } from '../../contracts/containerinstances.ts'
+import { containerNamesOf } from '../../contracts/containerinstances.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
@@ -6,15 +6,17 @@ import { deployment, networkPolicy, pod, podDisruptionBudget, secret, service } 
 import { certificate } from '../../kube/certmanager.ts'
 import { pruneChildren } from '../workload/children.ts'
 import { removeIdentity } from '../workload/identity.ts'
-import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
-import { removingSecrets } from '../workload/secrets.ts'
+import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { ignoreMissingRights } from '../workload/secrets.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
 
 /** Does not wait if the namespace is being deleted, which removes everything anyway. */
-export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
+export function unlessNamespaceTerminating(step: InstanceStep): InstanceStep {
   return async (pass) => {
     const outcome = await step(pass)
-    return outcome.kind === 'waiting' && namespaceIsGoing(pass.records, placeOfPass(pass).namespace) ? done() : outcome
+    return outcome.kind === 'waiting' && isNamespaceTerminating(pass.records, placeOfPass(pass).namespace)
+      ? done()
+      : outcome
   }
 }
 
@@ -36,13 +38,13 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
 const SURROUNDINGS: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
 
 /** Does not wait for the garbage collector: during its delay, a new resource would find its names taken. */
-export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
+export async function removeAuxiliaryChildren(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
-  const names = namesOf(pass.object)
+  const names = containerNamesOf(pass.object)
   await pruneChildren(pass, [], SURROUNDINGS)
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
-  await removingSecrets(async () => {
+  await ignoreMissingRights(async () => {
     for (const each of secrets) await pass.children.remove(secret, namespace, each)
     await removeIdentity(pass)
   })

@@ -4,9 +4,9 @@ import type { DiskShare } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import type { RouteVerdict } from '../../desired/workload/host.ts'
-import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import type { Pass } from '../engine/controller.ts'
-import { newWorkloadState, over, type WorkloadState } from '../workload/pass.ts'
+import { newWorkloadState, stepAdapter, type WorkloadState } from '../workload/pass.ts'
 
 /** Injected by the composition root. */
 export type ContainerOptions = {
@@ -67,9 +67,9 @@ export type InstancePass = Omit<StoredPass, 'object'> & { readonly object: Conta
 export type InstanceStep = (pass: InstancePass) => Outcome | Promise<Outcome>
 export type CachedInstance = StoredPass['object'] & { [key: string]: unknown }
 
-export function wholePass(pass: StoredPass): InstancePass {
+export function withInstanceDefaults(pass: StoredPass): InstancePass {
   return { ...pass, object: completeInstance(pass.object) }
 }
 
 /** Adapts a step to the engine's passes. */
-export const overWhole = over(wholePass)
+export const asStoredInstanceStep = stepAdapter(withInstanceDefaults)

@@ -1,19 +1,19 @@
-import { namesOf } from '../../contracts/containerinstances.ts'
+import { containerNamesOf } from '../../contracts/containerinstances.ts'
 import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { parsedJson } from '../../core/parsedJson.ts'
 import { secretData } from '../../core/secretData.ts'
+import { tryParseJson } from '../../core/tryParseJson.ts'
 import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
-import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment, secret } from '../../kube/builtin.ts'
 import { mayReadVault, vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { keepVersionedSecret, mayRead } from '../workload/values.ts'
-import { formerComponents, podsOf, seenComponents } from './health.ts'
+import { componentStatuses, formerComponents, podsOf } from './health.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** Writes referenced values to Secrets that pods mount. A changed Secret restarts the components that use it. */
@@ -21,7 +21,7 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
   return function keepValues(pass: InstancePass): Promise<Outcome> {
     return withSecretRights(async () => {
       const { components, volumes, registryCredential } = pass.object.spec
-      const names = namesOf(pass.object)
+      const names = containerNamesOf(pass.object)
       const readVault = (reference: VaultReference) => vaultValue(pass, reference, keys)
       const wanted = new Map<string, [key: string, value: () => Promise<string | Outcome>][]>()
       for (const { name, env } of components) {
@@ -54,9 +54,9 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
 async function forgetFormer(pass: InstancePass): Promise<void> {
   const former = formerComponents(pass)
   if (former.length === 0) return
-  const { values } = namesOf(pass.object)
+  const { values } = containerNamesOf(pass.object)
   for (const { name } of former) await pass.children.remove(secret, placeOfPass(pass).namespace, values(name))
-  pass.report({ components: seenComponents(podsOf(pass), pass.object.spec.components) })
+  pass.report({ components: componentStatuses(podsOf(pass), pass.object.spec.components) })
 }
 
 type Entries = readonly [key: string, value: () => Promise<string | Outcome>][]
@@ -87,7 +87,7 @@ function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)
   const { namespace } = placeOfPass(pass)
   const { spec, status } = pass.object
   const names = new Set([...spec.components, ...(status?.components ?? [])].map(({ name }) => name))
-  const nameOf = namesOf(pass.object).component
+  const nameOf = containerNamesOf(pass.object).component
   return Promise.all([...names].map((name) => pass.children.get<LiveDeployment>(deployment, namespace, nameOf(name))))
 }
 
@@ -99,14 +99,14 @@ export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
   const { registryCredential } = pass.object.spec
   if (registryCredential !== undefined && mayReadVault(pass, registryCredential)) return done()
   return withSecretRights(async () => {
-    await pass.children.remove(secret, placeOfPass(pass).namespace, namesOf(pass.object).pull)
+    await pass.children.remove(secret, placeOfPass(pass).namespace, containerNamesOf(pass.object).pull)
     return done()
   })
 }
 
 /** Keeps the pull Secret. Changing it does not restart pods. */
 async function keepPullSecret(pass: InstancePass, value: string | Outcome | undefined): Promise<Outcome> {
-  const { pull } = namesOf(pass.object)
+  const { pull } = containerNamesOf(pass.object)
   if (value === undefined) return done()
   if (typeof value !== 'string') return value
   if (!isDockerConfig(value) || value.length > MOST_BYTES) {
@@ -123,6 +123,6 @@ async function keepPullSecret(pass: InstancePass, value: string | Outcome | unde
 }
 
 function isDockerConfig(text: string): boolean {
-  const read = parsedJson(text)
+  const read = tryParseJson(text)
   return typeof read === 'object' && read !== null && typeof (read as { auths?: unknown }).auths === 'object'
 }

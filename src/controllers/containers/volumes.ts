@@ -3,8 +3,8 @@ import { compareQuantities } from '../../core/quantity.ts'
 import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
-import { adopt, isKeptFor, mark, retained } from '../workload/keptLives.ts'
-import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
+import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { adopt, isKeptFor, mark, retained } from '../workload/retainedIncarnations.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
 
@@ -69,7 +69,7 @@ export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
     if (claim === undefined) continue
     // Retaining is pointless if the group's namespace is deleted too.
-    if (pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, namespace)) {
+    if (pass.object.spec.onDelete === 'Retain' && !isNamespaceTerminating(pass.records, namespace)) {
       await mark(pass, persistentVolumeClaim, claim, retained(pass), { ownerReferences: null })
     } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
       left.push(metadata.name)

@@ -1,23 +1,23 @@
-import { namesOf } from '../../contracts/containerinstances.ts'
-import type { Wanted } from '../../contracts/revisions.ts'
+import { containerNamesOf } from '../../contracts/containerinstances.ts'
+import type { WantedRevision } from '../../contracts/revisions.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DISK_SHARE } from '../../core/sizing/disk.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { contentOf, type InstanceContent, partsOf } from '../../crds/containerRevisions.ts'
-import { inOrder } from '../../crds/containerRules.ts'
+import { type InstanceContent, podContentByComponent, revisionContentOf } from '../../crds/containerRevisions.ts'
+import { sortByDependencies } from '../../crds/containerRules.ts'
 import {
   componentDeployment,
   type InstanceInput,
+  instanceAuxiliaryChildren,
   instanceShared,
-  instanceSurroundings,
 } from '../../desired/containers/index.ts'
 import { identityFiles } from '../../desired/workload/mountedSecrets.ts'
-import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
+import { isDeployed, type LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment, ingress, networkPolicy, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
-import { gatewayOf } from '../workload/home.ts'
+import { gatewayOf } from '../workload/cluster.ts'
 import { routeVerdict } from '../workload/hosts.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { isShared } from './resolve.ts'
@@ -26,13 +26,13 @@ import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 /** Numbers the revision of the spec, if it is new. */
 export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
   const { spec } = pass.object
-  const wanted: Wanted<InstanceContent> = {
-    content: contentOf(spec),
+  const wanted: WantedRevision<InstanceContent> = {
+    content: revisionContentOf(spec),
     redeployedAt: spec.redeployedAt,
-    parts: partsOf,
+    parts: podContentByComponent,
     essence: ({ volumes: _, ...rest }) => rest,
   }
-  pass.state.revisions = (await keepRevision(pass, namesOf(pass.object).revision, wanted)).since
+  pass.state.revisions = (await keepRevision(pass, containerNamesOf(pass.object).revision, wanted)).since
   return done()
 }
 
@@ -47,10 +47,11 @@ export function applyWorkload(
   more: (pass: InstancePass) => Pick<InstanceInput, 'traffic'> = () => ({}),
 ): InstanceStep {
   return async function applyWorkload(pass) {
-    const input = { ...inputOf(pass, options), ...more(pass) }
-    const surroundings = instanceSurroundings(input)
+    const input = { ...instanceInputOf(pass, options), ...more(pass) }
+    const surroundings = instanceAuxiliaryChildren(input)
     pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
-    for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
+    for (const component of sortByDependencies(pass.object.spec.components))
+      await applyComponent(pass, input, component)
     const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
     await pass.children.prune(deployment, names)
     await pruneChildren(pass, surroundings, PRUNED)
@@ -79,7 +80,10 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
   state.deployments.set(component.name, stored as LiveDeployment)
 }
 
-export function inputOf(pass: InstancePass, { registryHost, disk = DISK_SHARE }: PodOptions = {}): InstanceInput {
+export function instanceInputOf(
+  pass: InstancePass,
+  { registryHost, disk = DISK_SHARE }: PodOptions = {},
+): InstanceInput {
   const { object, state, workloads } = pass
   const shared = instanceShared(object)
   const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined

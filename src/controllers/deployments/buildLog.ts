@@ -1,11 +1,17 @@
 import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import { BUILD_LOG_LINES, isEnd, lastLogLines, newestFirst, OWNER_LOG_BYTES } from '../../contracts/deployments.ts'
+import {
+  BUILD_LOG_LINES_MAX,
+  isFinalPhase,
+  lastLogLines,
+  MAX_OWNER_LOG_BYTES,
+  sortDeploymentsNewestFirst,
+} from '../../contracts/deployments.ts'
 import { KEPT_LOG_BYTES } from '../../contracts/logs.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
-import { loggedOf } from '../../crds/deployments.ts'
-import { PLAYED_BUILD } from '../../desired/builds/index.ts'
+import { buildLogOwnerOf } from '../../crds/deployments.ts'
+import { SIMULATED_BUILD_MESSAGE } from '../../desired/builds/index.ts'
 import { newestPod } from '../../desired/workload/newestPod.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { deploymentsOf, type RecordPass } from './owners.ts'
@@ -19,22 +25,22 @@ const RETRY = 5_000
 
 /** Limits per container; together they fit what is kept of a log, including line ends. */
 const PART_BYTES = KEPT_LOG_BYTES / 2
-const PART_LINES = BUILD_LOG_LINES / 2
+const PART_LINES = BUILD_LOG_LINES_MAX / 2
 
 /** Stores the logs of a build's containers, in order, before its pod is deleted. */
-export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): RecordStep {
+export function keepBuildLog({ logs, buildLogs, isSimulated }: BuildOptions): RecordStep {
   return function keepBuildLog(pass) {
     return withSecretRights(async () => {
       const { object, state, clock, now } = pass
       const { build, decision } = state
       if (build === undefined || object.status?.logLines !== undefined) return done()
-      if (!build.isOver && !isEnd(decision?.stage)) return done()
-      const lines = isPlayed ? [PLAYED_BUILD] : await linesOf(pass, logs)
+      if (!build.isOver && !isFinalPhase(decision?.stage)) return done()
+      const lines = isSimulated ? [SIMULATED_BUILD_MESSAGE] : await linesOf(pass, logs)
       const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
       if (lines === undefined && clock.now() - end < PATIENCE) return done({ after: RETRY })
       const kept = lines ?? ['The log of this build could not be read.']
       const write = (some: readonly string[], offset?: number) =>
-        buildLogs.append(loggedOf(object), some, { offset, isFinal: true })
+        buildLogs.append(buildLogOwnerOf(object), some, { offset, isFinal: true })
       // A full log stays as it is: it must not change the outcome of the build.
       const { lineCount } = await write(kept, 0).catch((error: unknown) => {
         if (isFull(error)) return write([])
@@ -50,16 +56,16 @@ const isFull = (error: unknown) =>
   error instanceof PlatformError && (error.code === 'INVALID_STATE' || error.code === 'BODY_TOO_LARGE')
 
 /** Evicts old logs to make room for a new deployment's log, once per deployment. */
-export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {
-  return function forgetLogs(pass) {
+export function evictOldLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {
+  return function evictOldLogs(pass) {
     const { object, records } = pass
     if (object.status?.number !== undefined) return done()
     const { ownerCollection: collection, ownerName: name } = object.spec
     const older = deploymentsOf(records, { namespace: object.metadata.namespace, collection, name }).filter(
-      ({ metadata, status }) => metadata.uid !== object.metadata.uid && isEnd(status?.stage),
+      ({ metadata, status }) => metadata.uid !== object.metadata.uid && isFinalPhase(status?.stage),
     )
     return withSecretRights(async () => {
-      await buildLogs.forgetOldest(newestFirst(older).map(loggedOf), OWNER_LOG_BYTES)
+      await buildLogs.forgetOldest(sortDeploymentsNewestFirst(older).map(buildLogOwnerOf), MAX_OWNER_LOG_BYTES)
       return done()
     })
   }

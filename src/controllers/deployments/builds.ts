@@ -1,7 +1,7 @@
 import { isOfBuild, keyOfBuild } from '../../contracts/builds/labels.ts'
 import { BUILD_NAMESPACE, type BuiltDeployment, buildName } from '../../contracts/builds/progress.ts'
-import { type DeployedCollection, imageOwnerOf, isBuilding, isEnd } from '../../contracts/deployments.ts'
-import { repositoryText } from '../../contracts/registry/names.ts'
+import { type DeployedCollection, imageOwnerOf, isBuildingPhase, isFinalPhase } from '../../contracts/deployments.ts'
+import { formatRepository } from '../../contracts/registry/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import {
   type BuildJob,
@@ -9,7 +9,7 @@ import {
   isHalfStarted,
   isOver,
   observeBuild,
-  playedBuild,
+  simulatedBuild,
 } from '../../desired/builds/index.ts'
 import { deploymentBuild } from '../../desired/deployments.ts'
 import { job, pod } from '../../kube/builtin.ts'
@@ -17,9 +17,9 @@ import { absent } from '../../kube/errors.ts'
 import { cancelBuild, startBuild } from '../builds.ts'
 import type { Observed, Pass } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import { NoBuild } from './noBuild.ts'
+import { BuildNotStartedError } from './buildNotStarted.ts'
 import { type CachedRecord, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
-import { registryHostOf, requestOf } from './request.ts'
+import { prepareBuildRequest, registryHostOf } from './request.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
@@ -31,13 +31,13 @@ export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) =>
 }))
 
 const deploymentOf = ({ metadata: { namespace = '', name } }: CachedRecord): BuiltDeployment => ({ namespace, name })
-const placeOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
+const jobRefOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 /** A Job missing from the cache may be new: only the API server knows whether it is gone. */
 async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
-  const { namespace, name } = placeOf(deploymentOf(pass.object))
+  const { namespace, name } = jobRefOf(deploymentOf(pass.object))
   const held = pass.workloads.cache<BuildJob>(job).get(namespace, name)
-  if (held !== undefined || !isBuilding(pass.object.status?.stage)) return held
+  if (held !== undefined || !isBuildingPhase(pass.object.status?.stage)) return held
   return pass.workloads.client.get<BuildJob>(job, { namespace, name }).catch(absent)
 }
 
@@ -53,9 +53,9 @@ export function followBuild(options: BuildOptions): RecordStep {
       .list({ namespace: BUILD_NAMESPACE })
       .filter(({ metadata }) => isOfBuild(metadata, deploymentOf(object)))
     const { boundaryId = '', resourceGroup = '' } = place
-    const repository = repositoryText({ boundaryId, resourceGroup, ...imageOwnerOf(object.spec) })
+    const repository = formatRepository({ boundaryId, resourceGroup, ...imageOwnerOf(object.spec) })
     const observed = observeBuild(found, pods)
-    const progress = options.isPlayed ? playedBuild(found, observed, object.metadata.name) : observed
+    const progress = options.isSimulated ? simulatedBuild(found, observed, object.metadata.name) : observed
     const seen = deploymentBuild(progress, `${registryHostOf(options)}/${repository}`)
     state.build = { job: found, pods, seen, isOver: isOver(found) || observed.outcome !== undefined }
     return done()
@@ -74,10 +74,10 @@ export function beginBuild(options: BuildOptions): RecordStep {
     const { settings } = options
     return withSecretRights(async () => {
       try {
-        const request = await requestOf(pass, options)
+        const request = await prepareBuildRequest(pass, options)
         if (settings !== undefined) await startBuild(workloads.client, request, settings)
       } catch (error) {
-        if (!(error instanceof NoBuild)) throw error
+        if (!(error instanceof BuildNotStartedError)) throw error
         // Count from the first attempt, not from creation: the deployment may have waited for an earlier build.
         const since = object.status?.triedSince ?? now
         pass.report({ triedSince: since })
@@ -97,7 +97,7 @@ export async function endBuild(pass: BuildPass): Promise<Outcome> {
   const deployment = deploymentOf(object)
   const held = workloads.cache<BuildJob>(job).get(BUILD_NAMESPACE, buildName(deployment))
   if (held === undefined || held.metadata.deletionTimestamp !== undefined) return done()
-  const isStored = (isEnd(stage) || stage === 'Deploying') && state.decision?.stage !== undefined
+  const isStored = (isFinalPhase(stage) || stage === 'Deploying') && state.decision?.stage !== undefined
   const isKept = logLines !== undefined || isHalfStarted(held)
   if (isStored && isKept) await cancelBuild(workloads.client, deployment)
   return done()
@@ -110,7 +110,8 @@ export function endBuilds(collection: DeployedCollection) {
     for (const record of deploymentsOf(records, { namespace, collection, name })) {
       const { spec, status } = record
       // Builds run on the platform's own cluster, wherever the result runs.
-      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(records.client, deploymentOf(record))
+      if (spec.strategy === 'Build' && !isFinalPhase(status?.stage))
+        await cancelBuild(records.client, deploymentOf(record))
     }
     return done()
   }

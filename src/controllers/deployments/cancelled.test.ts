@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { buildName } from '../../contracts/builds/progress.ts'
-import { type DeploymentPhase, isBuilding } from '../../contracts/deployments.ts'
+import { type DeploymentPhase, isBuildingPhase } from '../../contracts/deployments.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -30,7 +30,7 @@ describe('a deployment that is cancelled', () => {
   const isBuilt = async (number: number) => {
     for (let rounds = 0; rounds < 10; rounds += 1) {
       await world.round()
-      if (isBuilding((await numbered(number))?.status?.stage)) return
+      if (isBuildingPhase((await numbered(number))?.status?.stage)) return
     }
     throw new Error(`Deployment ${number} is never built.`)
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestVersion } from '../../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestRuntimeVersion } from '../../contracts/functions.ts'
 import type { ServerlessFunction } from '../../crds/functions.ts'
-import { functionCode } from './functionCode.ts'
+import { prepareFunctionCode } from './functionCode.ts'
 import type { RecordPass } from './owners.ts'
 
 const DEPLOYMENT = '5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
@@ -12,8 +12,13 @@ const owner = { spec: { namespaceName: 'calls', functionName: 'hello', source } 
 const codeIn = (spec: object) => {
   const object = { metadata: { namespace: 'shop', name: DEPLOYMENT }, spec: { ownerName: 'calls.hello' } }
   const records = { cache: () => ({ get: () => ({ spec }) }) }
-  const options = { archives: undefined, sourceBlobs: undefined as never, isPlayed: true }
-  return functionCode({ object, records } as unknown as RecordPass, owner, 'boundary/shop/functions/calls', options)
+  const options = { archives: undefined, sourceBlobs: undefined as never, isSimulated: true }
+  return prepareFunctionCode(
+    { object, records } as unknown as RecordPass,
+    owner,
+    'boundary/shop/functions/calls',
+    options,
+  )
 }
 
 describe('what is built of the files of a function', () => {
@@ -27,7 +32,7 @@ describe('what is built of the files of a function', () => {
     } else {
       it(`has the server of ${runtime} laid over it, and is built in the version that the namespace shows`, async () => {
         const { code, files } = await codeIn({ runtime })
-        expect(code).to.include({ runtime, runtimeVersion: newestVersion(runtime), startCommand: server.start })
+        expect(code).to.include({ runtime, runtimeVersion: newestRuntimeVersion(runtime), startCommand: server.start })
         expect(code.pipeline.buildCommand).to.equal(server.build)
         expect(Object.keys(files)).to.deep.equal(Object.keys(server.files))
         expect((await codeIn({ runtime, runtimeVersion: '1.2' })).code.runtimeVersion).to.equal('1.2')

@@ -1,17 +1,17 @@
-import { DEPLOYMENTS_KEPT, isBuilding, isEnd, newestDeployment } from '../../contracts/deployments.ts'
+import { DEPLOYMENTS_KEPT, isBuildingPhase, isFinalPhase, newestDeployment } from '../../contracts/deployments.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
+import { decideDeployment, EXTERNAL_BUILD_TIMEOUT_MS } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
-import { forgetLogs, keepBuildLog } from './buildLog.ts'
+import { evictOldLogs, keepBuildLog } from './buildLog.ts'
 import { BUILD_OBSERVERS, beginBuild, endBuild, followBuild } from './builds.ts'
 import {
   bindToOwner,
@@ -36,12 +36,12 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
     writes: [{ resource: DeploymentRecord.resource, verbs: ['list', 'delete'] }, ...childRights([job, networkPolicy])],
   },
   (options) => {
-    const turns = new Turns()
+    const turns = new KeyedMutex()
     return {
       state: () => ({ number: undefined, decision: undefined, build: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
-        forgetLogs(options),
+        evictOldLogs(options),
         numberIt(turns),
         followBuild(options),
         decide,
@@ -63,7 +63,7 @@ const placeOfOwner = ({ object }: Pick<RecordPass, 'object'>) => ({
 })
 
 /** Numbers deployments in sequence from the API server's list, because the cache may lack the latest one. */
-function numberIt(turns: Turns): RecordStep {
+function numberIt(turns: KeyedMutex): RecordStep {
   return async function numberIt({ object, records, state }) {
     state.number = object.status?.number
     if (state.number !== undefined) return done()
@@ -117,7 +117,7 @@ function tell(pass: RecordPass<RecordState>): Outcome {
     image,
     commitSha: commitSha ?? object.spec.commitSha,
     startedAt: object.status?.startedAt ?? (stage === 'Queued' ? undefined : now),
-    finishedAt: isEnd(stage) ? (object.status?.finishedAt ?? now) : undefined,
+    finishedAt: isFinalPhase(stage) ? (object.status?.finishedAt ?? now) : undefined,
   })
   return done()
 }
@@ -131,7 +131,7 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
   const surplus = others
     .sort((one, other) => (other.status?.number ?? 0) - (one.status?.number ?? 0))
     .slice(DEPLOYMENTS_KEPT - 1)
-    .filter(({ metadata, status }) => metadata.name !== serving && isEnd(status?.stage))
+    .filter(({ metadata, status }) => metadata.name !== serving && isFinalPhase(status?.stage))
   for (const one of surplus) {
     await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid })
   }
@@ -141,8 +141,8 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
 function judge({ object, state }: RecordPass<RecordState>): Outcome {
   const { stage, message } = state.decision ?? { stage: 'Queued' as const, message: '' }
   if (stage === 'Failed') return stalled('BuildFailed', message)
-  if (isEnd(stage)) return done({ reason: 'Completed', message })
+  if (isFinalPhase(stage)) return done({ reason: 'Completed', message })
   if (stage === 'Deploying') return waiting('RollingOut', message)
-  const after = object.spec.strategy === 'Reported' ? SILENCE : undefined
-  return waiting(isBuilding(stage) ? 'Building' : 'Accepted', message, after)
+  const after = object.spec.strategy === 'Reported' ? EXTERNAL_BUILD_TIMEOUT_MS : undefined
+  return waiting(isBuildingPhase(stage) ? 'Building' : 'Accepted', message, after)
 }

@@ -1,4 +1,4 @@
-import { DEPLOYED_COLLECTIONS, type DeployedCollection, type Release } from '../../contracts/deployments.ts'
+import { DEPLOYED_COLLECTIONS, type DeployedCollection, type ReleaseProgress } from '../../contracts/deployments.ts'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -15,7 +15,7 @@ export type CachedRecord = DeploymentRecord & { [key: string]: unknown }
 export type RecordPass<State = unknown> = Pass<typeof DeploymentRecord, State>
 export type Owner = KubeObject & {
   spec?: { cancelledDeployment?: string | undefined }
-  status?: { release?: Release | undefined; servingDeployment?: string | undefined } | undefined
+  status?: { release?: ReleaseProgress | undefined; servingDeployment?: string | undefined } | undefined
 }
 
 function kindOf(collection: DeployedCollection): AnyKind | undefined {

@@ -4,15 +4,21 @@ import { PREVIEW_LABEL } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
-import { isPreviewOf, type Previewed, previewedBranches, previewOf, pushedOut } from '../../desired/previews.ts'
-import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import {
+  isPreviewOf,
+  type PreviewOwner,
+  previewedBranches,
+  previewOf,
+  restoreEvictedHeads,
+} from '../../desired/previews.ts'
+import { KINDS_WITH_SOURCES, sourceOf } from '../../desired/sources.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Pass, Rights, Workspace } from '../engine/controller.ts'
 import { deploymentsOf } from './owners.ts'
-import { followersOf, unlessRefused } from './pushes.ts'
+import { followersOf, tolerateRefusal } from './pushes.ts'
 
 /** Previews are created and deleted but never updated: once created they are ordinary resources. */
-export const PREVIEW_RIGHTS: readonly Rights[] = WITH_SOURCES.map(({ resource }) => ({
+export const PREVIEW_RIGHTS: readonly Rights[] = KINDS_WITH_SOURCES.map(({ resource }) => ({
   resource,
   verbs: ['create', 'delete'],
 }))
@@ -24,11 +30,11 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
   let after: number | undefined
-  for (const { resource, segment } of WITH_SOURCES) {
-    for (const owner of followersOf<Previewed>(pass, resource)) {
+  for (const { resource, segment } of KINDS_WITH_SOURCES) {
+    for (const owner of followersOf<PreviewOwner>(pass, resource)) {
       const { namespace } = owner.metadata
       const there = records
-        .cache<Previewed>(resource)
+        .cache<PreviewOwner>(resource)
         .list({ namespace })
         .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
       const branches = previewedBranches(owner, headsFor(pass, owner, there, segment), now)
@@ -40,7 +46,9 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
       for (const preview of missing)
         after = earliest(
           after,
-          await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
+          await tolerateRefusal(pass, preview, () =>
+            records.client.create(resource, preview).catch(ignoreKubeAlreadyExists),
+          ),
         )
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
         await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid })
@@ -51,7 +59,12 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
 }
 
 /** Returns the known heads of the repository's branches. */
-function headsFor({ object: source, records }: SourcePass, owner: Previewed, there: Previewed[], collection: string) {
+function headsFor(
+  { object: source, records }: SourcePass,
+  owner: PreviewOwner,
+  there: PreviewOwner[],
+  collection: string,
+) {
   const { repositoryUrl } = owner.spec
   if (repositoryUrl === undefined) return []
   const heads = source.status?.heads ?? []
@@ -63,13 +76,13 @@ function headsFor({ object: source, records }: SourcePass, owner: Previewed, the
       const times = [creationTimestamp, ...deployed.map(({ metadata }) => metadata.creationTimestamp ?? '')]
       return { branch, toldAt: Math.max(...times.map((time) => Date.parse(time) || 0)) }
     })
-  return [...own, ...pushedOut(heads, own, following)]
+  return [...own, ...restoreEvictedHeads(heads, own, following)]
 }
 
 /** Deletes previews that follow the source. Those whose owner is gone are garbage-collected. */
 async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => boolean): Promise<void> {
   const { records } = pass
-  for (const { resource } of WITH_SOURCES)
+  for (const { resource } of KINDS_WITH_SOURCES)
     for (const preview of followersOf<KubeObject>(pass, resource)) {
       const owner = ownerOfPreview(preview, resource, records)
       if (owner !== undefined && isToGo(owner))
@@ -92,7 +105,7 @@ export async function endPreviews(pass: SourcePass): Promise<Outcome> {
 
 /** Returns the sources of a resource's previews, and of the owner if it is a preview. */
 export function previewSources(object: KubeObject, records: Workspace): (string | undefined)[] {
-  const found = WITH_SOURCES.find(({ kind }) => kind === object.kind)
+  const found = KINDS_WITH_SOURCES.find(({ kind }) => kind === object.kind)
   if (found === undefined) return []
   const { namespace } = object.metadata
   const previews = records

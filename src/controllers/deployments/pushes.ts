@@ -9,9 +9,9 @@ import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
-import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
+import { KINDS_WITH_SOURCES, sourceOf } from '../../desired/sources.ts'
 import { namespace } from '../../kube/builtin.ts'
-import { alreadyThere, isKubeError } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists, isKubeError } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
 import { deploymentsOf } from './owners.ts'
 
@@ -33,11 +33,11 @@ type Pushed = KubeObject & {
 export async function deployPushed(pass: SourcePass): Promise<Outcome> {
   if (isDisabled(pass.object) || (pass.object.status?.heads ?? []).length === 0) return done()
   let after: number | undefined
-  for (const { resource, segment } of WITH_SOURCES)
+  for (const { resource, segment } of KINDS_WITH_SOURCES)
     for (const owner of followersOf<Pushed>(pass, resource))
       after = earliest(
         after,
-        await unlessRefused(pass, owner, () => deploy(pass, owner, segment as DeployedCollection)),
+        await tolerateRefusal(pass, owner, () => deploy(pass, owner, segment as DeployedCollection)),
       )
   return done({ after })
 }
@@ -46,7 +46,7 @@ export async function deployPushed(pass: SourcePass): Promise<Outcome> {
 const REFUSED_AGAIN = 600_000
 
 /** Logs a refusal, so that one follower does not block the others. @returns milliseconds until a retry */
-export async function unlessRefused(
+export async function tolerateRefusal(
   { log }: Pick<SourcePass, 'log'>,
   object: KubeObject,
   write: () => Promise<unknown>,
@@ -72,11 +72,15 @@ export function followersOf<Follower extends KubeObject>(
     .cache<Follower>(resource)
     .list()
     .filter((one) => sourceOf(one) === source.metadata.name && one.metadata.deletionTimestamp === undefined)
-    .filter((one) => groupHere(one, source, records) !== undefined)
+    .filter((one) => groupInSourceBoundary(one, source, records) !== undefined)
 }
 
 /** Returns the group of a resource; undefined if it is in another boundary, which may not use this source. */
-export function groupHere(owner: KubeObject, { metadata }: DeploymentSource, records: Workspace): string | undefined {
+export function groupInSourceBoundary(
+  owner: KubeObject,
+  { metadata }: DeploymentSource,
+  records: Workspace,
+): string | undefined {
   const labels = records.cache(namespace).get(undefined, owner.metadata.namespace ?? '')?.metadata.labels
   return boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === metadata.namespace ? labels?.[GROUP_LABEL] : undefined
 }
@@ -92,10 +96,10 @@ async function deploy(
   const known = deploymentsOf(records, { namespace: space, collection, name })
   const heads = (source.status?.heads ?? []).filter((head) => isOfRepository(source.spec, head, repositoryUrl))
   const made = {
-    made: owner.metadata.creationTimestamp,
+    createdAt: owner.metadata.creationTimestamp,
     isMadeByPush: owner.metadata.labels?.[PREVIEW_LABEL] !== undefined,
   }
-  const head = headToDeploy(heads, branch, { ...made, known, kept: DEPLOYMENTS_KEPT })
+  const head = headToDeploy(heads, branch, { ...made, deployments: known, maxDeployments: DEPLOYMENTS_KEPT })
   if (head === undefined) return
   const { commit, deliveryId } = head
   const id = deploymentIdFor(`${space}/${collection}/${name}`, 'push', source.metadata.name, deliveryId, commit)
@@ -109,5 +113,5 @@ async function deploy(
       ...originOf(repositoryUrl, source.spec),
     },
   }
-  await records.client.create<KubeObject>(DeploymentRecord.resource, record).catch(alreadyThere)
+  await records.client.create<KubeObject>(DeploymentRecord.resource, record).catch(ignoreKubeAlreadyExists)
 }

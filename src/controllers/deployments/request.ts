@@ -2,20 +2,20 @@ import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { SourceError } from '../../adapters/sources/port.ts'
 import type { BuildRequest, RegistryAccount, SiteOptions } from '../../contracts/builds/request.ts'
 import { imageOwnerOf } from '../../contracts/deployments.ts'
-import { PLATFORM_ACTOR, repositoryText } from '../../contracts/registry/names.ts'
+import { formatRepository, PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { ServerlessFunction } from '../../crds/functions.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { buildRequestOf, type Code } from '../../desired/builds/index.ts'
+import { type BuildableCode, buildRequestOf } from '../../desired/builds/index.ts'
+import { BuildNotStartedError } from './buildNotStarted.ts'
 import { checkoutCredentials } from './checkout.ts'
-import { functionCode } from './functionCode.ts'
-import { NoBuild } from './noBuild.ts'
+import { prepareFunctionCode } from './functionCode.ts'
 import { ownerOf, type RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
 
-type BuiltSpec = Partial<Code> & Partial<SiteOptions> & { deploymentSourceId?: string | undefined }
+type BuiltSpec = Partial<BuildableCode> & Partial<SiteOptions> & { deploymentSourceId?: string | undefined }
 type Found = Pick<Parameters<typeof buildRequestOf>[0], 'code' | 'archive' | 'files' | 'credentials' | 'hostAddresses'>
 
 /** Placeholder registry for simulated builds. */
@@ -23,24 +23,28 @@ const NO_REGISTRY = 'builds.freehold.invalid'
 
 export const registryHostOf = ({ registry }: Pick<BuildOptions, 'registry'>) => registry?.host ?? NO_REGISTRY
 
-/** Returns the build request of a deployment, with newly issued credentials. @throws NoBuild */
-export async function requestOf(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
+/** Returns the build request of a deployment, with newly issued credentials. @throws BuildNotStartedError */
+export async function prepareBuildRequest(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
   const { object, place } = pass
   const { ownerCollection, commitSha, branch } = object.spec
   const { boundaryId = '', resourceGroup = '' } = place
   const owner = { boundaryId, resourceGroup, ...imageOwnerOf(object.spec) }
   const spec = specOf(pass)
   if (options.settings === undefined)
-    throw new NoBuild('This platform builds nothing: an administrator must set buildImage and registryUrl.')
-  if (options.registry === undefined && !options.isPlayed)
-    throw new NoBuild('This platform has no registry for built images: an administrator must set registryUrl.')
-  const found = await codeOf(pass, repositoryText(owner), options)
+    throw new BuildNotStartedError(
+      'This platform builds nothing: an administrator must set buildImage and registryUrl.',
+    )
+  if (options.registry === undefined && !options.isSimulated)
+    throw new BuildNotStartedError(
+      'This platform has no registry for built images: an administrator must set registryUrl.',
+    )
+  const found = await codeOf(pass, formatRepository(owner), options)
   const seconds = found.code.pipeline.buildTimeoutMinutes * 60
   const request = buildRequestOf({
     ...{ owner, deploymentId: object.metadata.name, commit: commitSha, branch },
     ...(ownerCollection === 'staticwebapps' ? { purpose: 'Site', site: siteOf(spec) } : { purpose: 'Service' }),
     registry: registryHostOf(options),
-    ...(await registryAccounts(pass, repositoryText(owner), seconds, options)),
+    ...(await registryAccounts(pass, formatRepository(owner), seconds, options)),
     ...found,
   })
   if (request === undefined) throw nothingThere()
@@ -48,18 +52,18 @@ export async function requestOf(pass: RecordPass, options: BuildOptions): Promis
 }
 
 const specOf = (pass: RecordPass) => (ownerOf(pass)?.spec ?? {}) as BuiltSpec
-const nothingThere = () => new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
+const nothingThere = () => new BuildNotStartedError('There is nothing to build: set repositoryUrl, or upload a source.')
 
-/** Returns what to build and the credentials for it. @throws NoBuild */
+/** Returns what to build and the credentials for it. @throws BuildNotStartedError */
 async function codeOf(pass: RecordPass, repository: string, options: BuildOptions): Promise<Found> {
   const { ownerCollection, archive } = pass.object.spec
   if (ownerCollection === 'functions')
-    return functionCode(pass, ownerOf(pass) as unknown as ServerlessFunction | undefined, repository, options)
+    return prepareFunctionCode(pass, ownerOf(pass) as unknown as ServerlessFunction | undefined, repository, options)
   const spec = specOf(pass)
   if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined)) throw nothingThere()
   if (archive !== undefined && !archive.startsWith(`${repository}@`))
-    throw new NoBuild('The uploaded source does not belong to this resource.')
-  return { code: spec as Code, archive, ...(archive === undefined && (await gitAccess(pass, spec, options))) }
+    throw new BuildNotStartedError('The uploaded source does not belong to this resource.')
+  return { code: spec as BuildableCode, archive, ...(archive === undefined && (await gitAccess(pass, spec, options))) }
 }
 
 function siteOf({ isSinglePage, notFoundPage, cacheControl, headers, proxyUrl }: BuiltSpec): SiteOptions {
@@ -80,13 +84,13 @@ async function gitAccess(
 ) {
   try {
     // A simulated build fetches nothing.
-    const hostAddresses = options.isPlayed ? [] : await options.addressesOf(repositoryUrl)
+    const hostAddresses = options.isSimulated ? [] : await options.addressesOf(repositoryUrl)
     if (deploymentSourceId === undefined) return { hostAddresses }
     const asked = { repositoryUrl, deploymentSourceId }
     return { hostAddresses, credentials: await checkoutCredentials(pass, asked, options) }
   } catch (error) {
     if (!(error instanceof SourceError || error instanceof OutgoingError)) throw error
-    throw new NoBuild(error.message, error.reason !== 'Unreachable')
+    throw new BuildNotStartedError(error.message, error.reason !== 'Unreachable')
   }
 }
 

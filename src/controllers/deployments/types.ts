@@ -1,14 +1,14 @@
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { BuildLogs } from '../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
-import type { AddressesOf } from '../../adapters/outgoing/addresses.ts'
+import type { ResolveAddresses } from '../../adapters/outgoing/addresses.ts'
 import type { PodLogs } from '../../adapters/podlogs/port.ts'
 import type { RegistryPort } from '../../adapters/registry/port.ts'
 import type { SourcePort } from '../../adapters/sources/port.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
 import type { DeploymentRecord } from '../../crds/deployments.ts'
 import type { BuildJob, BuildPod } from '../../desired/builds/index.ts'
-import type { Decision, Seen } from '../../desired/deployments.ts'
+import type { DeploymentDecision, DeploymentFacts } from '../../desired/deployments.ts'
 import type { Step } from '../engine/controller.ts'
 
 /** Ports that builds need. */
@@ -16,8 +16,8 @@ export type BuildPorts = {
   /** Undefined if no build image is configured. */
   settings: BuildSettings | undefined
   /** Whether pods are simulated: builds then succeed at once without an image. */
-  isPlayed: boolean
-  addressesOf: AddressesOf
+  isSimulated: boolean
+  addressesOf: ResolveAddresses
   logs: PodLogs
   buildLogs: BuildLogs
   /** Uploaded files of functions. */
@@ -35,8 +35,10 @@ export type BuildOptions = BuildPorts & {
 
 export type RecordState = {
   number: number | undefined
-  decision: Decision | undefined
+  decision: DeploymentDecision | undefined
   /** The observed build; undefined if it was not started. */
-  build: { job: BuildJob; pods: readonly BuildPod[]; seen: NonNullable<Seen['build']>; isOver: boolean } | undefined
+  build:
+    | { job: BuildJob; pods: readonly BuildPod[]; seen: NonNullable<DeploymentFacts['build']>; isOver: boolean }
+    | undefined
 }
 export type RecordStep = Step<typeof DeploymentRecord, RecordState>

@@ -1,12 +1,12 @@
 import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '../../core/object.ts'
-import { applyIfChanged, applyNew } from '../../kube/apply.ts'
+import { applyIfAbsent, applyIfChanged } from '../../kube/apply.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
 import type { Expectations } from './expectations.ts'
 import { occupantId, StalledError, WaitingError } from './interruptions.ts'
+import type { MutatedWrites } from './mutatedWrites.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
-import type { CacheView, Children, Ensured, Ensuring, Workspace } from './pass.ts'
-import type { StoredOtherwise } from './storedOtherwise.ts'
+import type { CacheView, Children, EnsureOptions, EnsureResult, Workspace } from './pass.ts'
 
 const AMENDING_MANAGER = 'freehold-amending'
 
@@ -16,7 +16,7 @@ export class PassChildren implements Children {
   readonly #key: string
   readonly #workspace: Workspace
   readonly #expectations: Expectations
-  readonly #otherwise: StoredOtherwise
+  readonly #otherwise: MutatedWrites
   /** The message about children that are stored differently from how they were written. */
   readonly unlike = new Set<string>()
 
@@ -24,7 +24,7 @@ export class PassChildren implements Children {
     owner: Owner,
     key: string,
     workspace: Workspace,
-    remembered: { expectations: Expectations; otherwise: StoredOtherwise },
+    remembered: { expectations: Expectations; otherwise: MutatedWrites },
   ) {
     this.#owner = owner
     this.#key = key
@@ -33,7 +33,7 @@ export class PassChildren implements Children {
     this.#otherwise = remembered.otherwise
   }
 
-  async ensure<T extends KubeObject>(desired: T, { resource, adopts }: Ensuring): Promise<Ensured<T>> {
+  async ensure<T extends KubeObject>(desired: T, { resource, adopts }: EnsureOptions): Promise<EnsureResult<T>> {
     const { namespace, name } = desired.metadata
     const view = this.#view<T>(resource, namespace)
     const held = view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name)
@@ -57,7 +57,7 @@ export class PassChildren implements Children {
 
   async create<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<T | undefined> {
     const wanted = withOwner(desired, this.#owner)
-    const made = await applyNew<T>(this.#workspace.client, resource, wanted)
+    const made = await applyIfAbsent<T>(this.#workspace.client, resource, wanted)
     if (made !== undefined) this.#written(wanted, made, this.#view(resource, desired.metadata.namespace))
     return made
   }

@@ -1,32 +1,43 @@
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
-import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
-import { closing, cutRoutes, opensWays, routesAmong } from './routes.ts'
+import type { Halt, Observed, Rights, Step, Workspace, WorkspaceName } from './pass.ts'
+import { canBeExposed, observedRoutes, removeRoutes, withExposuresClosed } from './routes.ts'
 import { steps } from './steps.ts'
-import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
+import { LOCATION_READS, otherClusterOf } from './workloadLocation.ts'
 
-export type { CacheView, Children, Halt, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
+export type {
+  CacheView,
+  Children,
+  Halt,
+  Observed,
+  Pass,
+  Place,
+  Rights,
+  Step,
+  Workspace,
+  WorkspaceName,
+} from './pass.ts'
 export { steps } from './steps.ts'
 
 export type ControllerOptions<K extends AnyKind, State> = {
   /** Resources whose changes trigger this controller, besides its kind. Each can be read from its cache. */
   observes: readonly Observed[]
   /** Further resources read from a cache, whose changes trigger nothing. */
-  reads?: readonly (Resource | { resource: Resource; in?: Side })[]
+  reads?: readonly (Resource | { resource: Resource; in?: WorkspaceName })[]
   /** What the controller writes. Generated into the operator's role: a missing verb is a 403 at run time. */
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */
-  childrenIn?: Side
+  childrenIn?: WorkspaceName
   /** Returns the cluster of an object's workload; undefined for the platform's own. Defaults to `runsAnywhere`. */
   clusterOf?: (object: ObjectOf<K>, records: Workspace) => string | undefined
   /**
    * Observed children to remove, together with the object's Secrets, from other clusters where the object no longer
    * exists or runs: no garbage collector does so there. Must not hold data. Defaults to none.
    */
-  collects?: readonly Resource[]
+  collectsOrphans?: readonly Resource[]
   /** Whether to observe `workloads` resources in all other clusters too. Implied by `clusterOf`. */
-  observesOthers?: boolean
+  watchesOtherClusters?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   /** The steps of a pass. Outside access that the spec no longer allows is closed before them. */
@@ -34,7 +45,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   /** For kinds that can be stopped: runs if the steps end early. An obstacle to running must not prevent stopping. */
   halt?: Halt<K, State>
   /** Runs after all steps are done, and after a stop, when the children are as the spec asks. Defaults to nothing. */
-  carriedOut?: Step<K, State>
+  afterSteps?: Step<K, State>
   /**
    * Runs during deletion, after the routes to the object were removed; `done` removes the finalizer. Only for kinds
    * that own a namespace or data: it implies the finalizer, which is added before the first step.
@@ -44,16 +55,16 @@ export type ControllerOptions<K extends AnyKind, State> = {
    * Runs instead of `finalize` if the workload's cluster was revoked, so that nothing can be removed there. Cleans up
    * what the platform's own cluster holds of the object. Defaults to nothing.
    */
-  abandon?: Step<K, State>
+  finalizeRevoked?: Step<K, State>
   /** Whether deletion waits for `finalize`; defaults to true. If not, the object is deleted without the controllers. */
-  isHeld?: (object: ObjectOf<K>, records: Workspace) => boolean
+  needsFinalizer?: (object: ObjectOf<K>, records: Workspace) => boolean
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
-  finalizeWithin?: number
+  finalizeTimeoutMs?: number
   /**
    * Wakes every object without a watch: called once at start with the trigger, returns a function that ends it. For
    * configuration that changes while the process runs.
    */
-  wakesAll?: (wake: () => void) => () => void
+  onConfigurationChange?: (wake: () => void) => () => void
   /** Creates the state that the steps of one pass share. */
   state?: () => State
 }
@@ -63,7 +74,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
  * options together and are erased here, because a list of controllers covers all kinds.
  */
 export type Controller = Readonly<
-  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt' | 'carriedOut'>> & {
+  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt' | 'afterSteps'>> & {
     kind: AnyKind
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
@@ -82,7 +93,7 @@ type Given = 'observes' | 'reads' | 'writes'
 /**
  * What a controller reads and writes. The operator's role is generated from it, so it is known before any port exists.
  */
-export type Declared = Pick<Controller, 'kind' | Given>
+export type ControllerDeclaration = Pick<Controller, 'kind' | Given>
 
 const TEN_MINUTES = 600_000
 
@@ -95,37 +106,38 @@ export function controller<K extends AnyKind, State = undefined>(
   kind: K,
   options: ControllerOptions<K, State>,
 ): Controller {
-  const routes = routesAmong(options.observes)
-  const { halt, carriedOut = () => done() } = options
-  const guarded = (step: Step<K, State>) => (opensWays(kind) ? closing(options.observes, step) : step)
+  const routes = observedRoutes(options.observes)
+  const { halt, afterSteps = () => done() } = options
+  const guarded = (step: Step<K, State>) => (canBeExposed(kind) ? withExposuresClosed(options.observes, step) : step)
   const whole = {
     kind,
     name: kind.kind.toLowerCase(),
     observes: options.observes,
-    reads: [...(options.reads ?? []), ...(kind.runsAnywhere === true ? WHEREABOUTS_READS : [])],
+    reads: [...(options.reads ?? []), ...(kind.runsAnywhere === true ? LOCATION_READS : [])],
     writes: options.writes,
     clusterOf: options.clusterOf ?? (kind.runsAnywhere === true ? otherClusterOf : undefined),
-    collects: options.collects ?? [],
+    collectsOrphans: options.collectsOrphans ?? [],
     childrenIn: options.childrenIn ?? 'workloads',
-    observesOthers: options.observesOthers ?? false,
+    watchesOtherClusters: options.watchesOtherClusters ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
-    reconcile: guarded(steps(options.reconcile, carriedOut)),
+    reconcile: guarded(steps(options.reconcile, afterSteps)),
     refuse: (refusal: Outcome) => guarded(() => refusal),
-    halt: halt && haltedThen(halt, carriedOut),
-    finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
-    abandon: options.abandon ?? (() => done()),
-    isHeld: options.isHeld ?? (() => true),
-    finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
-    wakesAll: options.wakesAll ?? (() => () => {}),
+    halt: halt && haltedThen(halt, afterSteps),
+    finalize:
+      routes.length === 0 ? options.finalize : options.finalize && steps(removeRoutes(routes), options.finalize),
+    finalizeRevoked: options.finalizeRevoked ?? (() => done()),
+    needsFinalizer: options.needsFinalizer ?? (() => true),
+    finalizeTimeoutMs: options.finalizeTimeoutMs ?? TEN_MINUTES,
+    onConfigurationChange: options.onConfigurationChange ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),
   }
   return Object.freeze(whole) as unknown as Controller
 }
 
-function haltedThen<K extends AnyKind, State>(halt: Halt<K, State>, carriedOut: Step<K, State>): Halt<K, State> {
+function haltedThen<K extends AnyKind, State>(halt: Halt<K, State>, afterSteps: Step<K, State>): Halt<K, State> {
   return (pass) => {
     const stop = halt(pass)
-    return stop && ((obstacle) => Promise.resolve(steps<K, State>(() => stop(obstacle), carriedOut)(pass)))
+    return stop && ((obstacle) => Promise.resolve(steps<K, State>(() => stop(obstacle), afterSteps)(pass)))
   }
 }
 
@@ -137,12 +149,12 @@ export function controllerWith<K extends AnyKind, Options, State = undefined>(
   kind: K,
   declared: Pick<ControllerOptions<K, State>, Given>,
   behaviour: (options: Options) => Omit<ControllerOptions<K, State>, Given> & { observes?: readonly Observed[] },
-): Declared & ((options: Options) => Controller) {
+): ControllerDeclaration & ((options: Options) => Controller) {
   const make = (options: Options) => controller<K, State>(kind, { ...declared, ...behaviour(options) })
   const { reads = [] } = declared
   return Object.assign(make, {
     kind,
     ...declared,
-    reads: [...reads, ...(kind.runsAnywhere === true ? WHEREABOUTS_READS : [])],
+    reads: [...reads, ...(kind.runsAnywhere === true ? LOCATION_READS : [])],
   })
 }

@@ -1,5 +1,5 @@
 import { type KubeObject, objectKey } from '../../core/object.ts'
-import { compareVersions } from '../../kube/version.ts'
+import { compareResourceVersions } from '../../kube/resourceVersion.ts'
 import type { CacheView } from './pass.ts'
 
 type Expectation = { object: KubeObject; view: CacheView; removed: boolean }
@@ -56,5 +56,5 @@ function isSeen({ object, view, removed }: Expectation): boolean {
   if (removed) return held === undefined || held.metadata.uid !== uid || held.metadata.deletionTimestamp !== undefined
   if (resourceVersion === undefined || view.isAtLeast(resourceVersion)) return true
   const version = held?.metadata.resourceVersion
-  return version !== undefined && compareVersions(version, resourceVersion) >= 0
+  return version !== undefined && compareResourceVersions(version, resourceVersion) >= 0
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { contentOf } from './namespaceContent.ts'
+import { describeRemainingContent } from './namespaceContent.ts'
 
 const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
 
@@ -10,14 +10,14 @@ describe('the content of a namespace that is being deleted', () => {
       { type: 'NamespaceFinalizersRemaining', status: 'False', message: 'none' },
     ]
     const terminating = { ...space, status: { conditions } }
-    expect(contentOf(terminating)).to.equal(' (Some resources are remaining: pods. has 2)')
-    expect(contentOf(space)).to.equal('')
-    expect(contentOf(undefined)).to.equal('')
+    expect(describeRemainingContent(terminating)).to.equal(' (Some resources are remaining: pods. has 2)')
+    expect(describeRemainingContent(space)).to.equal('')
+    expect(describeRemainingContent(undefined)).to.equal('')
   })
 
   it('is what keeps the namespace controller from looking', () => {
     const message = 'Discovery failed for some groups, 1 failing: metrics.k8s.io/v1beta1: stale GroupVersion discovery'
     const conditions = [{ type: 'NamespaceDeletionDiscoveryFailure', status: 'True', message }]
-    expect(contentOf({ ...space, status: { conditions } })).to.equal(` (${message})`)
+    expect(describeRemainingContent({ ...space, status: { conditions } })).to.equal(` (${message})`)
   })
 })

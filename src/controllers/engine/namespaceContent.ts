@@ -14,7 +14,7 @@ const SHOWN = [
  * Describes what a terminating namespace still contains, or why its deletion is blocked, such as an API group that does
  * not answer; empty if nothing is reported.
  */
-export function contentOf(terminating: KubeObject | undefined): string {
+export function describeRemainingContent(terminating: KubeObject | undefined): string {
   const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus
   const messages = conditions
     .filter(({ type, status }) => status === 'True' && SHOWN.includes(type))

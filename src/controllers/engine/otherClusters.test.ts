@@ -7,7 +7,7 @@ import { CacheSet } from '../../kube/caches.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
-import { type ConnectOther, FollowedClusters } from './otherClusters.ts'
+import { ConnectedClusters, type ConnectOtherCluster } from './otherClusters.ts'
 
 const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const LOST = new KubeError('Unavailable', 'The stream was lost.', { status: 0 })
@@ -18,10 +18,10 @@ describe('a cluster that is worked on', () => {
   const told: string[] = []
   let silence = 0
   let observer: WatchObserver
-  let followed: FollowedClusters
+  let followed: ConnectedClusters
   let clusters: CacheSet
 
-  const connect: ConnectOther = (_, watched) => {
+  const connect: ConnectOtherCluster = (_, watched) => {
     observer = watched
     const client = new FakeKubeClient()
     const caches = new CacheSet({ client })
@@ -49,7 +49,7 @@ describe('a cluster that is worked on', () => {
     const cache = clusters.add(PlatformCluster.resource)
     clusters.start()
     await clusters.whenAllSynced()
-    followed = new FollowedClusters(connect, [namespace], { clock, log: silentLog })
+    followed = new ConnectedClusters(connect, [namespace], { clock, log: silentLog })
     followed.onLost((clusterId) => told.push(clusterId))
     followed.start(cache)
   })

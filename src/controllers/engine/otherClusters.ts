@@ -1,4 +1,4 @@
-import { isReachable, SILENT_AFTER } from '../../contracts/clusters.ts'
+import { isClusterReachable, SILENCE_TIMEOUT_MS } from '../../contracts/clusters.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -12,7 +12,7 @@ import { type ClusterConnection, openWorkspace } from './workspace.ts'
 export type OpenConnection = ClusterConnection & { close(): Promise<void> }
 
 /** @param observer is called when a watch ends */
-export type ConnectOther = (clusterId: string, observer: WatchObserver) => OpenConnection
+export type ConnectOtherCluster = (clusterId: string, observer: WatchObserver) => OpenConnection
 
 type Open = {
   connection: OpenConnection
@@ -39,8 +39,8 @@ const BUSY_FOR = 60_000
  * are closed, and filled again when it is back. A lost connection is detected by the watches: a timer runs only from
  * the loss of a watch until one is open again.
  */
-export class FollowedClusters implements OtherClusters {
-  readonly #connect: ConnectOther
+export class ConnectedClusters implements OtherClusters {
+  readonly #connect: ConnectOtherCluster
   readonly #resources: readonly Resource[]
   readonly #clock: Clock
   readonly #log: Log
@@ -49,7 +49,11 @@ export class FollowedClusters implements OtherClusters {
   readonly #losses = new Set<(clusterId: string) => void>()
   #unsubscribe = () => {}
 
-  constructor(connect: ConnectOther, resources: readonly Resource[], { clock, log }: { clock: Clock; log: Log }) {
+  constructor(
+    connect: ConnectOtherCluster,
+    resources: readonly Resource[],
+    { clock, log }: { clock: Clock; log: Log },
+  ) {
     this.#connect = connect
     this.#resources = resources
     this.#clock = clock
@@ -94,15 +98,15 @@ export class FollowedClusters implements OtherClusters {
 
   #follow(object: KubeObject, isGone: boolean): void {
     const { metadata, spec, status } = object as CachedCluster
-    const state = (status?.state ?? 'AwaitingJoin') as Parameters<typeof isReachable>[0]
-    const isWanted = !isGone && !spec.isPlatform && isReachable(state)
+    const state = (status?.state ?? 'AwaitingJoin') as Parameters<typeof isClusterReachable>[0]
+    const isWanted = !isGone && !spec.isPlatform && isClusterReachable(state)
     const open = this.#open.get(metadata.name)
     const tunnel = status?.agent?.connection
     if (isWanted && open === undefined) this.#begin(metadata.name, tunnel)
     if (isWanted && open !== undefined && open.tunnel !== tunnel) {
       open.tunnel = tunnel
       open.lost = undefined
-      this.#doubt(metadata.name, open, SILENT_AFTER)
+      this.#doubt(metadata.name, open, SILENCE_TIMEOUT_MS)
     }
     if (!isWanted && open !== undefined) {
       this.#close(metadata.name).catch((error: unknown) =>
@@ -120,7 +124,7 @@ export class FollowedClusters implements OtherClusters {
       ended: (resource, error) => {
         if (error !== undefined && this.#isRefusal(open, resource, error))
           this.#refusal(clusterId, open, resource, error.message)
-        if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENT_AFTER)
+        if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS)
       },
     })
     const open: Open = {
@@ -135,7 +139,7 @@ export class FollowedClusters implements OtherClusters {
       busy: new Map(),
     }
     this.#open.set(clusterId, open)
-    this.#doubt(clusterId, open, SILENT_AFTER)
+    this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS)
     connection.caches.start()
     connection.caches.whenAllSynced().then(
       () => this.#synced(clusterId, open),
@@ -171,7 +175,7 @@ export class FollowedClusters implements OtherClusters {
       open.doubt = undefined
       const { silence } = open.connection.caches
       if (this.#open.get(clusterId) !== open || silence === 0) return
-      if (silence < SILENT_AFTER) return this.#doubt(clusterId, open, SILENT_AFTER - silence)
+      if (silence < SILENCE_TIMEOUT_MS) return this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS - silence)
       open.lost = { connection: open.tunnel, since: this.#clock.now() - silence }
       this.#log.info({ clusterId, silence }, 'Nothing gets through to the cluster.')
       for (const listener of this.#losses) listener(clusterId)

@@ -112,20 +112,20 @@ export type Halt<K extends AnyKind = AnyKind, State = undefined> = (
 ) => ((obstacle: Outcome) => Promise<Outcome>) | undefined
 
 /** Our kinds are in `records`, others in `workloads`, unless a controller says otherwise. */
-export type Side = 'records' | 'workloads'
+export type WorkspaceName = 'records' | 'workloads'
 
 /** Objects whose changes wake a controller. Children trigger their owner; others name the keys themselves. */
 export type Observed =
   | Resource
   | {
       resource: Resource
-      in?: Side
+      in?: WorkspaceName
       /** Returns the keys that a change of this object concerns. `clusterId` is set for objects of other clusters. */
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
       /** Returns the relevant part of the object: other changes wake nothing. Everything is relevant if absent. */
       relevant?: (object: KubeObject) => unknown
       /** False if keys only wait for this object to shrink or be deleted: then its creation wakes nothing. */
-      whenAdded?: boolean
+      wakesOnCreate?: boolean
     }
 
 /** A right that a controller needs, for the generated roles of the operator. */
@@ -140,13 +140,13 @@ export type Rights = {
   in?: 'system' | 'records'
 }
 
-export type Ensured<T extends KubeObject> = {
+export type EnsureResult<T extends KubeObject> = {
   object: T
   /** Whether a write was needed. */
   changed: boolean
 }
 
-export type Ensuring = {
+export type EnsureOptions = {
   readonly resource: Resource
   /** Whether to adopt an object of this name that has no owner; never if absent. */
   readonly adopts?: (observed: KubeObject) => boolean
@@ -160,7 +160,7 @@ export interface Children {
    * @throws StalledError NameOccupied if an object of that name belongs to somebody else
    * @throws WaitingError WaitingForDependency while the previous one is still being deleted
    */
-  ensure<T extends KubeObject>(desired: T, options: Ensuring): Promise<Ensured<T>>
+  ensure<T extends KubeObject>(desired: T, options: EnsureOptions): Promise<EnsureResult<T>>
   /**
    * Creates the object if none of its name exists, whatever the cache holds; undefined if one exists. For content that
    * must not be overwritten.

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../../core/object.ts'
 import type { CacheView } from './controller.ts'
-import { boundaryOfKey, placeOf } from './place.ts'
+import { boundaryOfKey, resolvePlace } from './place.ts'
 
 const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -23,28 +23,28 @@ describe('the place of an object', () => {
   const labels = { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' }
 
   it('is read from the labels of its namespace', () => {
-    const { place, obstacle } = placeOf(group, child(), view({ labels }))
+    const { place, obstacle } = resolvePlace(group, child(), view({ labels }))
     expect(place).to.deep.equal({ boundaryId: BOUNDARY, resourceGroup: 'shop' })
     expect(obstacle).to.equal(undefined)
   })
 
   it('is waited for where the namespace is not seen yet, or goes away', () => {
-    expect(placeOf(group, child(), view()).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    expect(resolvePlace(group, child(), view()).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
     const leaving = view({ labels, deletionTimestamp: '2026-01-01T00:00:00Z' })
-    expect(placeOf(group, child(), leaving).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    expect(resolvePlace(group, child(), leaving).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
   })
 
   it('is refused in a namespace of the other sort', () => {
     const refused = { kind: 'stalled', reason: 'ConfigurationInvalid' }
-    expect(placeOf(group, child(), view({})).obstacle).to.include(refused)
+    expect(resolvePlace(group, child(), view({})).obstacle).to.include(refused)
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
-    expect(placeOf(boundary, child(), view({ labels })).obstacle).to.include(refused)
+    expect(resolvePlace(boundary, child(), view({ labels })).obstacle).to.include(refused)
     const home = child({ namespace: `boundary-${BOUNDARY}` })
-    expect(placeOf(boundary, home, view({})).place).to.deep.equal({ boundaryId: BOUNDARY })
+    expect(resolvePlace(boundary, home, view({})).place).to.deep.equal({ boundaryId: BOUNDARY })
   })
 
   it('is nothing for kinds that stand in no boundary', () => {
-    expect(placeOf({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
+    expect(resolvePlace({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
       place: {},
       obstacle: undefined,
     })
@@ -53,7 +53,10 @@ describe('the place of an object', () => {
   it('is waited for in a namespace that was reserved, whatever its name says', () => {
     const reserved = view({ labels: { 'freehold.dev/reserved-for': 'Boundary' } })
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
-    expect(placeOf(boundary, child(), reserved).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    expect(resolvePlace(boundary, child(), reserved).obstacle).to.include({
+      kind: 'waiting',
+      reason: 'WaitingForGroup',
+    })
   })
 })
 

@@ -15,7 +15,7 @@ export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
  * The place of the object, or the outcome that ends the pass because it must not be there. Admission refuses a wrong
  * namespace; this also holds if admission was off, or the namespace's labels were removed.
  */
-export function placeOf(
+export function resolvePlace(
   kind: Pick<AnyKind, 'placement' | 'kind'>,
   object: KubeObject,
   namespaces: CacheView,

@@ -6,9 +6,9 @@ import { incarnationsNamedBy, principalsNamedBy } from '../../crds/principals.ts
  * Indexes records by the principal ids that they name without an incarnation: ids that did not exist when they were
  * written.
  */
-export const UNBOUND_INDEX = 'unbound'
+export const UNBOUND_PRINCIPAL_INDEX = 'unbound'
 
-export function unboundIndexKeys(object: KubeObject): readonly string[] {
+export function unboundPrincipalKeys(object: KubeObject): readonly string[] {
   const ids = principalsNamedBy(object, (object.spec ?? {}) as object)
   if (ids.length === 0) return ids
   const named = incarnationsNamedBy(object)
@@ -16,9 +16,9 @@ export function unboundIndexKeys(object: KubeObject): readonly string[] {
 }
 
 /** Indexes role assignments made by an identity provider binding, by their holder. */
-export const BOUND_INDEX = 'bound'
+export const BINDING_HOLDER_INDEX = 'bound'
 
-export function boundIndexKeys({ metadata, spec }: KubeObject): readonly string[] {
+export function bindingHolderKeys({ metadata, spec }: KubeObject): readonly string[] {
   if (metadata.labels?.[BINDING_LABEL] === undefined) return []
   const { principalId } = (spec ?? {}) as { principalId?: string }
   return principalId === undefined ? [] : [principalId]

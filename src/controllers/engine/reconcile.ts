@@ -7,20 +7,20 @@ import { brokenRules, type ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { boundedReport } from './boundedReport.ts'
 import { PassChildren } from './children.ts'
 import type { Controller, Pass, Place, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
-import { FILLING_MANAGER, givenWay } from './filling.ts'
+import { FILL_FIELD_MANAGER, releaseFilledFields } from './filledFields.ts'
 import { PassError, StalledError, WaitingError } from './interruptions.ts'
-import { placeOf } from './place.ts'
-import { refusalOf } from './refusal.ts'
+import { MutatedWrites, REWRITE_DELAY_MS } from './mutatedWrites.ts'
+import { resolvePlace } from './place.ts'
+import { outcomeOfRefusal } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
-import { currentStep, inTime } from './steps.ts'
-import { StoredOtherwise, WRITTEN_AGAIN_AFTER } from './storedOtherwise.ts'
-import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+import { currentStep, withEarliestRequeue } from './steps.ts'
+import { truncateReport } from './truncateReport.ts'
+import { locateWorkload, NO_OTHER_CLUSTERS, type WorkloadLocation } from './workloadLocation.ts'
 
 /** What the queue does with the key after a pass. */
 export type Verdict =
@@ -49,7 +49,7 @@ export class Reconciler {
   readonly #controller: Controller
   readonly #environment: Environment
   readonly #expectations = new Expectations()
-  readonly #otherwise: StoredOtherwise
+  readonly #otherwise: MutatedWrites
   readonly #failures = new Map<string, number>()
   readonly #conflicts = new Map<string, number>()
   /** Keys that are stalled because an object of somebody else has the name of a child, by that object. */
@@ -58,7 +58,7 @@ export class Reconciler {
   constructor(controller: Controller, environment: Environment) {
     this.#controller = controller
     this.#environment = environment
-    this.#otherwise = new StoredOtherwise(environment.clock)
+    this.#otherwise = new MutatedWrites(environment.clock)
   }
 
   /** One pass. Never throws: whatever happens is a verdict about this one key. */
@@ -124,11 +124,11 @@ export class Reconciler {
     this.#expectations.forget(key)
   }
 
-  #whereabouts(object: KubeObject, place: Place, isLeaving: boolean): Whereabouts {
+  #whereabouts(object: KubeObject, place: Place, isLeaving: boolean): WorkloadLocation {
     const { records, others = NO_OTHER_CLUSTERS } = this.#environment
     const { kind, clusterOf } = this.#controller
     const clusterId = clusterOf?.(object, records)
-    return whereaboutsOf(kind, { clusterId, place, namespace: object.metadata.namespace, isLeaving }, records, others)
+    return locateWorkload(kind, { clusterId, place, namespace: object.metadata.namespace, isLeaving }, records, others)
   }
 
   async #keep(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
@@ -167,7 +167,7 @@ export class Reconciler {
   }
 
   async #letGo(key: string, object: KubeObject): Promise<Verdict> {
-    const { finalize, finalizeWithin } = this.#controller
+    const { finalize, finalizeTimeoutMs } = this.#controller
     if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settled()
     const { place } = this.#place(object)
     const where = this.#whereabouts(object, place, true)
@@ -179,15 +179,15 @@ export class Reconciler {
     }
     const now = this.#environment.clock.now()
     const deletedAt = object.metadata.deletionTimestamp ?? ''
-    const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, finalizeWithin, now)
+    const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, finalizeTimeoutMs, now)
     return this.#conclude(pass, draft, ends)
   }
 
   /** Deletes children in an unreachable cluster. Reports what stays there, because the object is gone afterwards. */
-  async #leave(pass: Pass, { obstacle, ending }: Whereabouts & { kind: 'away' }): Promise<Ended> {
+  async #leave(pass: Pass, { obstacle, ending }: WorkloadLocation & { kind: 'away' }): Promise<Ended> {
     if (ending === 'nothing there') return done()
     if (ending === 'waits') return obstacle
-    const outcome = await this.#run(pass, this.#controller.abandon)
+    const outcome = await this.#run(pass, this.#controller.finalizeRevoked)
     if (outcome.kind === 'done') {
       const note =
         'The agent of its cluster was revoked: what it runs there is not removed. The owner of that cluster can remove it.'
@@ -197,7 +197,7 @@ export class Reconciler {
   }
 
   #place(object: KubeObject): { place: Place; obstacle: Outcome | undefined } {
-    return placeOf(this.#controller.kind, object, this.#environment.records.cache(namespace))
+    return resolvePlace(this.#controller.kind, object, this.#environment.records.cache(namespace))
   }
 
   /**
@@ -208,8 +208,8 @@ export class Reconciler {
   async #prepared(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
-    const { finalize, isHeld, kind } = this.#controller
-    const held = isHeld(object as ObjectOf<typeof kind>, this.#environment.records) ? [FINALIZER] : []
+    const { finalize, needsFinalizer, kind } = this.#controller
+    const held = needsFinalizer(object as ObjectOf<typeof kind>, this.#environment.records) ? [FINALIZER] : []
     const wanted = [...finalizers.filter((name) => name !== FINALIZER), ...held]
     const isOther = finalize !== undefined && wanted.length !== finalizers.length
     if (!lacksIncarnation && !isOther && spec === undefined) return object
@@ -219,7 +219,7 @@ export class Reconciler {
     }
     const options = { resourceVersion, uid }
     if (spec === undefined) return this.#write(key, object, { metadata }, options)
-    return this.#write(key, object, { metadata, spec }, { ...options, fieldManager: FILLING_MANAGER })
+    return this.#write(key, object, { metadata, spec }, { ...options, fieldManager: FILL_FIELD_MANAGER })
   }
 
   async #removeFinalizer(object: KubeObject): Promise<void> {
@@ -229,7 +229,7 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #begin(key: string, object: KubeObject, place: Place, where: Whereabouts): Begun {
+  #begin(key: string, object: KubeObject, place: Place, where: WorkloadLocation): Begun {
     const { records, clock, log, events } = this.#environment
     const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
@@ -258,7 +258,7 @@ export class Reconciler {
       now: timestamp(clock.now()),
       // The controller's own types tie state and steps together; the engine passes it through unread.
       state: this.#controller.state() as undefined,
-      report: (fields) => void Object.assign(draft.reported, where.kind === 'there' ? boundedReport(fields) : fields),
+      report: (fields) => void Object.assign(draft.reported, where.kind === 'there' ? truncateReport(fields) : fields),
       serving: (value) => {
         draft.serving = value
       },
@@ -274,13 +274,13 @@ export class Reconciler {
     } catch (error) {
       if (error instanceof StalledError) {
         if (error.occupant !== undefined) this.#wakeOnRemoval(error.occupant, pass.key)
-        return inTime(pass, stalled(error.reason, error.message))
+        return withEarliestRequeue(pass, stalled(error.reason, error.message))
       }
-      if (error instanceof WaitingError) return inTime(pass, waiting(error.reason, error.message))
-      const refusal = refusalOf(error, this.#controller.kind)
+      if (error instanceof WaitingError) return withEarliestRequeue(pass, waiting(error.reason, error.message))
+      const refusal = outcomeOfRefusal(error, this.#controller.kind)
       if (refusal !== undefined) {
         pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses the request.')
-        return inTime(pass, refusal)
+        return withEarliestRequeue(pass, refusal)
       }
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
     }
@@ -331,7 +331,7 @@ export class Reconciler {
   async #giveWay(key: string, written: KubeObject): Promise<void> {
     const { records } = this.#environment
     const { resource } = this.#controller.kind
-    const given = await givenWay(records.client, resource, written)
+    const given = await releaseFilledFields(records.client, resource, written)
     if (given !== written) this.#expectations.written(key, records.cache(resource), given)
   }
 
@@ -384,9 +384,9 @@ function describe(error: unknown): string {
 /** Children that are stored differently from how they were written are reported, and written again after a while. */
 function withUnlike<T extends Ended>(outcome: T, unlike: ReadonlySet<string>): T {
   if (unlike.size === 0 || outcome.kind === 'failed') return outcome
-  const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : WRITTEN_AGAIN_AFTER
+  const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : REWRITE_DELAY_MS
   const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...unlike].join(' ')
-  return { ...outcome, message, after: Math.min(after, WRITTEN_AGAIN_AFTER) }
+  return { ...outcome, message, after: Math.min(after, REWRITE_DELAY_MS) }
 }
 
 function settled(after?: number): Verdict {

@@ -4,7 +4,7 @@ import { KINDS } from '../../crds/index.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { statefulSet } from '../../kube/builtin.ts'
 import { KubeError, type KubeErrorDetail, type KubeErrorReason } from '../../kube/errors.ts'
-import { refusalOf, SLOW_RETRY } from './refusal.ts'
+import { outcomeOfRefusal, REFUSAL_RETRY_MS } from './refusal.ts'
 
 const kubeError = (reason: KubeErrorReason, status: number, detail: Partial<KubeErrorDetail> = {}) =>
   new KubeError(reason, 'Cannot apply.', { status, resource: statefulSet, namespace: 'shop', name: 'vc-x', ...detail })
@@ -53,14 +53,14 @@ describe('what another system refuses', () => {
   ]
   for (const [sentence, error, says] of cases) {
     it(sentence, () => {
-      const outcome = refusalOf(error, VectorCluster)
+      const outcome = outcomeOfRefusal(error, VectorCluster)
       if (says === undefined) expect(outcome).to.equal(undefined)
       else
         expect(outcome).to.deep.equal({
           kind: 'stalled',
           reason: 'ConfigurationInvalid',
           message: says,
-          after: SLOW_RETRY,
+          after: REFUSAL_RETRY_MS,
         })
     })
   }
@@ -68,7 +68,7 @@ describe('what another system refuses', () => {
   it('tells no value, whatever kind it is about', () => {
     for (const kind of KINDS) {
       for (const field of Object.keys(kind.spec.shape)) {
-        const outcome = refusalOf(invalid(`spec.template.${field}`), kind)
+        const outcome = outcomeOfRefusal(invalid(`spec.template.${field}`), kind)
         expect(outcome?.kind === 'stalled' && outcome.message).to.not.contain('s3cret')
       }
     }

@@ -2,10 +2,10 @@ import { isStoreError } from '../../adapters/objectstorage/port.ts'
 import { objectKey } from '../../core/object.ts'
 import { type Outcome, stalled } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
+import { isKubeError, type KubeError, refusalSubjectOf } from '../../kube/errors.ts'
 
 /** Milliseconds until a refusal by another system is retried: the cause may change on its side. */
-export const SLOW_RETRY = 5 * 60_000
+export const REFUSAL_RETRY_MS = 5 * 60_000
 
 /** Maps field paths in created objects to our spec fields. */
 const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
@@ -27,21 +27,21 @@ const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
  * Returns the outcome for a permanent refusal by another system: a person must change something. Undefined for errors
  * that may pass by themselves, such as no answer, a conflict, or permissions that were not granted yet.
  */
-export function refusalOf(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome | undefined {
+export function outcomeOfRefusal(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome | undefined {
   const message = isKubeError(thrown) ? kubeRefusal(thrown, kind) : storeRefusal(thrown)
-  return message === undefined ? undefined : { ...stalled('ConfigurationInvalid', message), after: SLOW_RETRY }
+  return message === undefined ? undefined : { ...stalled('ConfigurationInvalid', message), after: REFUSAL_RETRY_MS }
 }
 
 function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string | undefined {
   if (error.reason !== 'Invalid' && error.denial === undefined) return undefined
   const what = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
   // Policy messages are written for people; the server's own messages repeat values, which may be secret.
-  if (error.denial !== undefined) return `${whoRefuses(error)} refuses ${what}: ${error.denial.message}`
+  if (error.denial !== undefined) return `${refusalSubjectOf(error)} refuses ${what}: ${error.denial.message}`
   const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
   const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]
   const where = paths.length === 0 ? '' : ` (${paths.join(', ')})`
-  if (ours.length === 0) return `${whoRefuses(error)} refuses ${what}${where}. Change the spec.`
-  return `${whoRefuses(error)} refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
+  if (ours.length === 0) return `${refusalSubjectOf(error)} refuses ${what}${where}. Change the spec.`
+  return `${refusalSubjectOf(error)} refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
 }
 
 function fieldOf(path: string, spec: AnyKind['spec']): string[] {

@@ -11,7 +11,7 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { deployment, ingress, statefulSet } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { routesAmong } from './routes.ts'
+import { observedRoutes } from './routes.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -30,7 +30,7 @@ describe('the deletion of what has a public host', () => {
   let served: readonly AnyKind[] = []
   const start = async () => {
     world = new World((all) => {
-      served = all.filter(({ observes }) => routesAmong(observes).length > 0).map(({ kind }) => kind)
+      served = all.filter(({ observes }) => observedRoutes(observes).length > 0).map(({ kind }) => kind)
       return all
     })
     seedGroup(world.server)

@@ -3,7 +3,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ingress, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { NARROWED, narrowWays } from './narrowing.ts'
+import { NARROWABLE_RESOURCES, narrowExposures } from './exposureLimits.ts'
 import type { Observed, Pass, Step } from './pass.ts'
 import { steps } from './steps.ts'
 
@@ -11,7 +11,7 @@ import { steps } from './steps.ts'
 const ROUTES = [ingress, httpRoute]
 
 /** Returns the kinds of routes that a controller keeps. */
-export function routesAmong(observes: readonly Observed[]) {
+export function observedRoutes(observes: readonly Observed[]) {
   const ids = new Set(observes.map((each) => resourceId('resource' in each ? each.resource : each)))
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
@@ -20,18 +20,19 @@ export function routesAmong(observes: readonly Observed[]) {
  * Removes the routes to a resource that is closed or being deleted: its pods end slowly and answer with errors
  * meanwhile.
  */
-export function cutRoutes(routes: typeof ROUTES) {
-  return async function cutRoutes({ children, workloads }: Pick<Pass, 'children' | 'workloads'>): Promise<Outcome> {
+export function removeRoutes(routes: typeof ROUTES) {
+  return async function removeRoutes({ children, workloads }: Pick<Pass, 'children' | 'workloads'>): Promise<Outcome> {
     for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
     return done()
   }
 }
 
 /** Spec fields that open a way in from outside. */
-export const OPENING = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
-type Opened = { readonly [field in (typeof OPENING)[number]]?: boolean }
+export const EXPOSURE_FIELDS = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
+type Opened = { readonly [field in (typeof EXPOSURE_FIELDS)[number]]?: boolean }
 
-export const opensWays = ({ spec }: Pick<AnyKind, 'spec'>): boolean => OPENING.some((field) => field in spec.shape)
+export const canBeExposed = ({ spec }: Pick<AnyKind, 'spec'>): boolean =>
+  EXPOSURE_FIELDS.some((field) => field in spec.shape)
 
 type Exposing = KubeObject & { spec?: { type?: string } }
 
@@ -39,26 +40,29 @@ type Exposing = KubeObject & { spec?: { type?: string } }
  * Closes outside access that the spec no longer allows before the step, and narrows the rest if the step ends early: an
  * obstacle to other changes must not keep access open.
  */
-export function closing<K extends AnyKind, State>(observes: readonly Observed[], step: Step<K, State>): Step<K, State> {
+export function withExposuresClosed<K extends AnyKind, State>(
+  observes: readonly Observed[],
+  step: Step<K, State>,
+): Step<K, State> {
   const ids = new Set(observes.map((each) => ('resource' in each ? '' : resourceId(each))))
-  const narrowed = NARROWED.filter((each) => ids.has(resourceId(each)))
-  const whole = steps<K, State>(closeWays(observes), step)
-  return async function closing(pass: Pass<K, State>): Promise<Outcome> {
+  const narrowed = NARROWABLE_RESOURCES.filter((each) => ids.has(resourceId(each)))
+  const whole = steps<K, State>(closeExposures(observes), step)
+  return async function withExposuresClosed(pass: Pass<K, State>): Promise<Outcome> {
     let isWhole = false
     try {
       const outcome = await whole(pass)
       isWhole = outcome.kind === 'done'
       return outcome
     } finally {
-      await narrowWays(pass, narrowed, isWhole)
+      await narrowExposures(pass, narrowed, isWhole)
     }
   }
 }
 
-function closeWays(observes: readonly Observed[]) {
-  const cut = cutRoutes(routesAmong(observes))
+function closeExposures(observes: readonly Observed[]) {
+  const cut = removeRoutes(observedRoutes(observes))
   const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
-  return async function closeWays({ object, children, workloads }: Closing): Promise<Outcome> {
+  return async function closeExposures({ object, children, workloads }: Closing): Promise<Outcome> {
     const { isPublic, enableIngress, enableLoadBalancer } = object.spec as Opened
     if (isPublic === false || enableIngress === false) await cut({ children, workloads })
     if (enableLoadBalancer !== false || !hasServices) return done()

@@ -9,12 +9,12 @@ import type { Controller, Observed, Workspace } from './controller.ts'
 import type { Environment } from './environment.ts'
 import { occupantId } from './interruptions.ts'
 import type { PassResult } from './metrics.ts'
+import { OrphanCollector } from './orphanCollector.ts'
+import { OtherClusterPassLimit } from './otherClusterPassLimit.ts'
 import { ownerKeyOf } from './ownership.ts'
 import { boundaryOfKey, dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
-import { Strays } from './strays.ts'
-import { WorkElsewhere } from './workElsewhere.ts'
-import { resourceOf, sideOf } from './workspace.ts'
+import { resourceOf, workspaceNameOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
 const BEHIND = 1_000
@@ -31,8 +31,8 @@ export class Runner {
   readonly #environment: Environment
   readonly #reconciler: Reconciler
   readonly #queue: KeyedQueue
-  readonly #strays: Strays
-  readonly #elsewhere: WorkElsewhere
+  readonly #strays: OrphanCollector
+  readonly #elsewhere: OtherClusterPassLimit
   readonly #subscriptions: (() => void)[] = []
 
   constructor(controller: Controller, environment: Environment) {
@@ -41,7 +41,7 @@ export class Runner {
     this.#controller = controller
     this.#environment = environment
     this.#reconciler = new Reconciler(controller, environment)
-    this.#strays = new Strays(controller, environment)
+    this.#strays = new OrphanCollector(controller, environment)
     this.#queue = new KeyedQueue({
       name,
       workers,
@@ -52,7 +52,7 @@ export class Runner {
       handle: (key) => this.#handle(key),
       onPass: (pass) => metrics.queuePass(pass),
     })
-    this.#elsewhere = new WorkElsewhere(workers, (key) => this.#queue.add(key))
+    this.#elsewhere = new OtherClusterPassLimit(workers, (key) => this.#queue.add(key))
     metrics.watch(name, this.#queue, workers)
   }
 
@@ -63,12 +63,12 @@ export class Runner {
     this.#subscriptions.push(
       records.cache(kind.resource).subscribe((event) => this.#queue.add(keyOf(event.object), isNews(event))),
       ...this.#controller.observes.map((observed) => this.#observe(observed)),
-      this.#controller.wakesAll(() => {
+      this.#controller.onConfigurationChange(() => {
         for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
       }),
       ...this.#controller.observes.map((observed) => this.#awaitType(observed)),
     )
-    if (observesOthers(this.#controller)) {
+    if (watchesOtherClusters(this.#controller)) {
       this.#subscriptions.push(
         this.#followOthers(),
         this.#environment.others?.onLost((clusterId) => this.#wakeOn(clusterId)) ?? (() => {}),
@@ -100,7 +100,7 @@ export class Runner {
   /** Observes each other cluster like the platform's own, while it is reachable. */
   #followOthers(): () => void {
     const { observes, childrenIn } = this.#controller
-    const inWorkloads = observes.filter((observed) => sideOf(observed, childrenIn) === 'workloads')
+    const inWorkloads = observes.filter((observed) => workspaceNameOf(observed, childrenIn) === 'workloads')
     return (
       this.#environment.others?.each((clusterId, workspace) => {
         const ends = inWorkloads.flatMap((observed) => [
@@ -156,15 +156,15 @@ export class Runner {
 
   #observe(
     observed: Observed,
-    workspace: Workspace = this.#environment[sideOf(observed, this.#controller.childrenIn)],
+    workspace: Workspace = this.#environment[workspaceNameOf(observed, this.#controller.childrenIn)],
     clusterId?: string,
   ): () => void {
     const { kind } = this.#controller
     const { records } = this.#environment
     if ('resource' in observed) {
-      const { relevant, whenAdded = true } = observed
+      const { relevant, wakesOnCreate = true } = observed
       const wakeKeys = ({ type, object, previous }: CacheEvent<KubeObject>) => {
-        if (type === 'added' && !whenAdded) return
+        if (type === 'added' && !wakesOnCreate) return
         if (relevant && previous && isDeepStrictEqual(relevant(previous), relevant(object))) return
         for (const key of observed.keysOf(object, records, clusterId)) this.#queue.add(key)
       }
@@ -192,7 +192,7 @@ export class Runner {
   /** Wakes every object when an optional type appears or disappears, because any may have waited for it. */
   #awaitType(
     observed: Observed,
-    workspace: Workspace = this.#environment[sideOf(observed, this.#controller.childrenIn)],
+    workspace: Workspace = this.#environment[workspaceNameOf(observed, this.#controller.childrenIn)],
   ): () => void {
     const { kind } = this.#controller
     const { records } = this.#environment
@@ -251,7 +251,7 @@ export class Runner {
 }
 
 /** Whether a controller runs workloads on other clusters, or reports on them. */
-export function observesOthers({ clusterOf, observesOthers: tells }: Controller): boolean {
+export function watchesOtherClusters({ clusterOf, watchesOtherClusters: tells }: Controller): boolean {
   return clusterOf !== undefined || tells
 }
 

@@ -86,7 +86,7 @@ describe('a controller of what is deleted', () => {
         finalized += 1
         return done()
       },
-      isHeld: () => false,
+      needsFinalizer: () => false,
     })
     world.seed('orders', { finalizers: ['example.com/theirs', FINALIZER] })
     await world.bench.start()

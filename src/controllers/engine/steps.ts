@@ -13,7 +13,7 @@ export function currentStep(pass: object): string {
 }
 
 /** Requeues an outcome no later than the earlier steps of its pass asked for. */
-export function inTime<O extends Outcome>(pass: object, outcome: O): O {
+export function withEarliestRequeue<O extends Outcome>(pass: object, outcome: O): O {
   return sooner(outcome, progress.get(pass)?.after)
 }
 

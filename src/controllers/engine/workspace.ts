@@ -4,10 +4,15 @@ import type { AnyKind } from '../../crds/define.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import type { CacheView, Controller, Side, Workspace } from './controller.ts'
+import type { CacheView, Controller, Workspace, WorkspaceName } from './controller.ts'
 import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
 import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
-import { BOUND_INDEX, boundIndexKeys, UNBOUND_INDEX, unboundIndexKeys } from './principalIndex.ts'
+import {
+  BINDING_HOLDER_INDEX,
+  bindingHolderKeys,
+  UNBOUND_PRINCIPAL_INDEX,
+  unboundPrincipalKeys,
+} from './principalIndex.ts'
 
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
@@ -16,11 +21,11 @@ export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 export const INDEXES = {
   [OWNER_INDEX]: ownerIndexKeys,
   [PHASE_INDEX]: phaseIndexKeys,
-  [UNBOUND_INDEX]: unboundIndexKeys,
-  [BOUND_INDEX]: boundIndexKeys,
+  [UNBOUND_PRINCIPAL_INDEX]: unboundPrincipalKeys,
+  [BINDING_HOLDER_INDEX]: bindingHolderKeys,
 }
 
-type Entry = Resource | { resource: Resource; in?: Side }
+type Entry = Resource | { resource: Resource; in?: WorkspaceName }
 
 export function resourceOf(entry: Entry): Resource {
   return 'resource' in entry ? entry.resource : entry
@@ -30,18 +35,18 @@ export function resourceOf(entry: Entry): Resource {
  * Returns the side of an entry: the declared one, otherwise `records` for our kinds and the children's side for all
  * others.
  */
-export function sideOf(entry: Entry, childrenIn: Side): Side {
+export function workspaceNameOf(entry: Entry, childrenIn: WorkspaceName): WorkspaceName {
   if ('resource' in entry && entry.in !== undefined) return entry.in
   return isOurs(resourceOf(entry)) ? 'records' : childrenIn
 }
 
 /** Returns the resources cached on one side, without duplicates. Secrets are watched per namespace instead. */
-export function cachedResources(controllers: readonly Controller[], where: Side): Resource[] {
+export function cachedResources(controllers: readonly Controller[], where: WorkspaceName): Resource[] {
   const wanted = new Map([[resourceId(namespace), namespace]])
   for (const { kind, observes, reads, childrenIn } of controllers) {
     for (const entry of [kind.resource, ...observes, ...reads]) {
       const resource = resourceOf(entry)
-      if (sideOf(entry, childrenIn) === where) wanted.set(resourceId(resource), resource)
+      if (workspaceNameOf(entry, childrenIn) === where) wanted.set(resourceId(resource), resource)
     }
   }
   wanted.delete(resourceId(secret))

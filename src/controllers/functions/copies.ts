@@ -1,16 +1,16 @@
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
-import { agreed, counted } from '../../core/counted.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { copiesWithin, type Demand, NOTHING } from '../../core/sizing/demand.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
+import { copiesWithin, type Demand, NO_DEMAND } from '../../core/sizing/demand.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
 import { hasEnded } from '../../desired/workload/evicted.ts'
-import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/trouble.ts'
+import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/podProblems.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
-import { checkQuota, giveBackQuota, grantedAtLeast } from '../quota.ts'
+import { checkQuota, ensureGrantedDemand, releaseSurplusQuota } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
-import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
-import { demandOfWorkload, type Workload } from '../workload/running.ts'
+import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { demandOfWorkload, type Workload } from '../workload/workloadQuota.ts'
 import type { FunctionPass } from './types.ts'
 
 export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
@@ -19,7 +19,7 @@ export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | '
 /** Returns the pods that have not ended, including terminating ones. */
 export const podsOf = (pass: FunctionPass) => allPodsOf(pass).filter((each) => !hasEnded(each))
 
-export const endedOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnded)
+export const endedPodsOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnded)
 
 function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
   const { namespace, name } = placeOfPass({ object })
@@ -34,8 +34,8 @@ export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   const [made] = pass.children.owned<Sized>(deployment)
   // A function that never ran waits in line for quota, and granting it nothing would remove it from the line.
   if (made === undefined && pass.object.status?.firstReadyAt === undefined) return outcome
-  const running = made === undefined ? NOTHING : demandOfWorkload(made.spec)
-  await scaleWithin(await grantedAtLeast(pass, running), pass, made)
+  const running = made === undefined ? NO_DEMAND : demandOfWorkload(made.spec)
+  await scaleWithin(await ensureGrantedDemand(pass, running), pass, made)
   return outcome
 }
 
@@ -45,27 +45,30 @@ type Sized = LiveDeployment & Workload
 async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | undefined): Promise<void> {
   if (made === undefined) return
   const each = demandOfWorkload({ ...made.spec, replicas: 1 })
-  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), copiesWithin(granted, each))
+  const replicas = Math.min(wantedCopies(pass.object, pass.state.functionNamespace), copiesWithin(granted, each))
   pass.report({ replicas })
   await scaleTo(pass, deployment, made, replicas)
 }
 
 /** Gives back quota once surplus copies are gone, because a terminating copy still finishes its calls. */
-export async function giveBackCopies(pass: FunctionPass): Promise<Outcome> {
+export async function releaseCopyQuota(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
   const left = podsOf(pass).length
   const isAsAsked = state.deployment === undefined || isDeployed(state.deployment)
   const most = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
-  return isAsAsked && left <= most ? giveBackQuota(pass) : done()
+  return isAsAsked && left <= most ? releaseSurplusQuota(pass) : done()
 }
 
 /** Waits until all copies are gone, unless the Kubernetes namespace is being deleted with them. */
-export async function copiesGone(pass: FunctionPass): Promise<Outcome> {
+export async function awaitCopiesGone(pass: FunctionPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // List from the API server: the cache may lack the newest pods, and nobody looks again later.
   const left = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length
   const isGone = left === 0 && pass.children.owned(deployment).length === 0
-  if (isGone || namespaceIsGoing(pass.records, namespace)) return done()
-  return waiting('TearingDown', `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`)
+  if (isGone || isNamespaceTerminating(pass.records, namespace)) return done()
+  return waiting(
+    'TearingDown',
+    `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`,
+  )
 }

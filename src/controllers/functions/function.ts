@@ -1,33 +1,34 @@
-import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
-import { agreed, counted, readyOf } from '../../core/counted.ts'
+import { remoteCopyName } from '../../contracts/remoteCopies.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { describeReadyCount, pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
-import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
-import { evictionNote, evictionTrouble } from '../../desired/workload/evicted.ts'
-import { isDeployed, isReady, type LiveDeployment, troubleOf } from '../../desired/workload/trouble.ts'
+import { functionCopies, mergeVariables, wantedCopies } from '../../desired/functions.ts'
+import { evictionNotes, findEvictionProblem } from '../../desired/workload/evicted.ts'
+import { findWorkloadProblem, isDeployed, isReady, type LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment, namespace, secret } from '../../kube/builtin.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { clearEnded, POD_RIGHTS, tellOf } from '../workload/evicted.ts'
+import { findCluster } from '../workload/cluster.ts'
+import { deleteEndedPods, emitEvictions, POD_RIGHTS } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
-import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { over, placeOfPass, planOf, withSpec } from '../workload/pass.ts'
-import { type Reader, referenceObservers } from '../workload/references.ts'
+import { placeOfPass, planOf, stepAdapter, withSpec } from '../workload/pass.ts'
+import { type ReferencingResource, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
-import { removingSecrets } from '../workload/secrets.ts'
-import { checkCopies, copiesGone, endedOf, giveBackCopies, namespaceOf, podsOf } from './copies.ts'
+import { ignoreMissingRights } from '../workload/secrets.ts'
+import { awaitCopiesGone, checkCopies, endedPodsOf, namespaceOf, podsOf, releaseCopyQuota } from './copies.ts'
 import { findIdentity, withdrawIdentity } from './identity.ts'
+import { clusterOfFunction, otherClusterObservers } from './otherClusters.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
@@ -37,17 +38,16 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
-import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
-import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
-import { withheld, withheldFromVariables } from './withheld.ts'
+import { DIGEST_RIGHTS, keepValues, pruneSourceFiles, reportKeyDigests, requireKeys, type Variables } from './values.ts'
+import { refuseWithheldSecrets, refuseWithheldVariables } from './withheldSecrets.ts'
 
 const functionsIn = (records: Workspace, home?: string) => records.cache(ServerlessFunction).list({ namespace: home })
 
-function readersIn(records: Workspace, home: string | undefined): Reader[] {
+function readersIn(records: Workspace, home: string | undefined): ReferencingResource[] {
   const namespaces = records.cache(FunctionNamespace)
   return functionsIn(records, home).map((each) => {
     const around = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
-    const variables = environmentOf(around?.spec.env ?? [], each.spec.env)
+    const variables = mergeVariables(around?.spec.env ?? [], each.spec.env)
     const keys = triggersOf(each.spec).map(({ keySecret }) => keySecret)
     return {
       key: keyOf(each),
@@ -82,7 +82,7 @@ const OTHERS: readonly Observed[] = [
   },
   ...referenceObservers(readersIn),
   ...workloadObservers(ServerlessFunction),
-  ...elsewhereObservers(functionsIn),
+  ...otherClusterObservers(functionsIn),
 ]
 
 const CHILDREN = [deployment]
@@ -98,20 +98,20 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   (options) => ({
     state: newFunctionState,
     clusterOf: clusterOfFunction,
-    collects: CHILDREN,
+    collectsOrphans: CHILDREN,
     reconcile: steps(
       observeCopies,
       withdrawIdentity,
-      keepKeys(options),
+      reportKeyDigests(options),
       releaseFormerPaths,
       findNamespace,
-      withheldFromVariables,
+      refuseWithheldVariables,
       findHome,
       resolvePlanOfBoth,
       checkCopies,
       checkTimers,
       claimPaths,
-      keepSource,
+      pruneSourceFiles,
       requireKeys,
       valuesStep(options),
       keepDeployments,
@@ -122,9 +122,9 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    carriedOut: giveBackCopies,
+    afterSteps: releaseCopyQuota,
     finalize: steps(endBuilds('functions'), removeCopies, releaseNames, releaseQuota),
-    abandon: steps(endBuilds('functions'), releaseNames, releaseQuota),
+    finalizeRevoked: steps(endBuilds('functions'), releaseNames, releaseQuota),
   }),
 )
 
@@ -133,7 +133,7 @@ async function observeCopies(pass: FunctionPass): Promise<Outcome> {
   const ready = podsOf(pass).filter(isReady)
   const clusterId = clusterOfFunction(pass.object, pass.records)
   const copies = ready.flatMap(({ metadata, status }) =>
-    clusterId === undefined ? (status?.podIP ?? []) : farCopyEntry({ clusterId, pod: metadata.name }),
+    clusterId === undefined ? (status?.podIP ?? []) : remoteCopyName({ clusterId, pod: metadata.name }),
   )
   pass.report({
     copies: copies.sort(),
@@ -141,7 +141,7 @@ async function observeCopies(pass: FunctionPass): Promise<Outcome> {
     replicas: wantedCopies(pass.object, namespaceOf(pass)),
   })
   pass.serving(ready.length > 0)
-  await clearEnded(pass, endedOf(pass))
+  await deleteEndedPods(pass, endedPodsOf(pass))
   return done()
 }
 
@@ -154,17 +154,17 @@ function findNamespace(pass: FunctionPass): Outcome {
   // Copies started on another cluster now could outlive the record of where they are, and would never be found.
   if (found.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
-  state.around = found
-  return withheld(pass, 'It', object.spec.namespaceSecrets)
+  state.functionNamespace = found
+  return refuseWithheldSecrets(pass, 'It', object.spec.namespaceSecrets)
 }
 
 /** The function with its namespace's values as defaults. */
 function withNamespace(pass: FunctionPass): FunctionPass {
-  const { clusterId, computePlan } = pass.state.around?.spec ?? {}
+  const { clusterId, computePlan } = pass.state.functionNamespace?.spec ?? {}
   return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
 }
 
-const overNamespace = over(withNamespace)
+const overNamespace = stepAdapter(withNamespace)
 const findHome = overNamespace(findCluster)
 const resolvePlanOfBoth = overNamespace(resolvePlan({ hasVolumes: false }))
 
@@ -200,7 +200,7 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
   const { object } = pass
   const wanted = claimsOf(object)
   for (const [at, value] of wanted.entries()) {
-    if (await claimed(pass, 'FunctionPath', value)) continue
+    if (await acquireNameClaim(pass, 'FunctionPath', value)) continue
     const path = httpPaths(object.spec)[at]
     return stalled('NameOccupied', `The path "${path}" is taken by another function of "${object.spec.namespaceName}".`)
   }
@@ -208,27 +208,37 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
   return done()
 }
 
-const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
+const variablesOf: Variables = ({ object, state }) =>
+  mergeVariables(state.functionNamespace?.spec.env ?? [], object.spec.env)
 
 /** Referenced values may be reachable from the function's cluster only. */
 const valuesStep = (options: FunctionOptions) => overNamespace(keepValues(options, variablesOf))
 
-const imageOf = ({ state }: FunctionPass) => state.chosen?.image
+const imageOf = ({ state }: FunctionPass) => state.servedImage?.image
 
 function applyCopies({ registryHost }: FunctionOptions) {
   return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
     const { object, state } = pass
     const image = imageOf(pass)
-    const { around } = state
+    const { functionNamespace } = state
     // Nothing says any more what should run, so remove what runs.
-    if (image === undefined || around === undefined) {
+    if (image === undefined || functionNamespace === undefined) {
       await pass.children.prune(deployment, [])
       return done()
     }
     const plan = planOf(pass)
     const environment = variablesOf(pass)
     const { valuesVersion, identitySecret } = state
-    const input = { object, around, image, plan, environment, valuesVersion, identitySecret, registryHost }
+    const input = {
+      object,
+      around: functionNamespace,
+      image,
+      plan,
+      environment,
+      valuesVersion,
+      identitySecret,
+      registryHost,
+    }
     const { object: made } = await pass.children.ensure(functionCopies(input), { resource: deployment })
     state.deployment = made as LiveDeployment
     pass.report({ image })
@@ -251,7 +261,11 @@ function haltCopies(pass: FunctionPass) {
     const off = switchedOff(pass)
     if (off === undefined) return obstacle
     const left = podsOf(pass).length
-    return judgeStop(left, `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`, off)
+    return judgeStop(
+      left,
+      `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`,
+      off,
+    )
   }
 }
 
@@ -267,28 +281,28 @@ function judge(pass: FunctionPass): Outcome {
   }
   const off = switchedOff(pass)
   if (off !== undefined) return done({ reason: 'Stopped', message: off })
-  const wanted = wantedCopies(object, state.around)
+  const wanted = wantedCopies(object, state.functionNamespace)
   const plan = planOf(pass)
-  const [what, pods, ended] = ['the function', podsOf(pass), endedOf(pass)]
-  const trouble = troubleOf({ what, image, ...plan }, pods, state.deployment)
+  const [what, pods, ended] = ['the function', podsOf(pass), endedPodsOf(pass)]
+  const trouble = findWorkloadProblem({ what, image, ...plan }, pods, state.deployment)
   if (trouble !== undefined) return trouble
-  const notes = evictionNote(what, ended, pass.clock.now())
+  const notes = evictionNotes(what, ended, pass.clock.now())
   const [note] = notes
   const well = (words: string) => {
-    tellOf(pass, notes)
+    emitEvictions(pass, notes)
     return done(note === undefined ? { message: words } : { message: `${words} ${note.words}`, after: note.left })
   }
   if (wanted === 0) return well('It sleeps: the next call starts a copy.')
   if (isDeployed(state.deployment)) return well(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
-  const evicted = evictionTrouble(what, pods, ended)
+  const evicted = findEvictionProblem(what, pods, ended)
   if (evicted !== undefined) return evicted
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls, so a missing copy is not a rollout.
   if (ready > 0 || object.status?.firstReadyAt !== undefined) {
-    const copies = `${Math.min(ready, wanted)} of ${counted(wanted, 'copy', 'copies')} ${agreed(wanted, 'serves', 'serve')}`
+    const copies = `${Math.min(ready, wanted)} of ${pluralize(wanted, 'copy', 'copies')} ${pluralizeVerb(wanted, 'serves', 'serve')}`
     return done({ message: `${copies}; calls wait for the others.` })
   }
-  return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
+  return waiting('WaitingForWorkload', `${describeReadyCount(ready, wanted, 'copy', 'copies')}.`)
 }
 
 /** Deletes the copies, and on another cluster the Secrets, which no garbage collector deletes there. */
@@ -298,9 +312,9 @@ async function removeCopies(pass: FunctionPass): Promise<Outcome> {
   if (clusterOfFunction(object, records) !== undefined) {
     const { namespace, name } = placeOfPass(pass)
     const { values, identity } = functionNames(name)
-    await removingSecrets(async () => {
+    await ignoreMissingRights(async () => {
       for (const each of [values, identity]) await children.remove(secret, namespace, each)
     })
   }
-  return copiesGone(pass)
+  return awaitCopiesGone(pass)
 }

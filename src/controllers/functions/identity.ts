@@ -6,8 +6,8 @@ import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
+import { clusterOfFunction } from './otherClusters.ts'
 import type { FunctionPass } from './types.ts'
-import { clusterOfFunction } from './whereabouts.ts'
 
 const BEING_MADE = 'The credentials of the managed identity of its namespace are being made.'
 
@@ -30,7 +30,7 @@ export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome>
 /** Requires the credentials first: a copy started without them would never get them. */
 export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, state, records } = pass
-  const { spec, status } = state.around ?? {}
+  const { spec, status } = state.functionNamespace ?? {}
   if (spec?.managedIdentity !== true) return done()
   const stored = status?.identitySecret
   if (stored === undefined) return waiting('WaitingForDependency', BEING_MADE)

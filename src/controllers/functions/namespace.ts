@@ -5,10 +5,10 @@ import {
   functionRouteName,
 } from '../../contracts/functions.ts'
 import { publicUrl } from '../../contracts/workloads.ts'
-import { agreed, counted } from '../../core/counted.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { formatScope } from '../../core/scope.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { routeObjects } from '../../desired/functions.ts'
@@ -16,13 +16,13 @@ import { ingress, namespace, secret } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
-import { otherClusterOf, projected } from '../engine/whereabouts.ts'
+import { checkProjection, otherClusterOf } from '../engine/workloadLocation.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
+import { type CertificateObject, certificateState, worstCertificateState } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
-import { findCluster, gatewayOf } from '../workload/home.ts'
+import { findCluster, gatewayOf } from '../workload/cluster.ts'
 import {
   claimHosts,
   hostObserver,
@@ -88,7 +88,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     judge,
   ),
   halt: (pass) => (pass.object.spec.running === false ? async () => judgeStopped(pass) : undefined),
-  carriedOut: giveBackQuota,
+  afterSteps: releaseSurplusQuota,
   finalize: steps(removeFunctions, removeRoute, releaseHosts, releaseQuota),
 })
 
@@ -132,7 +132,7 @@ function findHome(pass: NamespacePass): Outcome {
   const found = findCluster(pass)
   if (found.kind !== 'done') return found
   const clusterId = otherClusterOf(object, records)
-  const obstacle = clusterId && projected(clusterId, place, object.metadata.namespace ?? '', records)
+  const obstacle = clusterId && checkProjection(clusterId, place, object.metadata.namespace ?? '', records)
   return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(here(pass))
 }
 
@@ -171,7 +171,7 @@ function certificateStatusOf(pass: NamespacePass) {
   if (issuerOf(pass) === undefined) return domains.length > 0 ? 'NotRequested' : undefined
   const known = pass.workloads.cache<CertificateObject>(certificate)
   const found = certificateNames(pass).map((name) => known.get(SYSTEM_NAMESPACE, name))
-  return worstOf(found.map((each) => certificateState(each, pass.clock.now())))
+  return worstCertificateState(found.map((each) => certificateState(each, pass.clock.now())))
 }
 
 function reportUrl(pass: NamespacePass): Outcome {
@@ -201,7 +201,7 @@ function judge(pass: NamespacePass): Outcome {
 /** Functions stop by themselves when they see that their namespace is stopped. */
 function judgeStopped(pass: NamespacePass): Outcome {
   const left = functionsOf(pass).filter(({ status }) => isCallable(status)).length
-  const going = `${counted(left, 'function')} ${agreed(left, 'is', 'are')} being stopped.`
+  const going = `${pluralize(left, 'function')} ${pluralizeVerb(left, 'is', 'are')} being stopped.`
   return judgeStop(left, going, 'It is stopped: its functions answer no calls.')
 }
 
@@ -215,7 +215,10 @@ async function removeFunctions({ object, records }: NamespacePass): Promise<Outc
       await records.client.remove(ServerlessFunction.resource, refOf(each), { uid: each.metadata.uid })
   return left.length === 0
     ? done()
-    : waiting('TearingDown', `${counted(left.length, 'function')} ${agreed(left.length, 'is', 'are')} being deleted.`)
+    : waiting(
+        'TearingDown',
+        `${pluralize(left.length, 'function')} ${pluralizeVerb(left.length, 'is', 'are')} being deleted.`,
+      )
 }
 
 /** Deletes the routes, which are in another namespace, where owner references do not reach. */

@@ -3,8 +3,8 @@ import { dataThere, decoded, FAR_CONTROLLERS, joinFar, namesIn } from '../../../
 import { FAR } from '../../../test/crashes/operator.ts'
 import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
-import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, functionObjectName } from '../../contracts/functions.ts'
+import { remoteCopyName } from '../../contracts/remoteCopies.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -65,7 +65,7 @@ describe('functions on another cluster', () => {
     const [copy = ''] = await namesIn(world.far, pod)
     await world.until('the copy is told', async () => {
       const { copies } = await statusOf(ServerlessFunction, NAME)
-      return Array.isArray(copies) && copies.includes(farCopyEntry({ clusterId: FAR, pod: copy }))
+      return Array.isArray(copies) && copies.includes(remoteCopyName({ clusterId: FAR, pod: copy }))
     })
     expect(await namesIn(world.server, ingress, SYSTEM_NAMESPACE)).to.have.length(1)
     expect((await world.far.list(ingress)).items).to.deep.equal([])

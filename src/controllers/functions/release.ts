@@ -1,20 +1,20 @@
 import {
-  isBuilding,
+  isBuildingPhase,
   newestDeployment,
-  type Release,
+  type ReleaseProgress,
   releasedSince,
   wantedDeployment,
 } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
-import { isDeployed, isGivenUp } from '../../desired/workload/trouble.ts'
+import { isDeployed, isRolloutFailed } from '../../desired/workload/podProblems.ts'
 import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { FunctionPass } from './types.ts'
-import { withheld } from './withheld.ts'
+import { refuseWithheldSecrets } from './withheldSecrets.ts'
 
 export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
 
@@ -55,9 +55,9 @@ export function chooseImage(pass: FunctionPass): Outcome {
   const own = ownDeployments(pass)
   const newest = newestDeployment(own)
   const wanted = wantedDeployment(own)
-  if (spec.image !== undefined) pass.state.chosen = { image: spec.image }
+  if (spec.image !== undefined) pass.state.servedImage = { image: spec.image }
   else if (wanted?.status?.image !== undefined)
-    pass.state.chosen = {
+    pass.state.servedImage = {
       image: wanted.status.image,
       deploymentId: wanted.metadata.name,
       commit: wanted.status.commitSha ?? wanted.spec.commitSha,
@@ -67,13 +67,13 @@ export function chooseImage(pass: FunctionPass): Outcome {
     lastDeploymentId: newest?.metadata.name ?? pass.object.status?.lastDeploymentId,
   })
   const isReported = spec.image === undefined && wanted?.spec.strategy === 'Reported'
-  return isReported ? withheld(pass, 'Its image', wanted.spec.namespaceSecrets) : done()
+  return isReported ? refuseWithheldSecrets(pass, 'Its image', wanted.spec.namespaceSecrets) : done()
 }
 
 function buildStatusOf(newest: CachedRecord | undefined, hasSource: boolean) {
   if (newest === undefined) return hasSource ? 'Queued' : 'NoSource'
-  const stage = stageOf(newest)
-  if (isBuilding(stage)) return 'Building'
+  const stage = deploymentPhaseOf(newest)
+  if (isBuildingPhase(stage)) return 'Building'
   if (stage === 'Queued') return 'Queued'
   return stage === 'Deploying' || stage === 'Succeeded' || newest.status?.image !== undefined ? 'Succeeded' : 'Failed'
 }
@@ -81,15 +81,15 @@ function buildStatusOf(newest: CachedRecord | undefined, hasSource: boolean) {
 /** Reports the release. A function scaled to zero counts as serving: its next copy runs the image. */
 export function reportRelease(pass: FunctionPass): Outcome {
   const { object, state } = pass
-  const { image, deploymentId, commit } = state.chosen ?? {}
+  const { image, deploymentId, commit } = state.servedImage ?? {}
   if (image === undefined) return done()
   if (deploymentId === undefined) {
     pass.report({ release: undefined, servingDeployment: undefined, servingImage: image, commit: undefined })
     return done()
   }
-  const isServing = wantedCopies(object, state.around) === 0 || isDeployed(state.deployment)
+  const isServing = wantedCopies(object, state.functionNamespace) === 0 || isDeployed(state.deployment)
   const since = releasedSince(object.status?.release, deploymentId, pass.now)
-  const release: Release = isGivenUp(state.deployment, since)
+  const release: ReleaseProgress = isRolloutFailed(state.deployment, since)
     ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.', since }
     : { deploymentId, state: isServing ? 'Serving' : 'RollingOut', since }
   pass.report({ release, ...(isServing && { servingDeployment: deploymentId, servingImage: image, commit }) })

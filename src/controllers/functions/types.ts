@@ -2,7 +2,7 @@ import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import type { RouteVerdict } from '../../desired/workload/host.ts'
-import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import type { Pass } from '../engine/controller.ts'
 import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
 
@@ -15,26 +15,26 @@ export type FunctionOptions = {
 /** State shared between the steps of a pass over a function. */
 export type FunctionState = WorkloadState & {
   /** findNamespace */
-  around: CachedNamespace | undefined
-  /** keepKeys: why a trigger's key is not available. */
+  functionNamespace: CachedNamespace | undefined
+  /** reportKeyDigests: why a trigger's key is not available. */
   keyObstacle: Outcome | undefined
   /** findIdentity: the Secret with the credentials of the namespace's identity, if any. */
   identitySecret: string | undefined
   /** keepValues: the content version of the function's Secret, if any. */
   valuesVersion: string | undefined
   /** chooseImage: the image to serve, and its deployment. */
-  chosen: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
+  servedImage: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
   /** applyCopies */
   deployment: LiveDeployment | undefined
 }
 
 export const newFunctionState = (): FunctionState => ({
   ...newWorkloadState(),
-  around: undefined,
+  functionNamespace: undefined,
   keyObstacle: undefined,
   identitySecret: undefined,
   valuesVersion: undefined,
-  chosen: undefined,
+  servedImage: undefined,
   deployment: undefined,
 })
 

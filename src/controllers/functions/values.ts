@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { DIGEST_ENTRY, DIGEST_SECRET, functionNames, keyDigest } from '../../contracts/functions.ts'
+import { functionNames, KEY_DIGEST_SECRET, KEY_DIGEST_SECRET_ENTRY, keyDigest } from '../../contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { secretData } from '../../core/secretData.ts'
 import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
-import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment, secret } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
@@ -53,7 +53,7 @@ async function keep(pass: FunctionPass, data: Record<string, string>): Promise<v
 }
 
 export const DIGEST_RIGHTS: readonly Rights[] = [
-  { resource: secret, verbs: ['get'], resourceNames: [DIGEST_SECRET], in: 'system' },
+  { resource: secret, verbs: ['get'], resourceNames: [KEY_DIGEST_SECRET], in: 'system' },
   // RBAC cannot restrict `create` to a name, so an admission policy does.
   { resource: secret, verbs: ['create'], in: 'system' },
 ]
@@ -62,8 +62,8 @@ export const DIGEST_RIGHTS: readonly Rights[] = [
  * Reports digests of the keys that callers must send: the activator compares digests and never sees vault values. Runs
  * whatever else stops the function, so that a key grants nothing once its secret is unreadable or has changed.
  */
-export function keepKeys({ keys }: FunctionOptions): FunctionStep {
-  return async function keepKeys(pass: FunctionPass): Promise<Outcome> {
+export function reportKeyDigests({ keys }: FunctionOptions): FunctionStep {
+  return async function reportKeyDigests(pass: FunctionPass): Promise<Outcome> {
     const wanted = triggersOf(pass.object.spec).filter(({ keySecret }) => keySecret !== undefined)
     if (wanted.length === 0) {
       pass.report({ keys: undefined })
@@ -92,19 +92,26 @@ export const requireKeys: FunctionStep = ({ state }) => state.keyObstacle ?? don
 
 /** Returns the platform's digest key, which is created on first use. */
 async function digestKeyOf(pass: FunctionPass): Promise<string> {
-  const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
+  const ref = { namespace: SYSTEM_NAMESPACE, name: KEY_DIGEST_SECRET }
   const { records } = pass
-  const read = async () => (await readSecret({ workloads: records }, ref.namespace, ref.name))?.data?.[DIGEST_ENTRY]
+  const read = async () =>
+    (await readSecret({ workloads: records }, ref.namespace, ref.name))?.data?.[KEY_DIGEST_SECRET_ENTRY]
   const held = await read()
   if (held !== undefined) return held
   const made = randomBytes(32).toString('base64')
-  const object = { apiVersion: 'v1', kind: 'Secret', metadata: ref, type: 'Opaque', data: { [DIGEST_ENTRY]: made } }
-  const isOurs = (await records.client.create(secret, object).catch(alreadyThere)) !== undefined
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: ref,
+    type: 'Opaque',
+    data: { [KEY_DIGEST_SECRET_ENTRY]: made },
+  }
+  const isOurs = (await records.client.create(secret, object).catch(ignoreKubeAlreadyExists)) !== undefined
   return isOurs ? made : ((await read()) ?? '')
 }
 
 /** Deletes the stored files of a source that was replaced. */
-export function keepSource(pass: FunctionPass): Promise<Outcome> {
+export function pruneSourceFiles(pass: FunctionPass): Promise<Outcome> {
   const { object, recordChildren } = pass
   const { source } = object.spec
   const kept = object.status?.keptSource

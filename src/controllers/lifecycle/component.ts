@@ -1,18 +1,23 @@
 import { neededValues } from '../../contracts/componentValues.ts'
-import { configKey, OWN_COMPONENT, releaseName } from '../../contracts/lifecycle.ts'
+import { configKey, PLATFORM_COMPONENT, releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { fluxName, helmReleaseOf, ociRepositoryOf } from '../../desired/lifecycle/flux.ts'
-import { type HelmRelease, type Judged, judgeComponent, type OciRepository } from '../../desired/lifecycle/judge.ts'
+import {
+  type ComponentJudgement,
+  type HelmRelease,
+  judgeComponent,
+  type OciRepository,
+} from '../../desired/lifecycle/judge.ts'
 import { observedWorkload } from '../../desired/lifecycle/workloads.ts'
 import { daemonSet, deployment, statefulSet } from '../../kube/builtin.ts'
-import { FLUX, helmRelease, ociRepository } from '../../kube/flux.ts'
+import { FLUX_RESOURCES, helmRelease, ociRepository } from '../../kube/flux.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { readFeed } from './feed.ts'
-import type { ComponentObject } from './stock.ts'
+import type { ComponentObject } from './storedObjects.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
 const OUTSIDE = ' outside the cluster: whoever started it upgrades it, and Flux has no part in it'
@@ -44,7 +49,7 @@ const workload = (resource: Resource): Observed => ({
 })
 
 const WRITES: readonly Rights[] = [
-  ...FLUX.map((resource) => ({ resource, verbs: ['create', 'patch'], in: 'system' as const })),
+  ...FLUX_RESOURCES.map((resource) => ({ resource, verbs: ['create', 'patch'], in: 'system' as const })),
   { resource: ComponentRelease.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
   CONFIGURATION_RIGHTS,
 ]
@@ -53,7 +58,13 @@ const WRITES: readonly Rights[] = [
 export const componentController = controllerWith(
   PlatformComponent,
   {
-    observes: [...FLUX, ComponentRelease.resource, workload(deployment), workload(statefulSet), workload(daemonSet)],
+    observes: [
+      ...FLUX_RESOURCES,
+      ComponentRelease.resource,
+      workload(deployment),
+      workload(statefulSet),
+      workload(daemonSet),
+    ],
     writes: WRITES,
   },
   (options: LifecycleOptions) => ({
@@ -73,7 +84,7 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
   const { object, children, workloads, records } = pass
   const { version, chart } = object.spec
   if (version === undefined || chart === undefined) return true
-  if (!FLUX.every((resource) => workloads.isServed(resource))) return false
+  if (!FLUX_RESOURCES.every((resource) => workloads.isServed(resource))) return false
   const release = records.cache(ComponentRelease).get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
   const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
   await children.ensure(source, { resource: ociRepository })
@@ -89,7 +100,10 @@ async function givenValues({ object, records }: ComponentPass, release: Componen
   return needed.filter(({ key }) => (held[configKey(object.metadata.name, key)] ?? '') !== '')
 }
 
-async function look({ object, children, workloads, now }: ComponentPass, options: LifecycleOptions): Promise<Judged> {
+async function look(
+  { object, children, workloads, now }: ComponentPass,
+  options: LifecycleOptions,
+): Promise<ComponentJudgement> {
   const name = fluxName(object.metadata.name)
   const ofFlux = async <T extends KubeObject>(resource: Resource) =>
     workloads.isServed(resource) ? children.get<T>(resource, SYSTEM_NAMESPACE, name) : undefined
@@ -102,13 +116,16 @@ async function look({ object, children, workloads, now }: ComponentPass, options
     helm: await ofFlux<HelmRelease>(helmRelease),
     source: await ofFlux<OciRepository>(ociRepository),
     workloads: found,
-    ownVersion: object.metadata.name === OWN_COMPONENT ? options.ownVersion : undefined,
+    ownVersion: object.metadata.name === PLATFORM_COMPONENT ? options.ownVersion : undefined,
     now,
-    settle: options.healthSettle,
+    settleMs: options.healthSettle,
   })
 }
 
-function outcomeOf({ object }: ComponentPass, { state, rollout, after, installedVersion, isOutside }: Judged): Outcome {
+function outcomeOf(
+  { object }: ComponentPass,
+  { state, rollout, after, installedVersion, isOutside }: ComponentJudgement,
+): Outcome {
   const message = rollout?.message ?? 'Helm is at work.'
   switch (state) {
     case 'Installing':

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../contracts/componentValues.ts'
+import type { InstallValues } from '../../contracts/componentValues.ts'
 import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { SecretObject } from '../../core/secretData.ts'
@@ -18,7 +18,7 @@ export const CONFIGURATION_RIGHTS: Rights = {
 /** Reads what people have configured for components; only which entries exist and whether they changed matters. */
 export async function storedConfiguration(
   client: Pick<KubeClient, 'get'>,
-): Promise<{ version: string | undefined; entries: Configuration }> {
+): Promise<{ version: string | undefined; entries: InstallValues }> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: INSTALL_CONFIGURATION }
   const found = await client.get<SecretObject>(secret, ref).catch(absent)
   return { version: found?.metadata.resourceVersion, entries: found?.data ?? {} }

@@ -1,5 +1,5 @@
 import { FeedError } from '../../adapters/releases/port.ts'
-import { compareVersions, releaseName } from '../../contracts/lifecycle.ts'
+import { compareSemver, releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -22,7 +22,7 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
   return async function readFeed(pass: ComponentPass): Promise<Outcome> {
     const { spec, status } = pass.object
     if (spec.chart === undefined) return done()
-    const left = untilRead(spec.refreshRequestedAt, status?.feed, feedInterval, pass.clock.now())
+    const left = feedDueIn(spec.refreshRequestedAt, status?.feed, feedInterval, pass.clock.now())
     if (left === undefined) return done()
     if (left > 0) return done({ after: left })
     const tried = { attemptedAt: pass.now, requestedAt: spec.refreshRequestedAt }
@@ -42,7 +42,7 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
 }
 
 /** Returns the milliseconds until the feed is read; undefined if it never is. */
-export function untilRead(
+export function feedDueIn(
   requestedAt: string | undefined,
   feed: Feed | undefined,
   interval: number | undefined,
@@ -93,7 +93,7 @@ async function recordOne(
 
 async function removeOld(pass: ComponentPass, held: readonly ReleaseObject[]): Promise<number> {
   const { spec, status } = pass.object
-  const newest = [...held].sort((one, other) => compareVersions(other.spec.version, one.spec.version))
+  const newest = [...held].sort((one, other) => compareSemver(other.spec.version, one.spec.version))
   const isUsed = ({ spec: { version } }: ReleaseObject) =>
     version === spec.version || version === status?.installedVersion
   const old = newest.slice(KEPT).filter((one) => !isUsed(one))

@@ -1,11 +1,11 @@
-import type { Controller, Declared } from '../engine/controller.ts'
+import type { Controller, ControllerDeclaration } from '../engine/controller.ts'
 import { componentController } from './component.ts'
 import { installController } from './install.ts'
 import type { LifecycleOptions } from './types.ts'
 
 export type { LifecycleOptions } from './types.ts'
 
-type LifecycleController = Declared & ((options: LifecycleOptions) => Controller)
+type LifecycleController = ControllerDeclaration & ((options: LifecycleOptions) => Controller)
 
 const { kind, observes, reads, writes } = installController
 

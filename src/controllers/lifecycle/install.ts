@@ -1,11 +1,11 @@
 import { missingValues, neededValues } from '../../contracts/componentValues.ts'
 import {
-  holdsTurn,
+  componentRolloutOf,
+  holdsLifecycleLock,
   isInstallOver,
   isSameVersion,
-  newestOf,
+  newestRelease,
   releasesOf as releasesOfComponent,
-  rolloutOf,
 } from '../../contracts/lifecycle.ts'
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -14,13 +14,13 @@ import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/ou
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
-import { FLUX } from '../../kube/flux.ts'
+import { FLUX_RESOURCES } from '../../kube/flux.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
-import { tidied } from '../platformObjects.ts'
+import { pruneFinished } from '../platformObjects.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { setVersion } from './engine.ts'
-import { componentsOf, executionsOf, type InstallObject, installsOf, releasesOf } from './stock.ts'
-import { takeTurn } from './turn.ts'
+import { acquireLifecycleLock } from './lock.ts'
+import { componentsOf, executionsOf, type InstallObject, installsOf, releasesOf } from './storedObjects.ts'
 import type { InstallPass } from './types.ts'
 
 const INSTALLS_KEPT = 50
@@ -45,7 +45,7 @@ export const installController = controller(ComponentInstall, {
     { resource: ComponentInstall.resource, keysOf: waitingInstalls },
     { resource: RolloutExecution.resource, keysOf: waitingInstalls },
   ],
-  reads: [ComponentRelease.resource, ...FLUX],
+  reads: [ComponentRelease.resource, ...FLUX_RESOURCES],
   writes: [
     { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
     { resource: ComponentInstall.resource, verbs: ['delete'], in: 'system' },
@@ -63,12 +63,12 @@ async function advance(pass: InstallPass): Promise<Outcome> {
     status.state !== 'Succeeded'
   if (isInstallOver(status.state) && !isResumed) return tidy(pass)
   if (status.state === 'Paused' && !isResumed) return stopped(status)
-  const before = othersBefore(pass) ?? (!holdsTurn(status) || isResumed ? unseenBefore(pass) : undefined)
+  const before = othersBefore(pass) ?? (!holdsLifecycleLock(status) || isResumed ? unseenBefore(pass) : undefined)
   if (before !== undefined) {
     pass.report({ state: 'Queued' })
     return waiting('WaitingForDependency', before)
   }
-  if (!holdsTurn(status) || isResumed) return begin(pass, isResumed)
+  if (!holdsLifecycleLock(status) || isResumed) return begin(pass, isResumed)
   return goOn(pass)
 }
 
@@ -99,13 +99,15 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
 /** A failed earlier attempt at the same version does not count: ask Flux again. */
 function hasFailedBefore({ object, records }: InstallPass, version: string | undefined): boolean {
   const component = componentOf(records, object.spec.component)
-  return version !== undefined && component !== undefined && rolloutOf(component, { version }).state === 'Failed'
+  return (
+    version !== undefined && component !== undefined && componentRolloutOf(component, { version }).state === 'Failed'
+  )
 }
 
 function versionFor({ object: { spec }, records }: InstallPass): string | undefined {
   const component = componentOf(records, spec.component)
   if (spec.version !== undefined) return spec.version
-  if (spec.kind === 'Install') return newestOf(releasesOf(records), spec.component)?.spec.version
+  if (spec.kind === 'Install') return newestRelease(releasesOf(records), spec.component)?.spec.version
   // Programs report their version differently than charts are tagged, so look up the release.
   const installed = component?.status?.installedVersion
   const tag = releasesOfComponent(releasesOf(records), spec.component).find((one) =>
@@ -161,9 +163,11 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
     missingValues: isNeeding
       ? missingValues(component, release, (await storedConfiguration(records.client)).entries)
       : [],
-    hasFlux: FLUX.every((resource) => workloads.isServed(resource)),
+    hasFlux: FLUX_RESOURCES.every((resource) => workloads.isServed(resource)),
     rollout:
-      component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
+      component === undefined
+        ? { state: 'Applying', isInstalled: false }
+        : componentRolloutOf(component, wantedOf(object)),
     now,
   }
 }
@@ -172,11 +176,11 @@ const componentOf = (records: Workspace, name: string) => records.cache(Platform
 
 /** Returns why the install must wait for its turn; undefined if it has it. */
 function othersBefore({ object, records }: InstallPass): string | undefined {
-  if (holdsTurn(object.status)) return undefined
+  if (holdsLifecycleLock(object.status)) return undefined
   const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = ({ status, ...other }: InstallObject) =>
     !isInstallOver(status?.state) && status?.state !== 'Paused' && ageOf(other) < ageOf(object)
-  if (others.some((other) => holdsTurn(other.status) || isBefore(other)))
+  if (others.some((other) => holdsLifecycleLock(other.status) || isBefore(other)))
     return 'Another install is under way: they take turns.'
   return executionsOf(records).some(({ status }) => isRolloutActive(status?.state))
     ? 'A rollout is under way: installs and rollouts take turns.'
@@ -184,14 +188,14 @@ function othersBefore({ object, records }: InstallPass): string | undefined {
 }
 
 function unseenBefore(pass: InstallPass): string | undefined {
-  const other = takeTurn(pass)
+  const other = acquireLifecycleLock(pass)
   return other === undefined ? undefined : `"${other}" has its turn: installs and rollouts take turns.`
 }
 
 /** Deletes all finished installs but the newest. */
 async function tidy(pass: InstallPass): Promise<Outcome> {
   const ended = installsOf(pass.records).filter(({ status }) => isInstallOver(status?.state))
-  await tidied(pass, ended, INSTALLS_KEPT)
+  await pruneFinished(pass, ended, INSTALLS_KEPT)
   const { status = {} } = pass.object
   return status.state === 'Failed' ? stopped(status) : done({ reason: 'Completed' })
 }

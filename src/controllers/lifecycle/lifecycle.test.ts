@@ -5,7 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { secret } from '../../kube/builtin.ts'
 import { helmRelease, ociRepository } from '../../kube/flux.ts'
-import { untilRead } from './feed.ts'
+import { feedDueIn } from './feed.ts'
 
 const AT = { namespace: SYSTEM_NAMESPACE }
 
@@ -283,12 +283,12 @@ describe('components and their installs', () => {
 describe('the release feed is read', () => {
   const NOW = Date.parse('2026-01-01T12:00:00Z')
   const at = (attemptedAt: string, requestedAt?: string) => ({ attemptedAt, ...(requestedAt && { requestedAt }) })
-  const cases: [sentence: string, args: Parameters<typeof untilRead>, left: number | undefined][] = [
+  const cases: [sentence: string, args: Parameters<typeof feedDueIn>, left: number | undefined][] = [
     ['at once where it never was', [undefined, undefined, 3_600_000, NOW], 0],
     ['an hour after the last try', [undefined, at('2026-01-01T11:30:00Z'), 3_600_000, NOW], 1_800_000],
     ['at once if somebody asks', ['2026-01-01T12:00:00Z', at('2026-01-01T11:59:00Z'), 3_600_000, NOW], 0],
     ['once for each that asks', ['a', at('2026-01-01T12:00:00Z', 'a'), 3_600_000, NOW], 3_600_000],
     ['never by itself where the platform is told so', [undefined, undefined, undefined, NOW], undefined],
   ]
-  for (const [sentence, args, left] of cases) it(sentence, () => expect(untilRead(...args)).to.equal(left))
+  for (const [sentence, args, left] of cases) it(sentence, () => expect(feedDueIn(...args)).to.equal(left))
 })

@@ -1,18 +1,18 @@
-import { ACCOUNT_NAME_MIN_LENGTH, accountLacks } from '../../contracts/objectstorage.ts'
+import { ACCOUNT_NAME_MIN_LENGTH, unsupportedAccountFields } from '../../contracts/objectstorage.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { HELD_SHOWN } from '../../crds/held.ts'
+import { HOLDERS_SHOWN_MAX } from '../../crds/holders.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { nameInGroup } from '../../crds/retention.ts'
-import { withBuckets, withToday } from '../../desired/objectstorage/index.ts'
+import { groupHolderName } from '../../crds/retention.ts'
+import { withDailyUsage, withRecordedBuckets } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { whileHeld } from '../leaving.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseNames } from '../nameClaims.ts'
+import { blockForHolders } from '../namespaceTeardown.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuota, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -21,7 +21,7 @@ import {
   accountKeyOf,
   bucketsOf,
   ENGINE_MISSING,
-  groupIsGoing,
+  isGroupTerminating,
   keysOfAccount,
   type StorageOptions,
   unsupported,
@@ -58,7 +58,7 @@ export const accountController = controllerWith(
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
     reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuotaOnce, claimName, reportUse),
-    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseNames, releaseQuota),
+    finalize: steps(blockWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
 
@@ -72,7 +72,7 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
       const message = `The name of an account has at least ${ACCOUNT_NAME_MIN_LENGTH} characters; "${name}" has ${name.length}.`
       return stalled('ConfigurationInvalid', message)
     }
-    const lacking = accountLacks(pass.object.spec, store.info.features)
+    const lacking = unsupportedAccountFields(pass.object.spec, store.info.features)
     if (lacking !== undefined) return unsupported(lacking)
     const { endpoint, publicEndpoint, regionName, forcePathStyle } = store.info
     pass.report({ endpoint, publicEndpoint, regionName, forcePathStyle })
@@ -84,22 +84,22 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
 function noteBuckets(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
   const before = pass.object.status?.bucketNames ?? []
-  const noted = withBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
+  const noted = withRecordedBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
   if (noted !== before) pass.report({ bucketNames: [...noted] })
-  pass.report({ heldBy: holdersOf(pass).slice(0, HELD_SHOWN) })
+  pass.report({ heldBy: holdersOf(pass).slice(0, HOLDERS_SHOWN_MAX) })
   return done()
 }
 
 function holdersOf({ records, object: { metadata } }: AccountPass): string[] {
   const buckets = bucketsOf(records, metadata.namespace, metadata.name)
-  return buckets.map((bucket) => nameInGroup(AccountBucket, bucket.metadata.name)).sort()
+  return buckets.map((bucket) => groupHolderName(AccountBucket, bucket.metadata.name)).sort()
 }
 
 /** Blocks deletion before the keys go, unless the group is being deleted: that was accepted with its buckets. */
-function stopWhileHeld(pass: AccountPass): Outcome {
-  const holders = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace) ? [] : holdersOf(pass)
-  pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
-  return whileHeld(holders, 'Delete these buckets')
+function blockWhileHeld(pass: AccountPass): Outcome {
+  const holders = isGroupTerminating(pass.records, pass.place, pass.object.metadata.namespace) ? [] : holdersOf(pass)
+  pass.report({ heldBy: holders.slice(0, HOLDERS_SHOWN_MAX) })
+  return blockForHolders(holders, 'Delete these buckets')
 }
 
 /** Checks whether one more resource fits into the quotas. An account that was ready keeps its place. */
@@ -109,7 +109,7 @@ async function checkQuotaOnce(pass: AccountPass): Promise<Outcome> {
 
 async function claimName(pass: AccountPass): Promise<Outcome> {
   const { name } = pass.object.metadata
-  if (await claimed(pass, 'StorageAccount', name)) return done()
+  if (await acquireNameClaim(pass, 'StorageAccount', name)) return done()
   return stalled('NameOccupied', `The account name "${name}" is taken on this platform; choose another.`)
 }
 
@@ -119,7 +119,7 @@ function reportUse(pass: AccountPass): Outcome {
   const buckets = bucketsOf(pass.records, namespace, name)
   const usedBytes = buckets.reduce((sum, { status }) => sum + (status?.usedBytes ?? 0), 0)
   const before = pass.object.status?.history ?? []
-  const history = withToday(before, pass.now.slice(0, 10), usedBytes)
+  const history = withDailyUsage(before, pass.now.slice(0, 10), usedBytes)
   pass.report({ bucketCount: buckets.length, ...(history === before ? {} : { history: [...history] }) })
   return done({ after: DAY_MS - (pass.clock.now() % DAY_MS) + 1_000 })
 }

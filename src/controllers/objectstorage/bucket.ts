@@ -1,30 +1,30 @@
 import { isStoreError, type ObjectStore, type RemovalState } from '../../adapters/objectstorage/port.ts'
-import { bucketLacks, formerStoreBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
-import { counted } from '../../core/counted.ts'
+import { formerStoreBucketName, storeNameOf, unsupportedBucketFields } from '../../contracts/objectstorage.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { bucketSettings, isWithin, withoutLacking } from '../../desired/objectstorage/index.ts'
-import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { bucketSettings, isWithinLimit, restrictToFeatures } from '../../desired/objectstorage/index.ts'
+import { type ControllerDeclaration, controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, holdsName, releaseNames } from '../nameClaims.ts'
 import {
   bucketsOf,
   ENGINE_MISSING,
   findAccount,
-  groupIsGoing,
-  type Obstructed,
+  isGroupTerminating,
+  type ObstacleState,
+  reportObstacle,
   type StorageOptions,
-  tellObstacle,
   unsupported,
   withStore,
 } from './shared.ts'
 
 type BucketPass = Pass<typeof AccountBucket, BucketState>
-type BucketState = Obstructed & { account: ObjectStorageAccount | undefined }
+type BucketState = ObstacleState & { account: ObjectStorageAccount | undefined }
 
 /** Milliseconds between two looks at a bucket that is being emptied, or that its owner must empty. */
 const EMPTYING_RETRY = 1_000
@@ -42,7 +42,7 @@ function nameOf({ object, records }: BucketPass): string {
   return storeNameOf(object)
 }
 
-const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
+const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
   observes: [
     {
       resource: ObjectStorageAccount.resource,
@@ -53,7 +53,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
         (status as ObjectStorageAccount['status'])?.bucketNames,
       ],
     },
-    { resource: AccountBucket.resource, keysOf: waitingSiblings, whenAdded: false },
+    { resource: AccountBucket.resource, keysOf: waitingSiblings, wakesOnCreate: false },
     { resource: NameClaim.resource, keysOf: waitingForName },
     { resource: ResourceGroup.resource, keysOf: deletedIn },
   ],
@@ -68,14 +68,14 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
     return {
       childrenIn: 'records',
       state: () => ({ account: undefined, obstacle: undefined }),
-      reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, tellObstacle, checkPublic, lookAtUse),
+      reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, reportObstacle, checkPublic, lookAtUse),
       finalize: steps(awaitNote, removeBucket, releaseNames),
     }
 
     function checkWishes(pass: BucketPass): Outcome {
       if (store === undefined) return ENGINE_MISSING
       const { spec, status } = pass.object
-      const lacking = bucketLacks(spec, store.info.features)
+      const lacking = unsupportedBucketFields(spec, store.info.features)
       if (lacking === undefined) return done()
       if (status?.storeName === undefined) return unsupported(lacking)
       pass.state.obstacle ??= unsupported(lacking)
@@ -87,7 +87,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       if (store === undefined || account === undefined) return ENGINE_MISSING
       return withStore(async () => {
         const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
-        const { versioning } = await store.ensureBucket(withoutLacking(settings, store.info.features))
+        const { versioning } = await store.ensureBucket(restrictToFeatures(settings, store.info.features))
         pass.report({ storeName: settings.name, versioning })
         pass.serving(true)
         return done()
@@ -132,7 +132,7 @@ const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
   const { objectLock, forceDelete } = pass.object.spec
-  const empty = forceDelete || groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace)
+  const empty = forceDelete || isGroupTerminating(pass.records, pass.place, pass.object.metadata.namespace)
   try {
     return removalOutcome(pass, await store.removeBucket(name, { empty, objectLock, owner: pass.incarnation }))
   } catch (error) {
@@ -176,10 +176,10 @@ function requireAccount(pass: BucketPass): Outcome {
   }
   const siblings = bucketsOf(pass.records, namespace, accountName)
   const { maxBuckets } = found.account.spec
-  if (pass.object.status?.storeName === undefined && !isWithin(pass.object, siblings, maxBuckets)) {
+  if (pass.object.status?.storeName === undefined && !isWithinLimit(pass.object, siblings, maxBuckets)) {
     return stalled(
       'QuotaExceeded',
-      `Account "${accountName}" may have ${counted(maxBuckets, 'bucket')}; "${bucketName}" would be one more.`,
+      `Account "${accountName}" may have ${pluralize(maxBuckets, 'bucket')}; "${bucketName}" would be one more.`,
     )
   }
   pass.state.account = found.account
@@ -196,7 +196,7 @@ function checkPublic(pass: BucketPass): Outcome {
 
 async function claimName(pass: BucketPass): Promise<Outcome> {
   const name = nameOf(pass)
-  if (await claimed(pass, 'StoreBucket', name)) return done()
+  if (await acquireNameClaim(pass, 'StoreBucket', name)) return done()
   return stalled('NameOccupied', `The name "${name}" is taken at the object store; choose another bucketName.`)
 }
 

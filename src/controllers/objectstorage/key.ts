@@ -1,12 +1,12 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
 import {
+  ACCOUNT_SESSIONS_MAX,
   type AccessKeyPair,
   accessKeySecretName,
   decodeAccessKey,
-  isConsumersKey,
-  KEYS_OF_ONE_OWNER,
+  isConsumerKey,
   keyState,
-  SESSIONS_OF_ACCOUNT,
+  OWNER_KEYS_MAX,
   storeNameOf,
   storeUserName,
 } from '../../contracts/objectstorage.ts'
@@ -21,24 +21,31 @@ import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { incarnationsNamedBy } from '../../crds/principals.ts'
-import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
+import { accessKeySecret, isWithinLimit, keyGrants } from '../../desired/objectstorage/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
-import { controllerWith, type Declared, type Observed, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import {
+  type ControllerDeclaration,
+  controllerWith,
+  type Observed,
+  type Pass,
+  steps,
+  type Workspace,
+} from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
-import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
+import { ignoreMissingRights, withSecretRights } from '../workload/secrets.ts'
 import {
   bucketsOf,
   ENGINE_MISSING,
   findAccount,
   keysOfAccount,
-  type Obstructed,
+  type ObstacleState,
+  reportObstacle,
   type StorageOptions,
-  tellObstacle,
   withStore,
 } from './shared.ts'
 
-type KeyPass = Pass<typeof ObjectAccessKey, Obstructed>
+type KeyPass = Pass<typeof ObjectAccessKey, ObstacleState>
 
 /** Kinds of principals that request sessions. */
 const CALLERS = [PlatformUser.resource, PlatformClient.resource]
@@ -46,7 +53,7 @@ const CALLERS = [PlatformUser.resource, PlatformClient.resource]
 /** Milliseconds between two reads of a key's last use; also the longest delay of an expiry check. */
 const LAST_USE_INTERVAL = 3_600_000
 
-const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
+const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
   observes: [
     secret,
     {
@@ -65,7 +72,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
       ],
     },
     { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
-    { resource: ObjectAccessKey.resource, keysOf: waitingSiblings, whenAdded: false },
+    { resource: ObjectAccessKey.resource, keysOf: waitingSiblings, wakesOnCreate: false },
     { resource: NameClaim.resource, keysOf: keysOfClaim },
     ...CALLERS.map(
       (resource): Observed => ({
@@ -83,14 +90,22 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
  * Keeps one store user with one key for each access key. The store creates the key pair, which is stored in a Secret
  * before anything is granted; a pair whose Secret was lost is replaced.
  */
-export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, Obstructed>(
+export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, ObstacleState>(
   ObjectAccessKey,
   RIGHTS,
   ({ store }) => {
     return {
       childrenIn: 'records',
       state: () => ({ obstacle: undefined }),
-      reconcile: steps(endSession, followIdentity, requireAccount, requireBuckets, ensureKey, lookAtUse, tellObstacle),
+      reconcile: steps(
+        endSession,
+        followIdentity,
+        requireAccount,
+        requireBuckets,
+        ensureKey,
+        lookAtUse,
+        reportObstacle,
+      ),
       finalize: steps(removeKey, removeSecret),
     }
 
@@ -235,21 +250,18 @@ function requireAccount(pass: KeyPass): Outcome {
     pass.state.obstacle = found.obstacle
     return done()
   }
-  if (isConsumersKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
+  if (isConsumerKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
   const keys = keysOfAccount(pass.records, namespace, accountName)
   if (isSession) {
     const sessions = keys.filter((key) => key.spec.isSession)
-    if (isWithin(pass.object, sessions, SESSIONS_OF_ACCOUNT)) return done()
-    return stalled('QuotaExceeded', `An account has at most ${SESSIONS_OF_ACCOUNT} sessions at a time.`)
+    if (isWithinLimit(pass.object, sessions, ACCOUNT_SESSIONS_MAX)) return done()
+    return stalled('QuotaExceeded', `An account has at most ${ACCOUNT_SESSIONS_MAX} sessions at a time.`)
   }
   const siblings = keys.filter(
-    (key) => !key.spec.isSession && !isConsumersKey(key) && key.spec.managedIdentityId === managedIdentityId,
+    (key) => !key.spec.isSession && !isConsumerKey(key) && key.spec.managedIdentityId === managedIdentityId,
   )
-  if (isWithin(pass.object, siblings, KEYS_OF_ONE_OWNER)) return done()
-  return stalled(
-    'QuotaExceeded',
-    `An owner has at most ${KEYS_OF_ONE_OWNER} access keys; delete one that is not needed.`,
-  )
+  if (isWithinLimit(pass.object, siblings, OWNER_KEYS_MAX)) return done()
+  return stalled('QuotaExceeded', `An owner has at most ${OWNER_KEYS_MAX} access keys; delete one that is not needed.`)
 }
 
 /** A new key waits for its buckets. An issued key stays when one of its buckets is deleted. */
@@ -266,7 +278,7 @@ function requireBuckets(pass: KeyPass): Outcome {
 
 async function removeSecret(pass: KeyPass): Promise<Outcome> {
   const { namespace, name } = pass.object.metadata
-  await removingSecrets(() => pass.children.remove(secret, namespace, accessKeySecretName(name)))
+  await ignoreMissingRights(() => pass.children.remove(secret, namespace, accessKeySecretName(name)))
   return done()
 }
 

@@ -1,5 +1,5 @@
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
-import type { SeaweedPlace, Unsupported } from '../../contracts/objectstorage.ts'
+import type { SeaweedPlace, UnsupportedField } from '../../contracts/objectstorage.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -7,7 +7,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Place, Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
-import { namespaceIsGoing } from '../workload/pass.ts'
+import { isNamespaceTerminating } from '../workload/pass.ts'
 
 export type StorageOptions = {
   /** Undefined if not configured. */
@@ -47,7 +47,7 @@ export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> 
   }
 }
 
-export function unsupported({ field, feature }: Unsupported): Outcome {
+export function unsupported({ field, feature }: UnsupportedField): Outcome {
   return stalled(
     'ConfigurationInvalid',
     `${field} needs "${feature}", which this platform's object store does not have.`,
@@ -92,23 +92,23 @@ export function accountKeyOf(object: KubeObject): string[] {
 }
 
 /** Whether the whole group is being deleted, which its own deletion was accepted for. */
-export function groupIsGoing(
+export function isGroupTerminating(
   records: Workspace,
   { boundaryId, resourceGroup }: Place,
   namespace: string | undefined,
 ): boolean {
-  if (namespaceIsGoing(records, namespace ?? '')) return true
+  if (isNamespaceTerminating(records, namespace ?? '')) return true
   if (boundaryId === undefined || resourceGroup === undefined) return false
   const group = records.cache(ResourceGroup).get(boundaryNamespace(boundaryId), resourceGroup)
   return group === undefined || group.metadata.deletionTimestamp !== undefined
 }
 
 /** An obstacle to new objects. Existing ones still expire, are deactivated, or are closed to the public. */
-export type Obstructed = {
+export type ObstacleState = {
   /** Why nothing new can be created; reported at the end. */
   obstacle: Outcome | undefined
 }
 
-export function tellObstacle({ state: { obstacle } }: { readonly state: Obstructed }): Outcome {
+export function reportObstacle({ state: { obstacle } }: { readonly state: ObstacleState }): Outcome {
   return obstacle ?? done()
 }

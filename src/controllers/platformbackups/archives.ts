@@ -1,11 +1,11 @@
 import {
   type DatabaseCluster,
+  findSuspension,
   hasResumed,
   isArchiving,
   SKIP_ARCHIVING_ANNOTATION,
-  suspensionIn,
 } from '../../contracts/platformbackups/archives.ts'
-import { isUnderWay, triggerOf } from '../../contracts/platformbackups/backups.ts'
+import { isBackupInProgress, triggerOf } from '../../contracts/platformbackups/backups.ts'
 import {
   PLATFORM_BACKUP_LABEL,
   RESUMED_ANNOTATION,
@@ -28,18 +28,18 @@ type Database = { cluster: DatabaseCluster; owner: KubeObject | undefined }
  * Suspends the archives that the settings name, and resumes others. The write that suspends an archive also marks it,
  * so that it is resumed whatever happened to the settings or to this process meanwhile.
  */
-export async function holdArchives(pass: SettingsPass): Promise<Outcome> {
+export async function syncSuspendedArchives(pass: SettingsPass): Promise<Outcome> {
   await holdThose(pass, pass.object.spec.suspendedArchives)
   return done()
 }
 
 /** Whether any archive is suspended, or was and still waits for its base backup. */
-export function holdsArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
+export function hasSuspendedArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
   return databasesOf({ workloads: workspace, records: workspace }).some(({ cluster, owner }) => {
     const marked = owner ?? cluster
     const { annotations = {} } = marked.metadata
     const isMarked = SUSPENDED_ANNOTATION in annotations || RESUMED_ANNOTATION in annotations
-    return isMarked || suspensionIn(suspended, cluster, marked) !== undefined
+    return isMarked || findSuspension(suspended, cluster, marked) !== undefined
   })
 }
 
@@ -52,7 +52,7 @@ export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
 async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
   for (const database of databasesOf(pass)) {
     const marked = database.owner ?? database.cluster
-    const wanted = suspensionIn(suspended, database.cluster, marked)
+    const wanted = findSuspension(suspended, database.cluster, marked)
     const { annotations = {} } = marked.metadata
     if (wanted !== undefined) {
       if (annotations[SUSPENDED_ANNOTATION] === undefined) await suspend(pass, database, wanted)
@@ -121,7 +121,7 @@ async function close(pass: SettingsPass, { cluster, owner }: Database): Promise<
 
 /** Adds a base backup of each of the platform's own databases to a requested backup. */
 export async function backUpDatabases(pass: SettingsPass): Promise<Outcome> {
-  const asked = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isUnderWay(one))
+  const asked = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isBackupInProgress(one))
   if (asked.length === 0) return done()
   const clusters = pass.workloads.cache<DatabaseCluster>(postgresqlCluster).list({ namespace: SYSTEM_NAMESPACE })
   for (const cluster of clusters.filter(isArchiving))

@@ -1,7 +1,14 @@
-import { type Backup, lastOver, phaseOf, startOf, targetObstacle, targetOf } from '../../contracts/backups.ts'
+import {
+  type Backup,
+  backupLocationObstacle,
+  backupStartOf,
+  findLastEndedBackup,
+  phaseOf,
+  selectBackupLocation,
+} from '../../contracts/backups.ts'
 import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
-import { isOfPlatform, platformFailureOf, type Schedule } from '../../contracts/platformbackups/backups.ts'
-import { INSTALL_VELERO, type ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import { isPlatformBackup, platformFailureOf, type VeleroSchedule } from '../../contracts/platformbackups/backups.ts'
+import { type BackupLocationWithStatus, INSTALL_VELERO_ADVICE } from '../../contracts/platformbackups/conditions.ts'
 import {
   PLATFORM_SCHEDULE,
   RESUMED_ANNOTATION,
@@ -22,10 +29,16 @@ import { RolloutExecution } from '../../crds/rollouts.ts'
 import { platformSchedule } from '../../desired/platformbackups.ts'
 import { secret } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
+import { veleroBackup, veleroBackupStorageLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
-import { backUpDatabases, concernsArchives, holdArchives, holdsArchives, resumeArchives } from './archives.ts'
+import {
+  backUpDatabases,
+  concernsArchives,
+  hasSuspendedArchives,
+  resumeArchives,
+  syncSuspendedArchives,
+} from './archives.ts'
 import { applyTarget } from './target.ts'
 import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
 
@@ -49,7 +62,7 @@ const phaseIn = (object: KubeObject) => (object as Stated).status?.phase
 /** Velero updates a location every minute; only its verdict matters. */
 const OBSERVES: readonly Observed[] = [
   {
-    resource: veleroLocation,
+    resource: veleroBackupStorageLocation,
     keysOf: always,
     relevant: (object) => [object.spec, phaseIn(object), (object as Stated).status?.message],
   },
@@ -58,7 +71,7 @@ const OBSERVES: readonly Observed[] = [
     keysOf: ({ metadata }) => (metadata.name === PLATFORM_SCHEDULE ? [KEY] : []),
     relevant: (object) => [object.spec, phaseIn(object)],
   },
-  { resource: veleroBackup, keysOf: (object) => (isOfPlatform(object) ? [KEY] : []), relevant: phaseIn },
+  { resource: veleroBackup, keysOf: (object) => (isPlatformBackup(object) ? [KEY] : []), relevant: phaseIn },
   {
     resource: postgresqlCluster,
     keysOf: ofArchives,
@@ -75,7 +88,7 @@ const OBSERVES: readonly Observed[] = [
 
 const WRITES: readonly Rights[] = [
   ...childRights([veleroSchedule]),
-  { resource: veleroLocation, verbs: ['get', 'create', 'patch'] },
+  { resource: veleroBackupStorageLocation, verbs: ['get', 'create', 'patch'] },
   { resource: postgresqlBackup, verbs: ['create', 'patch'] },
   { resource: postgresqlCluster, verbs: ['patch'] },
   { resource: RelationalCluster.resource, verbs: ['patch'] },
@@ -91,18 +104,19 @@ export const platformBackupController = controllerWith<
   SettingsState
 >(PlatformBackupSettings, { observes: OBSERVES, writes: WRITES }, (options) => ({
   state: () => ({ problem: undefined }),
-  reconcile: steps(holdArchives, keepTarget(options), keepSchedule(options), backUpDatabases, judge(options)),
+  reconcile: steps(syncSuspendedArchives, keepTarget(options), keepSchedule(options), backUpDatabases, judge(options)),
   // Every platform has settings. Without Velero objects or suspended archives they need no finalizer, so that the
   // platform's namespace can be deleted with everything in it.
-  isHeld: ({ spec }, records) => records.isServed(veleroSchedule) || holdsArchives(records, spec.suspendedArchives),
+  needsFinalizer: ({ spec }, records) =>
+    records.isServed(veleroSchedule) || hasSuspendedArchives(records, spec.suspendedArchives),
   // The location and its key stay, because restores need them.
   finalize: steps(resumeArchives, removeSchedule),
 }))
 
 function keepTarget(options: PlatformBackupOptions) {
   return async function keepTarget(pass: SettingsPass): Promise<Outcome> {
-    if (!pass.workloads.isServed(veleroLocation)) {
-      pass.state.problem = stalled('EngineMissing', INSTALL_VELERO)
+    if (!pass.workloads.isServed(veleroBackupStorageLocation)) {
+      pass.state.problem = stalled('EngineMissing', INSTALL_VELERO_ADVICE)
       return done()
     }
     const outcome = await applyTarget(pass, options)
@@ -112,7 +126,9 @@ function keepTarget(options: PlatformBackupOptions) {
 }
 
 const locationOf = ({ workloads }: SettingsPass, { velero }: PlatformBackupOptions) =>
-  targetOf(workloads.cache<ShownLocation>(veleroLocation).list({ namespace: velero })) as ShownLocation | undefined
+  selectBackupLocation(
+    workloads.cache<BackupLocationWithStatus>(veleroBackupStorageLocation).list({ namespace: velero }),
+  ) as BackupLocationWithStatus | undefined
 
 /** Requires a location first: without one, every scheduled backup would fail. */
 function keepSchedule(options: PlatformBackupOptions) {
@@ -138,12 +154,12 @@ function keepSchedule(options: PlatformBackupOptions) {
 function judge(options: PlatformBackupOptions) {
   return function judge(pass: SettingsPass): Outcome {
     const { workloads, state } = pass
-    const last = lastOver(platformBackupsOf(pass))
+    const last = findLastEndedBackup(platformBackupsOf(pass))
     pass.report({ lastBackup: last && shown(last) })
     const location = locationOf(pass, options)
-    pass.serving(targetObstacle(location) === undefined)
+    pass.serving(backupLocationObstacle(location) === undefined)
     if (state.problem !== undefined) return state.problem
-    const schedule = workloads.cache<Schedule>(veleroSchedule).get(options.velero, PLATFORM_SCHEDULE)
+    const schedule = workloads.cache<VeleroSchedule>(veleroSchedule).get(options.velero, PLATFORM_SCHEDULE)
     if (schedule?.status?.phase === 'FailedValidation')
       return stalled('EngineRefused', 'Velero refused the schedule of the platform.')
     if (location?.status?.phase === 'Unavailable') {
@@ -159,7 +175,7 @@ function shown(backup: Backup) {
   return {
     name: backup.metadata.name,
     phase: phaseOf(backup),
-    startedAt: startOf(backup),
+    startedAt: backupStartOf(backup),
     completedAt: backup.status?.completionTimestamp,
   }
 }

@@ -1,5 +1,5 @@
 import type { TargetAccess } from '../../adapters/backuptarget/port.ts'
-import { type BackupLocation, targetOf } from '../../contracts/backups.ts'
+import { type BackupLocation, selectBackupLocation } from '../../contracts/backups.ts'
 import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { OWNER_KIND_LABEL } from '../../core/labels.ts'
@@ -11,7 +11,7 @@ import { RolloutExecution } from '../../crds/rollouts.ts'
 import { type TargetKey, targetLocation, targetSecret } from '../../desired/platformbackups.ts'
 import { secret } from '../../kube/builtin.ts'
 import { firstDifference } from '../../kube/compare.ts'
-import { veleroLocation } from '../../kube/velero.ts'
+import { veleroBackupStorageLocation } from '../../kube/velero.ts'
 import { StalledError } from '../engine/interruptions.ts'
 import { readSecret } from '../workload/secrets.ts'
 import type { PlatformBackupOptions, SettingsPass } from './types.ts'
@@ -37,12 +37,12 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
   const location = targetLocation(target, { velero, name: locationName(pass, velero) })
   const copy = targetSecret(key, target, velero)
   const [held, stored] = [
-    pass.workloads.cache<BackupLocation>(veleroLocation).get(velero, location.metadata.name),
+    pass.workloads.cache<BackupLocation>(veleroBackupStorageLocation).get(velero, location.metadata.name),
     await readSecret(pass, velero, copy.metadata.name),
   ]
   const isCopied = sameData(stored, copy)
   if (isCopied && held !== undefined && firstDifference(location.spec, held.spec) === undefined) {
-    await pass.children.ensure(location, { resource: veleroLocation, adopts: () => true })
+    await pass.children.ensure(location, { resource: veleroBackupStorageLocation, adopts: () => true })
     return done()
   }
   if (isInRollout(pass))
@@ -52,7 +52,7 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
     return stalled('ConfigurationInvalid', `The target was refused (${verdict.code}). ${verdict.message}`, TARGET_RETRY)
   // Write the key first, because the location refers to it.
   if (!isCopied) await writeCopy(pass, copy, stored)
-  await pass.children.ensure(location, { resource: veleroLocation, adopts: () => true })
+  await pass.children.ensure(location, { resource: veleroBackupStorageLocation, adopts: () => true })
   return done()
 }
 
@@ -69,9 +69,9 @@ function accessOf(target: BackupTarget, key: TargetKey): TargetAccess {
 
 /** Returns the name of our location, otherwise of Velero's current default, which stays the default. */
 function locationName(pass: SettingsPass, velero: string): string {
-  const [own] = pass.children.owned(veleroLocation)
-  const locations = pass.workloads.cache<BackupLocation>(veleroLocation).list({ namespace: velero })
-  return (own ?? targetOf(locations))?.metadata.name ?? 'default'
+  const [own] = pass.children.owned(veleroBackupStorageLocation)
+  const locations = pass.workloads.cache<BackupLocation>(veleroBackupStorageLocation).list({ namespace: velero })
+  return (own ?? selectBackupLocation(locations))?.metadata.name ?? 'default'
 }
 
 async function keyOf({ records }: SettingsPass, { secretName }: BackupTarget): Promise<TargetKey | undefined> {

@@ -1,6 +1,6 @@
 import type { BackupTargets } from '../../adapters/backuptarget/port.ts'
 import type { Backup } from '../../contracts/backups.ts'
-import { isOfPlatform } from '../../contracts/platformbackups/backups.ts'
+import { isPlatformBackup } from '../../contracts/platformbackups/backups.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { veleroBackup } from '../../kube/velero.ts'
@@ -18,5 +18,5 @@ export type SettingsState = { problem: Outcome | undefined }
 export type SettingsPass = Pass<typeof PlatformBackupSettings, SettingsState>
 
 export function platformBackupsOf({ workloads }: Pick<SettingsPass, 'workloads'>): Backup[] {
-  return workloads.cache<Backup>(veleroBackup).list().filter(isOfPlatform)
+  return workloads.cache<Backup>(veleroBackup).list().filter(isPlatformBackup)
 }

@@ -3,7 +3,7 @@ import type { RegistryRepository } from '../../crds/registry.ts'
 
 type Shown = NonNullable<NonNullable<RegistryRepository['status']>['digests']>[number]
 /** A manifest in the registry, without times, which the registry does not record. */
-export type Held = Omit<Shown, 'pushedAt' | 'lastPulledAt'>
+export type UntimedManifest = Omit<Shown, 'pushedAt' | 'lastPulledAt'>
 
 /**
  * Reads the contents of a repository. Manifests are immutable, so known ones are not read again. Announced digests may
@@ -13,7 +13,7 @@ export async function readContents(
   registry: ImageRegistry,
   repository: string,
   stored: Pick<RegistryRepository, 'spec' | 'status'> | undefined,
-): Promise<Held[]> {
+): Promise<UntimedManifest[]> {
   const tagsOf = new Map<string, string[]>()
   for (const tag of await registry.tags(repository)) {
     const digest = await registry.digestOf(repository, tag)
@@ -22,7 +22,7 @@ export async function readContents(
   const listed = await registry.digests(repository)
   const sure = new Set([...tagsOf.keys(), ...(listed ?? [])])
   const known = new Map(stored?.status?.digests?.map((one) => [one.digest, one]))
-  const held = new Map<string, Held>()
+  const held = new Map<string, UntimedManifest>()
   const open = [...sure, ...(listed === undefined ? Object.keys(stored?.spec.digests ?? {}) : [])]
   for (const digest of open) {
     if (held.has(digest)) continue
@@ -43,7 +43,11 @@ const TAGGING = 10_000
  * Whether an untagged manifest may get its tag at any moment: the registry announces a manifest before it writes the
  * tag, and announces nothing afterwards. Manifests that an index refers to need no tag.
  */
-export function awaitsTag(held: readonly Held[], pushedAt: (digest: string) => string | undefined, now: number) {
+export function awaitsTag(
+  held: readonly UntimedManifest[],
+  pushedAt: (digest: string) => string | undefined,
+  now: number,
+) {
   const referred = new Set(held.flatMap(({ references }) => references))
   return held.some(
     ({ digest, tags }) =>

@@ -1,16 +1,22 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { isPushToken } from '../../contracts/registry/audit.ts'
 import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
-import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
+import {
+  DEFAULT_RETENTION_POLICY,
+  decideRetention,
+  type ImageUses,
+  KEEP_NOTHING_POLICY,
+  listRemovableDigests,
+} from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { isFull } from '../../core/room.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
-import { type Held, readContents } from './contents.ts'
+import { readContents, type UntimedManifest } from './contents.ts'
 
 type Looking = Pick<Pass, 'records' | 'clock' | 'now'>
 export type Removal = { repository: string; digest: string; sizeBytes: number }
@@ -18,7 +24,7 @@ export type Removal = { repository: string; digest: string; sizeBytes: number }
 const MOST_ENTRIES = 1_000_000
 
 /** Returns the repositories for which a push token was issued since then. */
-export async function pushedTo({ audit }: RegistryPort, since: number): Promise<Set<string>> {
+export async function listRecentPushTargets({ audit }: RegistryPort, since: number): Promise<Set<string>> {
   const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since, 'all')
   return new Set(tokens.flatMap(({ repository }) => repository ?? []))
 }
@@ -29,7 +35,7 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
   const found: Removal[] = []
   for (const repository of await port.registry.repositories()) {
     try {
-      found.push(...(await removalsOf(pass, port, repository, facts)))
+      found.push(...(await planRepositoryRemovals(pass, port, repository, facts)))
     } catch (error) {
       // One tenant's unreadable repository must not block the others: nothing of it is removed.
       if (!isRegistryError(error, 'Unreadable')) throw error
@@ -38,15 +44,15 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
   return found
 }
 
-type Facts = { usesOf: (repository: string) => Uses; busy: ReadonlySet<string> }
+type Facts = { usesOf: (repository: string) => ImageUses; busy: ReadonlySet<string> }
 
 /** Repositories with a recent push token are busy: a later push may rely on what it saw with that token. */
 async function factsNow({ clock }: Looking, port: RegistryPort): Promise<Facts> {
-  return { usesOf: await port.uses(), busy: await pushedTo(port, clock.now() - port.grace) }
+  return { usesOf: await port.uses(), busy: await listRecentPushTargets(port, clock.now() - port.grace) }
 }
 
 /** As `planRemovals`, for one repository. @param facts read now if absent: right before a removal */
-export async function removalsOf(
+export async function planRepositoryRemovals(
   pass: Looking,
   port: RegistryPort,
   repository: string,
@@ -64,10 +70,10 @@ export async function removalsOf(
   if (hasBoundary) await makeKnown(pass, repository, { namespace, name }, stored, held)
   const pins = pass.records.cache(RegistryPin).list({ namespace })
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
-  const policy = hasBoundary ? DEFAULT_POLICY : NOTHING_KEPT
+  const policy = hasBoundary ? DEFAULT_RETENTION_POLICY : KEEP_NOTHING_POLICY
   const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
-  const verdicts = judge({ digests, pins: own, uses: usesOf(repository), policy, now: pass.clock.now() })
-  return removable(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
+  const verdicts = decideRetention({ digests, pins: own, uses: usesOf(repository), policy, now: pass.clock.now() })
+  return listRemovableDigests(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
 }
 
 /** Asks the API server before it takes a boundary for deleted: the cache may lack it. */
@@ -86,13 +92,13 @@ async function makeKnown(
   repository: string,
   ref: { namespace: string; name: string },
   stored: Stored,
-  held: readonly Held[],
+  held: readonly UntimedManifest[],
 ): Promise<void> {
   const { apiVersion, kind, resource } = RegistryRepository
   if (stored === undefined) {
     if (held.length === 0 || isFull(records.cache(namespaces).get(undefined, ref.namespace))) return
     const spec = { repository, announcedAt: now, digests: {} }
-    await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(alreadyThere)
+    await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(ignoreKubeAlreadyExists)
     return
   }
   if (shape(shownManifests(held)) === shape(stored.status?.digests ?? [])) return

@@ -3,7 +3,7 @@ import { refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import { DIGESTS_MAX, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { controllerWith, type Pass, steps } from '../engine/controller.ts'
-import { awaitsTag, type Held, readContents } from './contents.ts'
+import { awaitsTag, readContents, type UntimedManifest } from './contents.ts'
 
 export type RegistryOptions = { registry?: RegistryPort | undefined }
 export const NO_REGISTRY = stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
@@ -66,7 +66,11 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
   await pass.records.client.mergePatch(pass.kind.resource, refOf(pass.object), patch, { uid, resourceVersion })
 }
 
-function report(pass: RepositoryPass, shown: readonly (Held & Partial<Times[string]>)[], times: Times): void {
+function report(
+  pass: RepositoryPass,
+  shown: readonly (UntimedManifest & Partial<Times[string]>)[],
+  times: Times,
+): void {
   const digests = shown.map((one) => ({ pushedAt: pass.now, ...one, ...times[one.digest] }))
   const latest = (list: readonly string[]) => list.toSorted().at(-1)
   const pushed = latest(digests.map(({ pushedAt }) => pushedAt))

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { makeRegistry } from '../../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
-import { UNUSED } from '../../contracts/registry/retention.ts'
+import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { RetentionRun } from '../../crds/registry.ts'
@@ -77,7 +77,9 @@ describe('a retention run', () => {
     push('v2')
     let looks = 0
     const uses = async () => () =>
-      ++looks === 1 ? UNUSED : { ...UNUSED, running: { digests: new Set([used]), tags: new Set<string>() } }
+      ++looks === 1
+        ? NO_IMAGE_USES
+        : { ...NO_IMAGE_USES, running: { digests: new Set([used]), tags: new Set<string>() } }
     await bench.stop()
     bench = benchWith({ uses })
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1, failedManifests: 0 })

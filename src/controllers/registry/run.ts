@@ -2,17 +2,17 @@ import { isRegistryError, type RegistryPort } from '../../adapters/registry/port
 import { auditEntry } from '../../contracts/registry/audit.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { DAY_MS } from '../../core/clock.ts'
-import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
-import { lastEnded, makeOnce, platformObjects, tidied } from '../platformObjects.ts'
-import { planRemovals, pushedTo, type Removal, removalsOf } from './plan.ts'
+import { createIfAbsent, newestFinishedObserver, platformObjects, pruneFinished } from '../platformObjects.ts'
+import { listRecentPushTargets, planRemovals, planRepositoryRemovals, type Removal } from './plan.ts'
 import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 
 type RunPass = Pass<typeof RetentionRun>
@@ -33,7 +33,10 @@ const TIME_OF_DAY = 3 * 3_600_000
 export const runController = controllerWith(
   RetentionRun,
   {
-    observes: [{ resource: RetentionRun.resource, keysOf: waitingRuns }, lastEnded(RetentionRun, endedRuns)],
+    observes: [
+      { resource: RetentionRun.resource, keysOf: waitingRuns },
+      newestFinishedObserver(RetentionRun, endedRuns),
+    ],
     reads: [RegistryRepository.resource, RegistryPin.resource, Boundary.resource],
     writes: [
       { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
@@ -91,11 +94,11 @@ async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   }
   if (planned.length === 0) pass.report({ state: 'CollectingGarbage' })
   else pass.report({ removing: planned.slice(0, CHUNK) })
-  return goOn(planned.length, `${agreed(planned.length, 'is', 'are')} to be removed`)
+  return goOn(planned.length, `${pluralizeVerb(planned.length, 'is', 'are')} to be removed`)
 }
 
 const goOn = (count: number, deed: string) =>
-  waiting('ApplyingWorkload', `${counted(count, 'manifest')} ${deed}.`, REQUEUE_NOW)
+  waiting('ApplyingWorkload', `${pluralize(count, 'manifest')} ${deed}.`, REQUEUE_NOW)
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
   const { status = {} } = pass.object
@@ -103,7 +106,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   const stuck: string[] = []
   for (const [repository, wanted] of Map.groupBy(removing, (one) => one.repository)) {
     // A manifest may have come into use since the plan.
-    const still = new Set((await removalsOf(pass, port, repository)).map(({ digest }) => digest))
+    const still = new Set((await planRepositoryRemovals(pass, port, repository)).map(({ digest }) => digest))
     for (const one of wanted) {
       const isRemoved = still.has(one.digest)
         ? await remove(pass, port, one)
@@ -121,7 +124,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   })
   // A chunk that is entirely stuck ends the removals: it would be planned again for ever.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
-  return goOn(gone.length, `${agreed(gone.length, 'was', 'were')} removed`)
+  return goOn(gone.length, `${pluralizeVerb(gone.length, 'was', 'were')} removed`)
 }
 
 /** @returns false if the registry refuses */
@@ -142,7 +145,7 @@ async function remove({ object, clock }: RunPass, { audit, registry }: RegistryP
 
 async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const now = pass.clock.now()
-  await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY_MS })
+  await port.registry.sweep({ busy: await listRecentPushTargets(port, now - port.grace), before: now - DAY_MS })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
   return ended(failureOf(pass.object))
@@ -151,7 +154,7 @@ async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
 function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefined {
   const { failedManifests = 0, error, state } = status
   if (state === 'Failed') return error ?? 'It has failed.'
-  return failedManifests === 0 ? undefined : `${counted(failedManifests, 'manifest')} could not be deleted.`
+  return failedManifests === 0 ? undefined : `${pluralize(failedManifests, 'manifest')} could not be deleted.`
 }
 
 const runsOf = (records: Workspace) => platformObjects<RunObject>(records, RetentionRun)
@@ -178,7 +181,7 @@ function endedRuns(records: Workspace): RunObject[] {
 /** Deletes all finished runs but the newest, and schedules the next morning's run after the last one. */
 async function tidy(pass: RunPass): Promise<Outcome> {
   const over = endedRuns(pass.records)
-  if (await tidied(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
+  if (await pruneFinished(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
     ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),
   )
@@ -190,5 +193,5 @@ async function tidy(pass: RunPass): Promise<Outcome> {
 export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
   const days = Math.floor((now - TIME_OF_DAY) / DAY_MS) + 1
   const notBefore = new Date(days * DAY_MS + TIME_OF_DAY).toISOString()
-  await makeOnce(client, RetentionRun, `scheduled-${notBefore.slice(0, 10)}`, { trigger: 'Scheduled', notBefore })
+  await createIfAbsent(client, RetentionRun, `scheduled-${notBefore.slice(0, 10)}`, { trigger: 'Scheduled', notBefore })
 }

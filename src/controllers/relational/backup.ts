@@ -1,4 +1,4 @@
-import { relationalNames, relationalUsers, serverName } from '../../contracts/relational.ts'
+import { archiveServerName, relationalNames, relationalUsers } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
@@ -14,7 +14,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
@@ -51,7 +51,7 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
     state.backup = {
       target,
       destinationPath: destinationPath(target, namespace),
-      serverName: serverName(relationalNames(name).cluster, pass.incarnation),
+      serverName: archiveServerName(relationalNames(name).cluster, pass.incarnation),
       retentionDays: storeRetention(
         object.spec.backupRetentionDays,
         snapshots.map(({ spec }) => spec),
@@ -94,8 +94,8 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
 }
 
 /** Re-creates deleted Secrets in every pass: deleting one is how a leaked password is replaced. */
-export function followLogins(options: RelationalOptions): RelationalStep {
-  return function followLogins(pass: RelationalPass): Outcome | Promise<Outcome> {
+export function restoreLoginSecrets(options: RelationalOptions): RelationalStep {
+  return function restoreLoginSecrets(pass: RelationalPass): Outcome | Promise<Outcome> {
     const { spec, status } = pass.object
     const isOwnerKnown = spec.restoreFrom === undefined || status?.origin !== undefined
     if (observedEngine(pass) === undefined || !isOwnerKnown) return done()
@@ -122,8 +122,10 @@ export function passwordOf(data: SecretObject['data']): string | undefined {
  * Updates the target's credentials in every pass, because an engine without them cannot archive, and its WAL would fill
  * the volume.
  */
-export function followTarget({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
-  return function followTarget(pass: RelationalPass): Promise<Outcome> {
+export function refreshTargetCredentials({
+  backupTarget: target,
+}: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+  return function refreshTargetCredentials(pass: RelationalPass): Promise<Outcome> {
     return withSecretRights(async () => {
       const { namespace, name } = placeOfPass(pass)
       const held = await pass.children.get(secret, namespace, relationalNames(name).target)

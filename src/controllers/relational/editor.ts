@@ -3,7 +3,7 @@ import { relationalUsers } from '../../contracts/relational.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { Step } from '../engine/controller.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { isHealthy } from './health.ts'
 import { ownerTarget } from './owner.ts'
 import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
@@ -17,10 +17,10 @@ const DEADLINE = 5_000
  * never change. The engine creates the logins without grants. Only the owner, a tenant's user, can grant, so nothing
  * but the editor depends on it.
  */
-export function admitEditor({
+export function grantEditorAccess({
   engine,
 }: Pick<RelationalOptions, 'engine'>): Step<typeof RelationalCluster, RelationalState> {
-  return async function admitEditor(pass: RelationalPass): Promise<Outcome> {
+  return async function grantEditorAccess(pass: RelationalPass): Promise<Outcome> {
     const { object, state, clock, log, records, workloads } = pass
     const { owner } = state
     if (owner === undefined || !object.spec.running || !isHealthy(state.engine)) return done()

@@ -1,13 +1,13 @@
 import {
   ENGINE_CLUSTER_LABEL,
   ENGINE_POD_LABEL,
-  laterOf,
+  laterTime,
   RELATIONAL_PORT,
   relationalNames,
 } from '../../contracts/relational.ts'
-import { counted, readyOf } from '../../core/counted.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { describeReadyCount, pluralize } from '../../core/pluralize.ts'
 import {
   archivingGaps,
   type EngineView,
@@ -18,18 +18,18 @@ import {
 } from '../../desired/relational/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import { podTroubleOf, progressWords } from '../stateful/health.ts'
+import { describeProgress, findPodProblem } from '../stateful/health.ts'
 import type { Pod } from '../stateful/types.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { isStarting, judgeStop, wasComplete } from '../workload/judge.ts'
 import { planOf } from '../workload/pass.ts'
 import {
   backupsOf,
+  backupsOfIncarnation,
   type EngineCluster,
   type EngineStore,
   isCompleted,
   observedEngine,
-  ofThisLife,
   placeOfPass,
   type RelationalPass,
 } from './types.ts'
@@ -39,7 +39,7 @@ import { takeOver } from './workload.ts'
 /** The phase of a healthy Cluster (CloudNativePG, api/v1/cluster_types.go). */
 const HEALTHY = 'Cluster in healthy state'
 /** Phases that only a person can end. */
-const HOPELESS: readonly string[] = [
+const TERMINAL_PHASES: readonly string[] = [
   'Cluster is unrecoverable and needs manual intervention',
   'Cluster cannot proceed to reconciliation due to an unknown plugin being required',
   'Cluster has incomplete or invalid image catalog',
@@ -102,7 +102,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
   const { object, state, now } = pass
   const { namespace, name } = placeOfPass(pass)
   const names = relationalNames(name)
-  const completed = ofThisLife(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
+  const completed = backupsOfIncarnation(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
   const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
   const window = storeWindow(pass, names.backup)
   const isSuspended = object.spec.archivingSuspended
@@ -127,7 +127,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
       basesStartedAt: times('startedAt'),
       firstRecoverableAt,
     }),
-    lastBackupAt: laterOf(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
+    lastBackupAt: laterTime(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
     backupMessage: lastBackup?.status === 'False' ? lastBackup.message : undefined,
     firstRecoverableAt,
   }
@@ -184,7 +184,7 @@ export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
 
 export function judgeStopped({ state }: RelationalPass): Outcome {
   const left = readyInstances(state.engine)
-  const going = `Waiting for ${counted(left, 'instance')} to stop.`
+  const going = `Waiting for ${pluralize(left, 'instance')} to stop.`
   const isDown = state.engine === undefined || condition(state.engine, HIBERNATION_ANNOTATION)?.status === 'True'
   return isDown ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
@@ -204,13 +204,13 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const { status = {} } = state.engine ?? {}
   const { phase = '', phaseReason = '' } = status
   const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
-  const counts = `${readyOf(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : said}`
+  const counts = `${describeReadyCount(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : said}`
   const pods = podsOfEngine(pass)
   // The engine reports that it waits for an instance, but not why the pod does not start.
-  const progress = [progressWords(pass, counts, pods, planOf(pass)), podTroubleOf(pods)?.message]
+  const progress = [describeProgress(pass, counts, pods, planOf(pass)), findPodProblem(pods)?.message]
     .filter(Boolean)
     .join(' ')
-  if (HOPELESS.includes(phase)) return stalled('EngineRefused', progress)
+  if (TERMINAL_PHASES.includes(phase)) return stalled('EngineRefused', progress)
   const before = object.status
   if (isStarting(pass)) return waiting('Starting', progress)
   if (before?.firstReadyAt === undefined) {

@@ -13,27 +13,26 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
-import { findCluster } from '../workload/home.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
-import { BACKUP_SECRET, ensureSecrets, followLogins, followTarget, resolveBackup } from './backup.ts'
-import { admitEditor } from './editor.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
+import { BACKUP_SECRET, ensureSecrets, refreshTargetCredentials, resolveBackup, restoreLoginSecrets } from './backup.ts'
+import { grantEditorAccess } from './editor.ts'
 import { haltEngine } from './halt.ts'
 import { judgeHealth, observeEngine, reportEngine, reportStatus } from './health.ts'
-import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
 import {
   awaitUnseenSnapshots,
   releaseConnections,
+  removeAuxiliaryChildren,
   removeEngine,
   removeHistory,
   removeSnapshots,
-  removeSurroundings,
   takeFinalSnapshot,
 } from './teardown.ts'
 import {
@@ -44,6 +43,7 @@ import {
   type StoredSnapshot,
 } from './types.ts'
 import { checkStorage } from './volumes.ts'
+import { completeWal } from './wal.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
 
 const all = (records: Workspace) => records.cache(RelationalCluster).list()
@@ -131,8 +131,8 @@ const relationalController = controllerWith<
       checkEngine,
       // These run even if the database cannot be brought to its spec.
       mirrorBackups,
-      followLogins(given),
-      followTarget(given),
+      restoreLoginSecrets(given),
+      refreshTargetCredentials(given),
       resolveBackup(given),
       reportEngine,
       checkImage(given),
@@ -143,25 +143,25 @@ const relationalController = controllerWith<
       resolveOrigin(given),
       checkStorage,
       ensureSecrets(given),
-      endLog(given),
+      completeWal(given),
       applyChildren(given),
       reportStatus,
-      admitEditor(given),
+      grantEditorAccess(given),
       judgeHealth,
     ),
     halt: haltEngine,
-    carriedOut: giveBackQuota,
+    afterSteps: releaseSurplusQuota,
     finalize: steps(
       releaseConnections,
       takeFinalSnapshot,
       removeSnapshots,
       removeEngine,
       awaitUnseenSnapshots,
-      removeSurroundings,
+      removeAuxiliaryChildren,
       removeHistory,
       releaseQuota,
     ),
-    abandon: steps(releaseConnections, removeSnapshots, awaitUnseenSnapshots, removeHistory, releaseQuota),
+    finalizeRevoked: steps(releaseConnections, removeSnapshots, awaitUnseenSnapshots, removeHistory, releaseQuota),
   }
 })
 

@@ -1,5 +1,5 @@
 import type { SqlTarget } from '../../adapters/sql/port.ts'
-import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import { caSecretName, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { secretText } from '../../core/secretData.ts'
 import type { Workspace } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
@@ -20,7 +20,7 @@ export async function ownerTarget(
   { namespace, name, database, workloads, clusterId, primary = '' }: Spoken,
   { username: user, password }: { username: string; password: string },
 ): Promise<SqlTarget> {
-  const authority = await readSecret({ workloads }, namespace, authoritySecret(relationalNames(name).cluster))
+  const authority = await readSecret({ workloads }, namespace, caSecretName(relationalNames(name).cluster))
   return {
     dialect: 'postgresql',
     host: engineHost(namespace, name),

@@ -1,4 +1,4 @@
-import { outsideRecoveryWindow } from '../../contracts/relational.ts'
+import { recoveryWindowObstacle } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -9,7 +9,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { Origin } from '../../desired/relational/index.ts'
 import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import {
   INSTALL_ENGINE,
   type RelationalOptions,
@@ -67,7 +67,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
     if (options.backupTarget === undefined) {
       return stalled('ConfigurationInvalid', 'This platform has no backup target, so nothing can be restored from it.')
     }
-    const home = homeOfOrigin(pass, restoreFrom)
+    const home = originNamespaceOf(pass, restoreFrom)
     if (home === undefined) {
       const message =
         'A database of another group is restored through the REST interface, which checks the rights on both.'
@@ -94,7 +94,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
 type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
 
 /** Returns the snapshot's namespace; undefined for another group's without checked rights. */
-export function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
+export function originNamespaceOf({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
   const { namespace = '', annotations } = object.metadata
   if (restoreFrom.resourceGroup === undefined) return namespace
   const home = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
@@ -112,7 +112,7 @@ function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot,
   const source = clusters.get(snapshot.metadata.namespace, origin.clusterName)
   const archive = source?.status?.serverName === origin.serverName ? source.status : undefined
   const now = timestamp(clock.now() + CLOCK_SKEW)
-  return outsideRecoveryWindow(origin.targetTime, snapshot.status?.completedAt ?? '', archive, now)?.message
+  return recoveryWindowObstacle(origin.targetTime, snapshot.status?.completedAt ?? '', archive, now)?.message
 }
 
 /** Returns undefined until the snapshot is complete. */

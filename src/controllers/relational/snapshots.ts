@@ -1,4 +1,4 @@
-import { isBeingRestored, isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
+import { isBeingRestored, isLastBaseBackup, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
@@ -7,8 +7,15 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { snapshotBackup } from '../../desired/relational/index.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { controllerWith, type Declared, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import {
+  type ControllerDeclaration,
+  controllerWith,
+  type Pass,
+  type Step,
+  steps,
+  type Workspace,
+} from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
 import {
   type EngineBackup,
@@ -23,7 +30,7 @@ import { scheduledSnapshotId } from './workload.ts'
 
 type SnapshotPass = Pass<typeof RelationalSnapshot>
 
-const RIGHTS: Omit<Declared, 'kind'> = {
+const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
   observes: [
     {
       resource: postgresqlBackup,
@@ -258,7 +265,7 @@ function keepLastBase(pass: SnapshotPass): Outcome {
   const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
   if (hasExpired || (scheduled !== undefined && backupNamed(pass, scheduled) === undefined)) return done()
   const siblings = siblingsOf(pass.records, metadata.namespace, spec.clusterName)
-  if (!isLastBase(pass.object, siblings, cluster.status?.serverName)) return done()
+  if (!isLastBaseBackup(pass.object, siblings, cluster.status?.serverName)) return done()
   const message = `It is the last base of the recovery window of relationalclusters/${spec.clusterName}: take another snapshot first, or set forceDelete.`
   const left = Date.parse(status?.expiresAt ?? '') - pass.clock.now()
   return waiting('DeletionBlocked', message, Number.isNaN(left) ? undefined : left)

@@ -1,13 +1,13 @@
-import { ENGINE_CLUSTER_LABEL, relationalNames, serverName } from '../../contracts/relational.ts'
+import { archiveServerName, ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
-import { counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { HIBERNATION_ANNOTATION } from '../../desired/relational/index.ts'
 import { networkPolicy, persistentVolumeClaim, pod, secret, service } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
   postgresqlCluster,
@@ -16,8 +16,8 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { awaitUnseenParts } from '../parts.ts'
-import { namespaceIsGoing } from '../workload/pass.ts'
-import { removeRecordSecret, removingSecrets } from '../workload/secrets.ts'
+import { isNamespaceTerminating } from '../workload/pass.ts'
+import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
   observedEngine,
@@ -26,7 +26,7 @@ import {
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
-import { stamp } from './workload.ts'
+import { compactTimestamp } from './workload.ts'
 
 function finalSnapshotId(pass: RelationalPass): string {
   return uuidV5(`final-snapshot/${pass.incarnation}`)
@@ -39,9 +39,9 @@ function finalSnapshotId(pass: RelationalPass): string {
 function goesWith(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
   if (pass.object.spec.onDelete === 'Retain') return () => false
   const { namespace, name } = placeOfPass(pass)
-  if (namespaceIsGoing(pass.records, namespace)) return () => false
+  if (isNamespaceTerminating(pass.records, namespace)) return () => false
   const last = finalSnapshotId(pass)
-  const server = serverName(relationalNames(name).cluster, pass.incarnation)
+  const server = archiveServerName(relationalNames(name).cluster, pass.incarnation)
   return ({ metadata, spec, status }) =>
     spec.clusterName === name && metadata.name !== last && (status?.serverName ?? server) === server
 }
@@ -71,7 +71,7 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const engine = observedEngine(pass)
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
   if (
-    namespaceIsGoing(pass.records, placeOfPass(pass).namespace) ||
+    isNamespaceTerminating(pass.records, placeOfPass(pass).namespace) ||
     engine === undefined ||
     status?.firstReadyAt === undefined
   )
@@ -115,9 +115,9 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
     apiVersion: RelationalSnapshot.apiVersion,
     kind: RelationalSnapshot.kind,
     metadata: { name: finalSnapshotId(pass), namespace },
-    spec: { clusterName: name, name: `final-${stamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
+    spec: { clusterName: name, name: `final-${compactTimestamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
   }
-  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
+  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(ignoreKubeAlreadyExists)
   pass.report({ finalSnapshotAt: pass.now })
   return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
 }
@@ -133,7 +133,7 @@ export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
     await pass.records.client.remove(RelationalSnapshot.resource, refOf(snapshot), { uid })
   }
   const left = going().length
-  return left === 0 ? done() : waiting('TearingDown', `Deleting ${counted(left, 'snapshot')}.`)
+  return left === 0 ? done() : waiting('TearingDown', `Deleting ${pluralize(left, 'snapshot')}.`)
 }
 
 /** Waits for snapshots created just before the deletion, which would stay for ever. */
@@ -150,7 +150,7 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   }
   const names = relationalNames(name)
   const isGone = await pass.children.remove(postgresqlCluster, namespace, names.cluster)
-  if (namespaceIsGoing(pass.records, placeOfPass(pass).namespace)) return done()
+  if (isNamespaceTerminating(pass.records, placeOfPass(pass).namespace)) return done()
   if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
   const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
   const left = [pod, persistentVolumeClaim].flatMap((resource) =>
@@ -161,12 +161,12 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
 }
 
 /** Deletes the other children now, because the garbage collector would leave names and passwords for a while. */
-export async function removeSurroundings(pass: RelationalPass): Promise<Outcome> {
+export async function removeAuxiliaryChildren(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
   const names = relationalNames(name)
   for (const each of [names.owner, names.reader, names.writer, names.target]) {
-    await removingSecrets(() => pass.children.remove(secret, namespace, each))
+    await ignoreMissingRights(() => pass.children.remove(secret, namespace, each))
   }
   return done()
 }

@@ -1,11 +1,11 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import type { Network } from '../../contracts/networks.ts'
-import { relationalNames, serverName } from '../../contracts/relational.ts'
+import { archiveServerName, relationalNames } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import type { BackupPlace, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
+import type { BackupDestination, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
 import { belongsTo } from '../engine/ownership.ts'
@@ -34,10 +34,10 @@ export type RelationalState = WorkloadState & {
   /** checkStorage: size of the WAL volumes; undefined without any. */
   walStorageSize: string | undefined
   /** resolveBackup */
-  backup: BackupPlace | undefined
+  backup: BackupDestination | undefined
   /** resolveOrigin */
   origin: Origin | undefined
-  /** followTarget, ensureSecrets: credentials of the backup target. */
+  /** refreshTargetCredentials, ensureSecrets: credentials of the backup target. */
   credentials: Readonly<Record<string, string>> | undefined
   /** ensureSecrets */
   owner: { username: string; password: string } | undefined
@@ -117,9 +117,9 @@ export function backupsOf(workloads: Workspace, namespace: string, cluster: stri
 }
 
 /** Filters Backups of this incarnation of the database, by the archive in the snapshot, otherwise by start time. */
-export function ofThisLife(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
+export function backupsOfIncarnation(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
   const { namespace, name } = placeOfPass(pass)
-  const own = serverName(relationalNames(name).cluster, pass.incarnation)
+  const own = archiveServerName(relationalNames(name).cluster, pass.incarnation)
   const snapshots = pass.records.cache(RelationalSnapshot).list({ namespace })
   const servers = new Map(snapshots.map(({ status }) => [status?.backupName, status?.serverName]))
   const begin = Date.parse(pass.object.metadata.creationTimestamp ?? '')

@@ -6,7 +6,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type RelationalInput, relationalChildren, relationalInput } from '../../desired/relational/index.ts'
 import { service } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
   postgresqlBackup,
@@ -109,13 +109,17 @@ async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): P
     apiVersion: RelationalSnapshot.apiVersion,
     kind: RelationalSnapshot.kind,
     metadata: { name: id, namespace, annotations: { [BACKUP_ANNOTATION]: backup.metadata.name } },
-    spec: { clusterName: name, name: `scheduled-${stamp(backup.metadata.creationTimestamp ?? '')}`, kind: 'Scheduled' },
+    spec: {
+      clusterName: name,
+      name: `scheduled-${compactTimestamp(backup.metadata.creationTimestamp ?? '')}`,
+      kind: 'Scheduled',
+    },
   }
-  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
+  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(ignoreKubeAlreadyExists)
 }
 
 /** Formats an RFC 3339 time as `yyyymmddhhmmss`. */
-export function stamp(time: string): string {
+export function compactTimestamp(time: string): string {
   return time.replace(/[^0-9]/g, '').slice(0, 14)
 }
 

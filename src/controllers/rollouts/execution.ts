@@ -1,25 +1,32 @@
-import { busyWith } from '../../contracts/rollouts/gather.ts'
+import { findLifecycleLockHolder } from '../../contracts/rollouts/checkInput.ts'
 import { kindOfPlan } from '../../contracts/rollouts/plan.ts'
 import { rollbackNames } from '../../contracts/rollouts/requests.ts'
-import { EXECUTION_ANNOTATION, lifeMark } from '../../contracts/rollouts/snapshot.ts'
+import { EXECUTION_ANNOTATION, incarnationHash } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
 import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
-import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
+import {
+  batchesOfPlan,
+  componentsToApply,
+  describeExecution,
+  type Execution,
+  nextExecution,
+  wakesIn,
+} from '../../desired/rollouts/index.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
-import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
+import { veleroBackup, veleroBackupStorageLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
 import { setVersion } from '../lifecycle/engine.ts'
-import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/stock.ts'
-import { takeTurn } from '../lifecycle/turn.ts'
-import { makeOnce, tidied } from '../platformObjects.ts'
-import { makeSnapshot, observed } from './observed.ts'
+import { acquireLifecycleLock } from '../lifecycle/lock.ts'
+import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/storedObjects.ts'
+import { createIfAbsent, pruneFinished } from '../platformObjects.ts'
+import { plansOf, ROLLOUT_READS } from './checkInput.ts'
+import { makeSnapshot, observeRollout } from './observed.ts'
 import { plannedNow } from './plan.ts'
-import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /**
@@ -34,7 +41,7 @@ export const executionController = controllerWith(
       { resource: veleroBackup, keysOf: rolloutOfBackup },
       { resource: RolloutPlan.resource, keysOf: rolloutsOfPlan },
     ],
-    reads: [...STOCK_READS, veleroLocation, veleroSchedule],
+    reads: [...ROLLOUT_READS, veleroBackupStorageLocation, veleroSchedule],
     writes: [
       { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
       { resource: RolloutExecution.resource, verbs: ['create', 'delete'], in: 'system' },
@@ -75,8 +82,8 @@ async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Ou
   if (status.state === undefined) return begin(pass)
   const execution = status as Execution
   const refusal = await carryOut(pass, execution, options)
-  const seen = await observed(pass, execution, options, refusal)
-  const then = next(execution, seen, pass.clock.now())
+  const seen = await observeRollout(pass, execution, options, refusal)
+  const then = nextExecution(execution, seen, pass.clock.now())
   if (then.state === 'Succeeded') await scanAfter(pass)
   report(pass, then)
   return outcomeOf(pass, execution, then)
@@ -105,8 +112,9 @@ function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution)
   const after = isSame ? wakesIn(then, now) : 1
   if (isRolloutOver(then.state))
     return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: REQUEUE_NOW })
-  if (then.state === 'Paused') return waiting('WaitingForDependency', sentenceOf(then), isSame ? undefined : after)
-  return waiting('RollingOut', sentenceOf(then), after)
+  if (then.state === 'Paused')
+    return waiting('WaitingForDependency', describeExecution(then), isSame ? undefined : after)
+  return waiting('RollingOut', describeExecution(then), after)
 }
 
 /** Carries out the stored state. @returns why the cluster refused; undefined if it did not */
@@ -118,7 +126,7 @@ async function carryOut(
   const { records } = pass
   const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
   try {
-    for (const { name, toVersion, requestedAt } of toldBy(execution)) {
+    for (const { name, toVersion, requestedAt } of componentsToApply(execution)) {
       const component = components.get(name)
       if (component !== undefined) await setVersion(records.client, component, { version: toVersion, requestedAt })
     }
@@ -142,7 +150,7 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
     const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
     return refuse(pass, message)
   }
-  const other = takeTurn(pass)
+  const other = acquireLifecycleLock(pass)
   if (other !== undefined) return refuse(pass, busyWords(other))
   const planned = plannedNow(plan, records)
   report(pass, {
@@ -174,7 +182,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const others = executionsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = (one: ExecutionObject) =>
     isRolloutActive(one.status?.state) || (one.status?.state === undefined && ageOf(one) < ageOf(object))
-  const busy = others.find(isBefore) ?? busyWith([], installsOf(records))
+  const busy = others.find(isBefore) ?? findLifecycleLockHolder([], installsOf(records))
   if (busy !== undefined) return busyWords(busy.metadata.name)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
@@ -186,22 +194,26 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
 
 /** Requests a scan once per incarnation: the scan of an earlier rollout of this name may still exist. */
 async function scanAfter({ records, object, incarnation }: ExecutionPass): Promise<void> {
-  const name = childName('rollout', object.metadata.name, lifeMark(incarnation))
-  await makeOnce(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
+  const name = childName('rollout', object.metadata.name, incarnationHash(incarnation))
+  await createIfAbsent(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
 }
 
 async function afterwards(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
   const over = executionsOf(records).filter(({ status }) => isRolloutOver(status?.state))
-  if (await tidied(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
+  if (await pruneFinished(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
   const { rollbackAt, by } = object.spec.requests
   if (rollbackAt !== undefined && rollbackAt !== object.status?.rolledBackAt) {
     // REST may have created both already, under the same names.
     const names = rollbackNames(object.metadata.name, rollbackAt)
     const rollbackOf = object.metadata.name
     if (object.status?.canRollback === true) {
-      await makeOnce(records.client, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
-      await makeOnce(records.client, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
+      await createIfAbsent(records.client, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
+      await createIfAbsent(records.client, RolloutExecution, names.execution, {
+        plan: names.plan,
+        rollbackOf,
+        startedBy: by,
+      })
     }
     pass.report({ rolledBackAt: rollbackAt })
   }

@@ -1,4 +1,4 @@
-import type { Controller, Declared } from '../engine/controller.ts'
+import type { Controller, ControllerDeclaration } from '../engine/controller.ts'
 import { executionController } from './execution.ts'
 import { planController } from './plan.ts'
 import { scanController } from './scan.ts'
@@ -8,7 +8,7 @@ export { scheduleScan } from './scan.ts'
 export type { RolloutOptions } from './types.ts'
 
 /** Controllers of plans, rollouts and drift scans: docs/areas/rollouts.md. */
-export const ROLLOUT_CONTROLLERS: readonly (Declared & ((options: RolloutOptions) => Controller))[] = [
+export const ROLLOUT_CONTROLLERS: readonly (ControllerDeclaration & ((options: RolloutOptions) => Controller))[] = [
   planController,
   executionController,
   scanController,

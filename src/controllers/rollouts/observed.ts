@@ -1,35 +1,40 @@
 import { type Backup, phaseOf } from '../../contracts/backups.ts'
-import { rolloutOf } from '../../contracts/lifecycle.ts'
-import { platformFailureOf, type Schedule } from '../../contracts/platformbackups/backups.ts'
-import { INSTALL_VELERO } from '../../contracts/platformbackups/conditions.ts'
+import { componentRolloutOf } from '../../contracts/lifecycle.ts'
+import { platformFailureOf, type VeleroSchedule } from '../../contracts/platformbackups/backups.ts'
+import { INSTALL_VELERO_ADVICE } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
-import { factsOf, type Gathered } from '../../contracts/rollouts/gather.ts'
-import { blockingChecks, type Checked, runChecks, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
+import { type CheckInput, factsOf } from '../../contracts/rollouts/checkInput.ts'
+import { blockingChecks, type CompletedCheck, runChecks, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
 import { backupOfRollout, snapshotName } from '../../contracts/rollouts/snapshot.ts'
-import { DRIFT_MAX } from '../../contracts/rollouts/states.ts'
+import { DRIFT_ITEMS_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { batchUnderWay, numberOf } from '../../desired/rollouts/batches.ts'
-import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { activeBatch, numberOf } from '../../desired/rollouts/batches.ts'
+import {
+  type Execution,
+  neededObservation,
+  type ObservedComponent,
+  type RolloutObservation,
+} from '../../desired/rollouts/index.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
-import { type ComponentObject, componentsOf } from '../lifecycle/stock.ts'
+import { type ComponentObject, componentsOf } from '../lifecycle/storedObjects.ts'
+import { gatherCheckInput, inspectedComponents, plansOf } from './checkInput.ts'
 import { plannedNow } from './plan.ts'
-import { gathered, looked, plansOf } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
-/** Observes everything that `next` needs, including the one expensive observation it asks for now. */
-export async function observed(
+/** Observes everything that `nextExecution` needs, including the one expensive observation it asks for now. */
+export async function observeRollout(
   pass: ExecutionPass,
   execution: Execution,
   options: RolloutOptions,
   refusal: string | undefined,
-): Promise<Observed> {
+): Promise<RolloutObservation> {
   const { object, records, clock, incarnation } = pass
   const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
-  const look = looksFor(execution, clock.now())
+  const look = neededObservation(execution, clock.now())
   return {
-    ...{ requests: object.spec.requests, by: object.spec.startedBy, refusal },
-    componentOf: (name, wanted) => seenComponent(components.get(name), wanted),
+    ...{ requests: object.spec.requests, startedBy: object.spec.startedBy, refusal },
+    findComponent: (name, wanted) => seenComponent(components.get(name), wanted),
     snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
     snapshot: snapshotSeen(pass, execution, options),
     ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
@@ -40,15 +45,15 @@ export async function observed(
 
 function seenComponent(
   component: ComponentObject | undefined,
-  wanted?: Parameters<Observed['componentOf']>[1],
-): SeenComponent | undefined {
+  wanted?: Parameters<RolloutObservation['findComponent']>[1],
+): ObservedComponent | undefined {
   if (component === undefined) return undefined
   const { spec, status } = component
   const version = wanted?.toVersion ?? spec.version ?? ''
-  const { state, message } = rolloutOf(component, { version, requestedAt: wanted?.requestedAt })
+  const { state, message } = componentRolloutOf(component, { version, requestedAt: wanted?.requestedAt })
   return {
     ...{ kind: spec.kind, state, message },
-    isAt: state === 'Ready' ? version : undefined,
+    currentVersion: state === 'Ready' ? version : undefined,
     isInstalled: status?.installedVersion === version,
     isHealthy: status?.state === 'Ready',
   }
@@ -59,8 +64,11 @@ const planOfPass = ({ object, records }: ExecutionPass) => {
   return plan && plannedNow(plan, records)
 }
 
-async function preflight(pass: ExecutionPass, options: RolloutOptions): Promise<NonNullable<Observed['preflight']>> {
-  const checks = runChecks(factsOf(await gathered(pass, options, planOfPass(pass))))
+async function preflight(
+  pass: ExecutionPass,
+  options: RolloutOptions,
+): Promise<NonNullable<RolloutObservation['preflight']>> {
+  const checks = runChecks(factsOf(await gatherCheckInput(pass, options, planOfPass(pass))))
   const { acknowledgedFailures } = pass.object.spec
   const [blocking] = blockingChecks(checks, acknowledgedFailures)
   const failing = new Set(checks.filter(({ result }) => result === 'Failed').map(({ id }) => id))
@@ -75,7 +83,7 @@ async function preflight(pass: ExecutionPass, options: RolloutOptions): Promise<
 }
 
 /** Truncates findings to what a status may hold. */
-function short(check: Checked): Checked {
+function short(check: CompletedCheck): CompletedCheck {
   const details = Object.entries(check.details).map(([name, text]) => [name, text.slice(0, 1024)])
   return { ...check, details: Object.fromEntries(details) }
 }
@@ -85,17 +93,19 @@ async function worsened(
   { preflight: before }: Execution,
   options: RolloutOptions,
 ): Promise<string[]> {
-  const facts: Gathered = await gathered(pass, options, undefined)
-  return worsenedChecks((before?.checks ?? []) as readonly Checked[], runChecks(factsOf(facts)))
+  const facts: CheckInput = await gatherCheckInput(pass, options, undefined)
+  return worsenedChecks((before?.checks ?? []) as readonly CompletedCheck[], runChecks(factsOf(facts)))
 }
 
 /** Returns the drift of the batch's components. A rollback restores their fields anyway. */
 async function driftOf({ records }: ExecutionPass, execution: Execution, { look }: RolloutOptions) {
-  const batch = batchUnderWay(execution)
+  const batch = activeBatch(execution)
   if (batch === undefined || execution.kind === 'Rollback') return []
   const names = new Set(batch.components.map(({ name }) => name))
-  const { items } = await look.drift(looked(componentsOf(records).filter(({ metadata }) => names.has(metadata.name))))
-  return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${numberOf(batch)}` }))
+  const { items } = await look.drift(
+    inspectedComponents(componentsOf(records).filter(({ metadata }) => names.has(metadata.name))),
+  )
+  return items.slice(0, DRIFT_ITEMS_MAX).map((item) => ({ ...item, step: `batch ${numberOf(batch)}` }))
 }
 
 const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
@@ -104,8 +114,9 @@ function snapshotSeen(
   { workloads }: ExecutionPass,
   { snapshot }: Execution,
   { velero }: RolloutOptions,
-): Observed['snapshot'] {
-  if (!workloads.isServed(veleroBackup) || !workloads.isServed(veleroSchedule)) return { problem: INSTALL_VELERO }
+): RolloutObservation['snapshot'] {
+  if (!workloads.isServed(veleroBackup) || !workloads.isServed(veleroSchedule))
+    return { problem: INSTALL_VELERO_ADVICE }
   if (workloads.cache(veleroSchedule).get(velero, PLATFORM_SCHEDULE) === undefined) return { problem: NO_SCHEDULE }
   const backup = snapshot && workloads.cache<Backup>(veleroBackup).get(velero, snapshot.name)
   if (backup === undefined) return {}
@@ -122,7 +133,7 @@ export async function makeSnapshot(
   const { snapshot, step, state } = execution
   if (state !== 'Executing' || step !== 'Snapshot' || snapshot === undefined) return
   if (!workloads.isServed(veleroBackup) || !workloads.isServed(veleroSchedule)) return
-  const schedule = workloads.cache<Schedule>(veleroSchedule).get(velero, PLATFORM_SCHEDULE)
+  const schedule = workloads.cache<VeleroSchedule>(veleroSchedule).get(velero, PLATFORM_SCHEDULE)
   if (schedule === undefined || workloads.cache(veleroBackup).get(velero, snapshot.name) !== undefined) return
   const execName = object.metadata.name
   const backup = backupOfRollout(schedule, {
@@ -130,5 +141,5 @@ export async function makeSnapshot(
     execution: execName,
     startedBy: object.spec.startedBy ?? '',
   })
-  await workloads.client.create<KubeObject>(veleroBackup, backup).catch(alreadyThere)
+  await workloads.client.create<KubeObject>(veleroBackup, backup).catch(ignoreKubeAlreadyExists)
 }

@@ -1,5 +1,5 @@
-import { planNow } from '../../contracts/rollouts/gather.ts'
-import { PLANS_KEPT, type Planned } from '../../contracts/rollouts/states.ts'
+import { planFromRecords } from '../../contracts/rollouts/checkInput.ts'
+import { PLANS_KEPT, type PlannedRollout } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -7,9 +7,9 @@ import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { rollbackOf } from '../../desired/rollouts/index.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
-import { componentsOf, type ExecutionObject, executionsOf, releasesOf } from '../lifecycle/stock.ts'
-import { tidied } from '../platformObjects.ts'
-import { type PlanObject, plansOf } from './stock.ts'
+import { componentsOf, type ExecutionObject, executionsOf, releasesOf } from '../lifecycle/storedObjects.ts'
+import { pruneFinished } from '../platformObjects.ts'
+import { type PlanObject, plansOf } from './checkInput.ts'
 import type { PlanPass, RolloutOptions } from './types.ts'
 
 /**
@@ -44,7 +44,7 @@ async function workOut(pass: PlanPass): Promise<Outcome> {
   const { object, records } = pass
   const { status = {}, spec } = object
   const open = plansOf(records).filter(({ metadata }) => !isNeeded(metadata.name, records))
-  if (await tidied(pass, open, PLANS_KEPT)) return done()
+  if (await pruneFinished(pass, open, PLANS_KEPT)) return done()
   if (status.state === 'Executed') return done({ reason: 'Completed' })
   const execution = executionOf(object, executionsOf(records))
   if (execution !== undefined) {
@@ -73,9 +73,9 @@ function judged([first]: readonly { readonly message: string }[]): Outcome {
 }
 
 /** Returns what the plan would do now. */
-export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspace): Planned {
+export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspace): PlannedRollout {
   if (spec.kind !== 'Rollback') {
-    return planNow(spec, { components: componentsOf(records), releases: releasesOf(records) })
+    return planFromRecords(spec, { components: componentsOf(records), releases: releasesOf(records) })
   }
   const of = executionsOf(records).find(({ metadata }) => metadata.name === spec.rollbackOf)
   const back = rollbackOf({ batches: of?.status?.batches ?? [] })

@@ -1,19 +1,19 @@
+import { findLifecycleLockHolder, latestScan } from '../../contracts/rollouts/checkInput.ts'
 import { type DriftItem, driftKey } from '../../contracts/rollouts/drift.ts'
-import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
-import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
+import { DRIFT_ITEMS_MAX, SCAN_INTERVAL_MS, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
-import { agreed, counted } from '../../core/counted.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { storedConfiguration } from '../lifecycle/configuration.ts'
-import { componentsOf, executionsOf } from '../lifecycle/stock.ts'
-import { lastEnded, makeOnce, tidied } from '../platformObjects.ts'
-import { LOOKS, looked, type ScanObject, scansOf } from './stock.ts'
+import { componentsOf, executionsOf } from '../lifecycle/storedObjects.ts'
+import { createIfAbsent, newestFinishedObserver, pruneFinished } from '../platformObjects.ts'
+import { INSPECTION_RIGHTS, inspectedComponents, type ScanObject, scansOf } from './checkInput.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
 const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
@@ -27,11 +27,11 @@ export const scanController = controllerWith(
   {
     observes: [
       { resource: PlatformDriftScan.resource, keysOf: waitingScans },
-      lastEnded(PlatformDriftScan, (records) => scansOf(records).filter(isOver)),
+      newestFinishedObserver(PlatformDriftScan, (records) => scansOf(records).filter(isOver)),
       { resource: RolloutExecution.resource, keysOf: waitingScans },
     ],
     reads: [PlatformComponent.resource],
-    writes: [{ resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' }, ...LOOKS],
+    writes: [{ resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' }, ...INSPECTION_RIGHTS],
   },
   (options: RolloutOptions) => ({
     reconcile: steps(function scan(pass: ScanPass): Promise<Outcome> {
@@ -50,7 +50,7 @@ async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome
   if (status.state === undefined) {
     const before = scansOf(records).filter((one) => isBefore(one, object, now))
     if (before.length > 0) return waiting('WaitingForDependency', 'Another scan is under way: scans take turns.')
-    if (spec.trigger !== 'Rollout' && busyWith(executionsOf(records), []) !== undefined)
+    if (spec.trigger !== 'Rollout' && findLifecycleLockHolder(executionsOf(records), []) !== undefined)
       return waiting('WaitingForDependency', 'A rollout is under way.')
     pass.report({ state: 'Running', startedAt: momentOf(pass) })
     return waiting('Starting', 'It begins.', REQUEUE_NOW)
@@ -73,19 +73,19 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
   const { records } = pass
   try {
     const configVersion = await versionOfConfiguration(records)
-    const found = await cluster.drift(looked(componentsOf(records)))
+    const found = await cluster.drift(inspectedComponents(componentsOf(records)))
     const known = new Map(
       latestScan(scansOf(records))?.status?.items?.map((item) => [driftKey(item), item.firstSeenAt]),
     )
     const seenFirst = (item: DriftItem) => ({ ...item, firstSeenAt: known.get(driftKey(item)) ?? pass.now })
-    const left = found.items.length - DRIFT_MAX
+    const left = found.items.length - DRIFT_ITEMS_MAX
     const problems = [
       ...found.problems,
-      ...(left > 0 ? [`${counted(left, 'more field')} ${agreed(left, 'is', 'are')} not shown.`] : []),
+      ...(left > 0 ? [`${pluralize(left, 'more field')} ${pluralizeVerb(left, 'is', 'are')} not shown.`] : []),
     ]
     pass.report({
       ...{ state: 'Finished', finishedAt: momentOf(pass), scanned: found.scanned, configVersion },
-      items: found.items.slice(0, DRIFT_MAX).map(seenFirst),
+      items: found.items.slice(0, DRIFT_ITEMS_MAX).map(seenFirst),
       message: problems.length === 0 ? undefined : problems.join(' ').slice(0, 1024),
     })
     return done({ reason: 'Completed', after: REQUEUE_NOW })
@@ -114,7 +114,7 @@ function waitingScans(_changed: KubeObject, records: Workspace): string[] {
 
 async function tidy(pass: ScanPass): Promise<Outcome> {
   const { records, clock } = pass
-  if (await tidied(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
+  if (await pruneFinished(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isOver(one))
   if (!isWaiting) await scheduleScan(records.client, clock.now())
   const { state, message = 'It has failed.' } = pass.object.status ?? {}
@@ -123,7 +123,7 @@ async function tidy(pass: ScanPass): Promise<Outcome> {
 
 /** Creates the scan of the next interval, which waits for its time. */
 export async function scheduleScan(client: KubeClient, now: number): Promise<void> {
-  const notBefore = timestamp((Math.floor(now / SCAN_INTERVAL) + 1) * SCAN_INTERVAL)
+  const notBefore = timestamp((Math.floor(now / SCAN_INTERVAL_MS) + 1) * SCAN_INTERVAL_MS)
   const name = `scheduled-${notBefore.slice(0, 13).toLowerCase()}`
-  await makeOnce(client, PlatformDriftScan, name, { trigger: 'Scheduled', notBefore })
+  await createIfAbsent(client, PlatformDriftScan, name, { trigger: 'Scheduled', notBefore })
 }

@@ -1,10 +1,10 @@
-import type { ClusterLook } from '../../adapters/clusterlook/port.ts'
+import type { ClusterInspector } from '../../adapters/clusterlook/port.ts'
 import type { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /** Ports and settings of plans, rollouts and scans. */
 export type RolloutOptions = {
-  readonly look: ClusterLook
+  readonly look: ClusterInspector
   /** Version of this operator. */
   readonly version: string
   /** Velero's namespace. */

@@ -1,25 +1,25 @@
 import { sqlNames } from '../../contracts/sql.ts'
-import { newestVersion, SqlInstance } from '../../crds/sql.ts'
+import { newestSqlVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
-import type { Engine } from '../stateful/keptEngine.ts'
 import { observeWorkload } from '../stateful/pass.ts'
+import type { Engine } from '../stateful/retainedEngine.ts'
 import { statefulRights } from '../stateful/rights.ts'
-import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
+import { removeAuxiliaryChildren, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
-import { findCluster } from '../workload/home.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { checkBackup, checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
 const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
   name: spec.engine,
-  version: spec.engineVersion ?? newestVersion(spec.engine),
+  version: spec.engineVersion ?? newestSqlVersion(spec.engine),
   field: 'engineVersion',
 })
 
@@ -56,11 +56,11 @@ export const sqlController = controllerWith<
       judgeHealth,
     ),
     halt: haltStateful(judgeStopped),
-    carriedOut: giveBackQuota,
+    afterSteps: releaseSurplusQuota,
     finalize: steps(
       removeWorkload,
       removeVolumes(engineOf),
-      removeSurroundings({
+      removeAuxiliaryChildren({
         resources: [service, networkPolicy, configMap],
         secretsOf: (name) => [sqlNames(name).license],
         dataSecretsOf: (name) => [sqlNames(name).logins],
@@ -68,6 +68,6 @@ export const sqlController = controllerWith<
       removeHistory,
       releaseQuota,
     ),
-    abandon: steps(removeHistory, releaseQuota),
+    finalizeRevoked: steps(removeHistory, releaseQuota),
   }
 })

@@ -3,7 +3,7 @@ import {
   decodeProductKey,
   decodeSomePasswords,
   hasAllPasswords,
-  memoryFault,
+  memoryObstacle,
   type SqlPasswords,
   sqlNames,
 } from '../../contracts/sql.ts'
@@ -13,9 +13,9 @@ import { isTimeZone } from '../../crds/schedule.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isMade } from '../stateful/pass.ts'
-import { adopt, isKeptFor } from '../workload/keptLives.ts'
+import { hasStatefulSet } from '../stateful/pass.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
+import { adopt, isKeptFor } from '../workload/retainedIncarnations.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
@@ -33,13 +33,13 @@ export function checkBackup({ object }: SqlPass): Outcome {
 /** The container would take an unknown zone for UTC. Existing instances keep running that way. */
 export function checkTimeZone(pass: SqlPass): Outcome {
   const { timeZone } = pass.object.spec
-  if (isMade(pass) || isTimeZone(timeZone)) return done()
+  if (hasStatefulSet(pass) || isTimeZone(timeZone)) return done()
   return stalled('ConfigurationInvalid', `timeZone is "${timeZone}", which is not a time zone that the platform knows.`)
 }
 
 /** The kind's own rules do not know the plan. */
 export function checkMemory(pass: SqlPass): Outcome {
-  const fault = memoryFault(pass.object.spec, planOf(pass).memoryLimit)
+  const fault = memoryObstacle(pass.object.spec, planOf(pass).memoryLimit)
   return fault === undefined ? done() : stalled('ConfigurationInvalid', `${fault.field} ${fault.message}.`)
 }
 

@@ -4,10 +4,10 @@ import { hostInUrl } from '../../core/hostInUrl.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
-import { sqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
+import { sqlAuxiliaryChildren, sqlInput, sqlWorkload } from '../../desired/sql/index.ts'
 import { service } from '../../kube/builtin.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
-import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
+import { describeProgress, findPodProblem, isRolledOut } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { claimsByName } from '../stateful/volumes.ts'
 import { writeWorkload } from '../stateful/write.ts'
@@ -35,7 +35,7 @@ export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
     replicas: object.spec.running ? 1 : 0,
     productKeyVersion: state.productKeyVersion,
   })
-  const surroundings = sqlSurroundings(input)
+  const surroundings = sqlAuxiliaryChildren(input)
   await writeChildren(pass, surroundings)
   await pruneChildren(pass, surroundings, [service])
   await writeWorkload(pass, sqlWorkload(input))
@@ -161,9 +161,9 @@ export function judgeHealth(pass: SqlPass): Outcome {
 function judgePod(pass: SqlPass): Outcome | undefined {
   const { workload } = pass.state
   if (isRolledOut(workload)) return undefined
-  const trouble = podTroubleOf(podsOfStateful(pass))
+  const trouble = findPodProblem(podsOfStateful(pass))
   if (trouble !== undefined) return judgeTrouble(pass, trouble)
-  const message = progressWords(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
+  const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
   const { phase, observedGeneration } = pass.object.status ?? {}

@@ -1,7 +1,7 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
-import { evictionWords, isEvicted } from '../../desired/workload/evicted.ts'
-import { CREATE_TROUBLE, IMAGE_TROUBLE, placementWords } from '../../desired/workload/trouble.ts'
+import { describeEviction, isEvicted } from '../../desired/workload/evicted.ts'
+import { CREATE_TROUBLE, describePlacement, IMAGE_TROUBLE } from '../../desired/workload/podProblems.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
@@ -23,11 +23,11 @@ export function isRolledOut(workload: StatefulSet | undefined): boolean {
 
 /** Whether there is something to report about a pod that does not start. */
 export const cannotStart = (found: Pod): boolean =>
-  podTroubleOf([found]) !== undefined ||
-  placementWords({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
+  findPodProblem([found]) !== undefined ||
+  describePlacement({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
 
 /** Returns the progress and why no node takes a pod, if so; a node may be added later. */
-export function progressWords(
+export function describeProgress(
   { workloads }: Pick<StatefulPass, 'workloads'>,
   progress: string,
   found: readonly Pod[],
@@ -36,15 +36,15 @@ export function progressWords(
   const missingClass = missingStorageClass(workloads, [plan.storageClass])
   const why = found.flatMap(
     (each) =>
-      (isEvicted(each) ? evictionWords(`Pod ${each.metadata.name}`, each) : undefined) ??
-      placementWords({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
+      (isEvicted(each) ? describeEviction(`Pod ${each.metadata.name}`, each) : undefined) ??
+      describePlacement({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
       [],
   )
   return [progress, ...why.slice(0, 1)].join(' ')
 }
 
 /** Returns why a container cannot start. Its message may contain anything and is not repeated. */
-export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
+export function findPodProblem(found: readonly Pod[]): Outcome | undefined {
   for (const each of found) {
     for (const { state } of each.status?.containerStatuses ?? []) {
       const word = state?.waiting?.reason ?? ''

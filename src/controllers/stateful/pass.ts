@@ -51,7 +51,7 @@ export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
 }
 
 /** Whether the StatefulSet exists. */
-export function isMade(pass: StatefulPass): boolean {
+export function hasStatefulSet(pass: StatefulPass): boolean {
   return observedWorkload(pass) !== undefined
 }
 
@@ -86,7 +86,7 @@ export function observeWorkload(pass: StatefulPass): Outcome {
  * Lists pods or claims of this name with our labels, of any incarnation, from the API server: a teardown must not miss
  * what the cache lacks.
  */
-export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
+export async function listFromApiServer<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
   const { namespace, name } = placeOfStateful(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   const { items } = await pass.workloads.client.list<T>(resource, { namespace, labelSelector })

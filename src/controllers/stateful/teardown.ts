@@ -4,13 +4,13 @@ import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { controllerRevision, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { mark, retained } from '../workload/keptLives.ts'
-import { namespaceIsGoing } from '../workload/pass.ts'
-import { removingSecrets } from '../workload/secrets.ts'
-import { type EngineOf, engineText } from './keptEngine.ts'
-import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
+import { isNamespaceTerminating } from '../workload/pass.ts'
+import { mark, retained } from '../workload/retainedIncarnations.ts'
+import { ignoreMissingRights } from '../workload/secrets.ts'
+import { listFromApiServer, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
+import { type EngineOf, engineText } from './retainedEngine.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
-import { isOfFormerLife, isOurClaim } from './volumes.ts'
+import { isOfFormerIncarnation, isOurClaim } from './volumes.ts'
 
 /**
  * Deletes the pods before their volumes, so that no volume is removed while in use.
@@ -24,7 +24,7 @@ import { isOfFormerLife, isOurClaim } from './volumes.ts'
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
   const name = workloadOf(pass)
-  if (namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) {
+  if (isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) {
     await pass.children.remove(statefulSet, namespace, name)
     return done()
   }
@@ -33,7 +33,7 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
     return waiting('TearingDown', 'The workload is being deleted.')
   if (workload !== undefined && !(await isScaledDown(pass, workload))) return shuttingDown(podsOfStateful(pass))
   // List from the API server: the cache may lack the newest objects, and nobody looks again later.
-  const left = await liveOfStateful<Pod>(pass, pod)
+  const left = await listFromApiServer<Pod>(pass, pod)
   if (left.length > 0) {
     if (workload === undefined) await removePods(pass, left)
     return shuttingDown(left)
@@ -100,7 +100,7 @@ function shuttingDown(pods: readonly Pod[]): Outcome {
  * @param secretsOf always deleted
  * @param dataSecretsOf needed to read the volumes: retained together with them
  */
-export function removeSurroundings({
+export function removeAuxiliaryChildren({
   resources,
   secretsOf,
   dataSecretsOf = () => [],
@@ -109,10 +109,10 @@ export function removeSurroundings({
   secretsOf: (name: string) => readonly string[]
   dataSecretsOf?: (name: string) => readonly string[]
 }) {
-  return async function removeSurroundings(pass: StatefulPass): Promise<Outcome> {
+  return async function removeAuxiliaryChildren(pass: StatefulPass): Promise<Outcome> {
     const { namespace, name } = placeOfStateful(pass)
     for (const resource of resources) await pass.children.prune(resource, [])
-    await removingSecrets(async () => {
+    await ignoreMissingRights(async () => {
       for (const each of secretsOf(name)) await pass.children.remove(secret, namespace, each)
       for (const each of dataSecretsOf(name)) {
         if (keepsData(pass)) await keepSecret(pass, each)
@@ -124,7 +124,9 @@ export function removeSurroundings({
 }
 
 function keepsData(pass: StatefulPass): boolean {
-  return pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)
+  return (
+    pass.object.spec.onDelete === 'Retain' && !isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)
+  )
 }
 
 /** Retains a Secret: without an owner it is not garbage-collected; the mark lets a resource of this name adopt it. */
@@ -142,8 +144,8 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
 export const removeVolumes =
   <P extends StatefulPass>(engineOf: EngineOf<P>) =>
   async (pass: P): Promise<Outcome> => {
-    const claims = (await liveOfStateful<Claim>(pass, persistentVolumeClaim)).filter(
-      (claim) => isOurClaim(pass, claim) || isOfFormerLife(pass, claim),
+    const claims = (await listFromApiServer<Claim>(pass, persistentVolumeClaim)).filter(
+      (claim) => isOurClaim(pass, claim) || isOfFormerIncarnation(pass, claim),
     )
     if (keepsData(pass)) {
       for (const claim of claims) {
@@ -163,6 +165,6 @@ export const removeVolumes =
       left.push(name)
     }
     // The namespace's deletion removes its claims; waiting here would only delay it.
-    if (left.length === 0 || namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) return done()
+    if (left.length === 0 || isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) return done()
     return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
   }

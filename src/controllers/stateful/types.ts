@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../core/object.ts'
-import type { LivePod } from '../../desired/workload/trouble.ts'
+import type { LivePod } from '../../desired/workload/podProblems.ts'
 
 export type StatefulSet = KubeObject & {
   spec: {

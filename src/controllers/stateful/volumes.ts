@@ -4,9 +4,9 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
-import { adopt, isKeptFor } from '../workload/keptLives.ts'
-import { type EngineOf, engineObstacle } from './keptEngine.ts'
+import { adopt, isKeptFor } from '../workload/retainedIncarnations.ts'
 import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
+import { type EngineOf, engineObstacle } from './retainedEngine.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
 /** Returns all claims that a StatefulSet of this name would use, whoever made them, by ordinal. */
@@ -26,7 +26,7 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
 }
 
 /** Whether an interrupted teardown of an earlier resource left the claim behind, so not retained on purpose. */
-export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
+export function isOfFormerIncarnation(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
   const { name } = placeOfStateful(pass)
   return (
     labels?.[OWNER_KIND_LABEL] === pass.kind.kind &&
@@ -51,7 +51,7 @@ export const adoptVolumes =
         return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
       }
       if (!isKeptFor(pass, claim)) {
-        const why = isOfFormerLife(pass, claim)
+        const why = isOfFormerIncarnation(pass, claim)
           ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
           : 'exists and does not belong to this resource. Delete it, or choose another name.'
         return stalled('NameOccupied', `${what} ${why}`)

@@ -7,27 +7,27 @@ import { siteApp } from '../../desired/staticwebapps.ts'
 import { deployment, namespace } from '../../kube/builtin.ts'
 import { chooseDeployment, keepDeployments } from '../apps/deployments.ts'
 import { numberRevision, reportServing, trafficOf } from '../apps/release.ts'
-import { type AppState, instancePass, newAppState, overApp, viewOfApp } from '../apps/types.ts'
+import { type AppState, asAppStep, instancePass, newAppState, viewOfApp } from '../apps/types.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
-import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
+import { removeAuxiliaryChildren, removeWorkload, unlessNamespaceTerminating } from '../containers/teardown.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { findCluster } from '../workload/home.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { childRights } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { buildSite } from './deployments.ts'
-import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from './types.ts'
+import { asSiteStep, instanceStepAsSiteStep, type SitePass, type SiteStep, sitePass } from './types.ts'
 
 type Options = Pick<ContainerOptions, 'registryHost' | 'disk'>
 type Stored = StaticWebApp & { [key: string]: unknown }
@@ -50,41 +50,41 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
   },
   (options) => ({
     state: newAppState,
-    collects: CHILDREN,
+    collectsOrphans: CHILDREN,
     reconcile: steps(
-      overComponents(observeInstance),
+      instanceStepAsSiteStep(observeInstance),
       reportSelector,
-      overComponents(releaseUnserved),
-      overSite(keepDeployments),
+      instanceStepAsSiteStep(releaseUnserved),
+      asSiteStep(keepDeployments),
       buildSite,
-      overComponents(findCluster),
-      overComponents(resolvePlan({ hasVolumes: false })),
-      overComponents(resolveComponents),
-      overComponents(checkWorkloadQuota(deployment)),
-      overComponents(claimHosts),
-      overSite(chooseDeployment),
-      overSite(numberRevision),
+      instanceStepAsSiteStep(findCluster),
+      instanceStepAsSiteStep(resolvePlan({ hasVolumes: false })),
+      instanceStepAsSiteStep(resolveComponents),
+      instanceStepAsSiteStep(checkWorkloadQuota(deployment)),
+      instanceStepAsSiteStep(claimHosts),
+      asSiteStep(chooseDeployment),
+      asSiteStep(numberRevision),
       serve(options),
-      overComponents(releaseHosts),
-      overSite(reportServing),
-      overComponents(reportStatus),
-      overComponents(judgeHealth),
+      instanceStepAsSiteStep(releaseHosts),
+      asSiteStep(reportServing),
+      instanceStepAsSiteStep(reportStatus),
+      instanceStepAsSiteStep(judgeHealth),
     ),
     halt: (pass) => haltInstance(instancePass(sitePass(pass))),
-    carriedOut: giveBackQuota,
+    afterSteps: releaseSurplusQuota,
     finalize: steps(
       endBuilds('staticwebapps'),
-      overComponents(unlessNamespaceGoes(removeWorkload)),
-      overComponents(removeSurroundings),
-      overSite(removeRevisions),
-      overComponents(releaseHosts),
-      overComponents(releaseQuota),
+      instanceStepAsSiteStep(unlessNamespaceTerminating(removeWorkload)),
+      instanceStepAsSiteStep(removeAuxiliaryChildren),
+      asSiteStep(removeRevisions),
+      instanceStepAsSiteStep(releaseHosts),
+      instanceStepAsSiteStep(releaseQuota),
     ),
-    abandon: steps(
+    finalizeRevoked: steps(
       endBuilds('staticwebapps'),
-      overSite(removeRevisions),
-      overComponents(releaseHosts),
-      overComponents(releaseQuota),
+      asSiteStep(removeRevisions),
+      instanceStepAsSiteStep(releaseHosts),
+      instanceStepAsSiteStep(releaseQuota),
     ),
   }),
 )
@@ -97,7 +97,7 @@ function reportSelector(pass: SitePass): Outcome {
 }
 
 function serve(options: Options): SiteStep {
-  return overSite(function serve(pass) {
-    return overApp(applyWorkload(options, () => trafficOf(pass)))(pass)
+  return asSiteStep(function serve(pass) {
+    return asAppStep(applyWorkload(options, () => trafficOf(pass)))(pass)
   })
 }

@@ -1,9 +1,9 @@
 import type { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { siteApp } from '../../desired/staticwebapps.ts'
-import { type AppPass, type AppState, overApp } from '../apps/types.ts'
+import { type AppPass, type AppState, asAppStep } from '../apps/types.ts'
 import type { InstanceStep } from '../containers/types.ts'
 import type { Pass, Step } from '../engine/controller.ts'
-import { over } from '../workload/pass.ts'
+import { stepAdapter } from '../workload/pass.ts'
 
 export type SitePass = Pass<typeof StaticWebApp, AppState>
 export type SiteStep = Step<typeof StaticWebApp, AppState>
@@ -14,7 +14,7 @@ export function sitePass(pass: SitePass): AppPass {
 }
 
 /** Runs a step of apps over a site. */
-export const overSite = over(sitePass)
+export const asSiteStep = stepAdapter(sitePass)
 
 /** Runs a step of container instances over a site. */
-export const overComponents = (step: InstanceStep): SiteStep => overSite(overApp(step))
+export const instanceStepAsSiteStep = (step: InstanceStep): SiteStep => asSiteStep(asAppStep(step))

@@ -4,7 +4,7 @@ import { answerRemovals } from '../../../test/worlds/secretRemovals.ts'
 import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
 import { newHistory } from '../../contracts/vaults/history.ts'
 import { entryName, valueNames } from '../../contracts/vaults/names.ts'
-import { jweSecret } from '../../contracts/vaults/valueSecret.ts'
+import { buildJweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -71,7 +71,7 @@ describe('the controller of secrets', () => {
   it('removes in the end what REST made and could not fill, with the value that no list names', async () => {
     seedVault()
     const made = seedEntry({ history: newHistory(rules) })
-    bench.client.seed(secret, jweSecret(made, 1, 'value', valueNames(ENTRY, 1).version(1), 'jwe'))
+    bench.client.seed(secret, buildJweSecret(made, 1, 'value', valueNames(ENTRY, 1).version(1), 'jwe'))
     await bench.start()
     await pass(HOUR - 61_000)
     expect(await entry()).not.to.equal(undefined)

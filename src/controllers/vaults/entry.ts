@@ -1,8 +1,8 @@
 import {
   currentVersion,
   forgetTime,
-  isEmptied,
-  isUnfilled,
+  hasNoValueYet,
+  isEntryPurged,
   lastValidityChange,
   nextValidityChange,
   purgeTime,
@@ -12,7 +12,15 @@ import { entryName } from '../../contracts/vaults/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
-import { type CachedVault, doneUntil, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
+import {
+  type CachedVault,
+  doneWithRequeueAt,
+  type EntryPass,
+  entryOf,
+  placeOfEntry,
+  vaultOf,
+  writeSpec,
+} from './types.ts'
 
 /** Finds the vault, and checks that the object has the name that its secret requires. */
 export function findVault(pass: EntryPass): Outcome {
@@ -51,16 +59,16 @@ const UNFILLED_KEPT = 3_600_000
 export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { spec, metadata } = entryOf(pass)
   const { history, valueFrom } = spec
-  if (history === undefined || !isUnfilled(spec) || valueFrom !== undefined) return done()
+  if (history === undefined || !hasNoValueYet(spec) || valueFrom !== undefined) return done()
   const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_KEPT
-  if (pass.clock.now() < end) return doneUntil(pass, end)
+  if (pass.clock.now() < end) return doneWithRequeueAt(pass, end)
   const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
   return waiting('TearingDown', 'It never got a value.')
 }
 
 /** Copies the vault's settings that rules of the entry need. */
-export async function followVault(pass: EntryPass): Promise<Outcome> {
+export async function copyVaultSettings(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { softDeleteEnabled: softDelete, enablePurgeProtection: purgeProtection } = vaultOf(pass).spec
   const { history, state } = spec
@@ -101,7 +109,7 @@ async function writePurge(pass: EntryPass): Promise<void> {
 }
 
 /** Purges a deleted secret when its time is over, and finally deletes the record of a purged one. */
-export async function keepTime(pass: EntryPass): Promise<Outcome> {
+export async function purgeWhenDue(pass: EntryPass): Promise<Outcome> {
   const rules = vaultOf(pass).spec
   const isOver = (time: string | undefined) => time !== undefined && pass.clock.now() >= Date.parse(time)
   if (isOver(purgeTime(entryOf(pass).spec, rules))) await writePurge(pass)
@@ -110,7 +118,7 @@ export async function keepTime(pass: EntryPass): Promise<Outcome> {
   pass.report({ purgeAt })
   const next = purgeAt ?? forgetAt
   if (next === undefined) return done()
-  if (!isOver(forgetAt)) return doneUntil(pass, Date.parse(next))
+  if (!isOver(forgetAt)) return doneWithRequeueAt(pass, Date.parse(next))
   const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
   return done()
@@ -123,7 +131,7 @@ export function reportValidity(pass: EntryPass): Outcome {
   const { state, history } = entry.spec
   const all = state === 'Active' ? [entry.spec, ...(history?.versions ?? [])] : []
   pass.report({ validityChangedAt: lastValidityChange(entry, now) })
-  return doneUntil(pass, ...all.map((each) => nextValidityChange(each, now)))
+  return doneWithRequeueAt(pass, ...all.map((each) => nextValidityChange(each, now)))
 }
 
 /** Deletes the Secrets of purged lives: the data key first, then the values in one call. */
@@ -131,7 +139,7 @@ export async function removePurged(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { history } = spec
   if (history === undefined) return done()
-  const ended = isEmptied(spec) ? history.life : history.life - 1
+  const ended = isEntryPurged(spec) ? history.life : history.life - 1
   const known = pass.object.status?.purgedLife ?? 0
   for (let life = known + 1; life <= ended; life += 1) {
     const refusal = await removeSecrets(pass, life)

@@ -13,12 +13,12 @@ import { type ClaimObject, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { namespaceIsGoing } from '../workload/pass.ts'
+import { isNamespaceTerminating } from '../workload/pass.ts'
 import {
+  copyVaultSettings,
   findVault,
-  followVault,
   isUsable,
-  keepTime,
+  purgeWhenDue,
   removePurged,
   removeUnfilled,
   reportEntry,
@@ -27,15 +27,22 @@ import {
 } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import {
-  alongside,
   type CachedEntry,
   type CachedVault,
+  deferringFailure,
   type EntryPass,
   type EntryState,
   newEntryState,
 } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
-import { checkCluster, checkQuotaOnce, claimVaultName, countSecrets, removeEntries, stopWhileKept } from './vault.ts'
+import {
+  blockWhileProtected,
+  checkCluster,
+  checkQuotaOnce,
+  claimVaultName,
+  countSecrets,
+  removeEntries,
+} from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache(SecretVault).list()
 
@@ -77,9 +84,9 @@ const vaultController = controllerWith(
   SecretVault,
   { observes: OTHERS, reads: [namespace, ComputePlan.resource], writes: VAULT_WRITES },
   (keys: PlatformKeys) => ({
-    wakesAll: (wake) => keys.onChange(wake),
+    onConfigurationChange: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuotaOnce, claimVaultName, countSecrets(keys)),
-    finalize: steps(stopWhileKept, removeEntries, awaitUnseenParts, releaseNames, releaseQuota),
+    finalize: steps(blockWhileProtected, removeEntries, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
 
@@ -129,20 +136,20 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
   },
   (keys) => ({
     state: newEntryState,
-    wakesAll: (wake) => keys.onChange(wake),
+    onConfigurationChange: (wake) => keys.onChange(wake),
     reconcile: steps(
       withdrawValue,
       findVault,
       removeUnfilled,
-      followVault,
-      alongside(takeValue({ keys })),
+      copyVaultSettings,
+      deferringFailure(takeValue({ keys })),
       stampState,
-      keepTime,
+      purgeWhenDue,
       reportValidity,
       removePurged,
       prune,
-      alongside(rewrapKey({ keys })),
-      alongside(mountValue({ keys })),
+      deferringFailure(rewrapKey({ keys })),
+      deferringFailure(mountValue({ keys })),
       reportEntry,
     ),
     finalize: steps(removeAllSecrets),
@@ -154,7 +161,7 @@ async function removeAllSecrets(pass: EntryPass) {
   const { mountedSecret } = pass.object.status ?? {}
   const { namespace: home = '' } = pass.object.metadata
   // The permissions for Secrets go with the namespace, and so do the Secrets.
-  if (namespaceIsGoing(pass.records, home)) return done()
+  if (isNamespaceTerminating(pass.records, home)) return done()
   if (mountedSecret !== undefined) await pass.children.remove(secret, home, mountedSecret)
   return (await removeSecrets(pass)) ?? done()
 }

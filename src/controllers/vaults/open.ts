@@ -1,9 +1,9 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { EnvelopeError, openValue, unwrapDataKey } from '../../contracts/vaults/envelope.ts'
-import { currentVersion, isLive, readRefusal } from '../../contracts/vaults/history.ts'
+import { currentVersion, isEntryActive, readRefusal } from '../../contracts/vaults/history.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
-import { jweOf } from '../../contracts/vaults/valueSecret.ts'
+import { decodeJwe } from '../../contracts/vaults/valueSecret.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 import { type Outcome, stalled } from '../../core/outcome.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
@@ -26,8 +26,8 @@ export async function openVersion(
   const { namespace = '', name } = metadata
   const life = spec.history?.life ?? 1
   const names = valueNames(name, life)
-  const sealed = jweOf((await readSecret({ workloads: records }, namespace, names.version(version)))?.data)
-  const wrapped = jweOf((await readSecret({ workloads: records }, namespace, names.key))?.data)
+  const sealed = decodeJwe((await readSecret({ workloads: records }, namespace, names.version(version)))?.data)
+  const wrapped = decodeJwe((await readSecret({ workloads: records }, namespace, names.key))?.data)
   if (sealed === undefined || wrapped === undefined) return undefined
   const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
@@ -42,7 +42,7 @@ function readable(pass: Reader, { vaultName, secretName, version }: VaultReferen
   const named = `Secret "${secretName}" of vault "${vaultName}"`
   if (pass.records.cache(SecretVault).get(namespace, vaultName) === undefined)
     return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
-  if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
+  if (entry === undefined || !isEntryActive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
   return refusal === undefined ? entry : stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
 }
@@ -61,14 +61,14 @@ export async function vaultValue(
   const entry = readable(pass, reference)
   if (!('spec' in entry)) return entry
   const { vaultName, secretName, version } = reference
-  const value = await openVersion(pass.records, entry, keys, version).catch(outcomeOfEnvelope)
+  const value = await openVersion(pass.records, entry, keys, version).catch(outcomeOfEnvelopeError)
   return value ?? stalled('ReferenceMissing', `Secret "${secretName}" of vault "${vaultName}" no longer has a value.`)
 }
 
 type CachedEntry = VaultEntry & KubeObject
 
 /** Converts an error about missing keys or rights to an outcome. @throws any other error */
-export function outcomeOfEnvelope(error: unknown): Outcome {
+export function outcomeOfEnvelopeError(error: unknown): Outcome {
   if (isKubeError(error, 'Forbidden')) return rightsMissing()
   if (!(error instanceof EnvelopeError)) throw error
   if (error.fault === 'NoPlatformKey')

@@ -3,7 +3,7 @@ import { valueSelector } from '../../contracts/vaults/valueSecret.ts'
 import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
-import { RIGHTS_RETRY, rightsMissing, withSecretRights } from '../workload/secrets.ts'
+import { RIGHTS_RETRY_MS, rightsMissing, withSecretRights } from '../workload/secrets.ts'
 import { type EntryPass, placeOfEntry } from './types.ts'
 
 /** Deletes the Secrets of one life, or of all; returns an outcome if that was not possible yet. */
@@ -20,7 +20,7 @@ export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome |
     answer.body.resume()
     if (answer.status < 300 || answer.status === 404) return undefined
     if (answer.status === 403) return rightsMissing()
-    return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY)
+    return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY_MS)
   })
 }
 

@@ -57,7 +57,7 @@ export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
 }
 
 /** Requeues at the first of these times. */
-export function doneUntil({ clock }: EntryPass, ...times: readonly (number | undefined)[]): Outcome {
+export function doneWithRequeueAt({ clock }: EntryPass, ...times: readonly (number | undefined)[]): Outcome {
   const time = earliest(...times)
   return done({ after: time && Math.max(1, time - clock.now()) })
 }
@@ -65,7 +65,7 @@ export function doneUntil({ clock }: EntryPass, ...times: readonly (number | und
 export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>
 
 /** Runs a step whose failure is only reported at the end: it must not keep old values from being removed. */
-export function alongside(step: EntryStep): EntryStep {
+export function deferringFailure(step: EntryStep): EntryStep {
   const taken = async (pass: EntryPass): Promise<Outcome> => {
     const outcome = await step(pass)
     if (outcome.kind !== 'done') pass.state.trouble ??= outcome

@@ -11,27 +11,27 @@ import {
 import {
   attributesOf,
   currentVersion,
-  isEmptied,
+  type EntryValueSource,
+  isEntryPurged,
   lifeOfNextValue,
+  MAX_SECRET_VALUE_BYTES,
   nextValidityChange,
   readRefusal,
-  type Source,
-  VALUE_MAX_BYTES,
   withVersion,
 } from '../../contracts/vaults/history.ts'
 import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
-import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
+import { buildJweSecret, decodeJwe, encodeJwe } from '../../contracts/vaults/valueSecret.ts'
 import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
 import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import { openVersion, outcomeOfEnvelope } from './open.ts'
+import { openVersion, outcomeOfEnvelopeError } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
-  doneUntil,
+  doneWithRequeueAt,
   type EntryOptions,
   type EntryPass,
   type EntryStep,
@@ -64,7 +64,7 @@ export function takeValue({ keys }: EntryOptions): EntryStep {
       const object = await readSecret(pass, valueFrom.secretName)
       if (object !== undefined) return await takeSource(pass, keys, object, valueFrom.key)
     } catch (error) {
-      return outcomeOfEnvelope(error)
+      return outcomeOfEnvelopeError(error)
     }
     // A value that was taken stays if its source is deleted.
     if (isOf(valueFrom, history?.source)) return done()
@@ -83,7 +83,7 @@ async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObj
   const { spec } = entryOf(pass)
   const seen = { secretName, key, uid, resourceVersion }
   // Reactivating a purged secret without a value takes its source's value again.
-  const last = isEmptied(spec) ? undefined : spec.history?.source
+  const last = isEntryPurged(spec) ? undefined : spec.history?.source
   const before = isOf(seen, last) ? last : undefined
   if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
   const refusal = refusedSource(object, key)
@@ -106,15 +106,15 @@ function refusedSource(source: SecretObject, key: string): string | undefined {
   const value = source.data?.[key]
   if (value === undefined) return `Secret "${name}" has no entry "${key}".`
   const bytes = Buffer.from(value, 'base64').length
-  return bytes > VALUE_MAX_BYTES
-    ? `Entry "${key}" of Secret "${name}" has more than ${VALUE_MAX_BYTES} bytes.`
+  return bytes > MAX_SECRET_VALUE_BYTES
+    ? `Entry "${key}" of Secret "${name}" has more than ${MAX_SECRET_VALUE_BYTES} bytes.`
     : undefined
 }
 
 /** Returns the version if it has this value. */
 async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, version: number) {
   const { spec } = entryOf(pass)
-  if (version === 0 || isEmptied(spec)) return undefined
+  if (version === 0 || isEntryPurged(spec)) return undefined
   const held = await openVersion(pass.workloads, entryOf(pass), keys, version)
   return held !== undefined && sha256(held) === sha256(value) ? version : undefined
 }
@@ -123,7 +123,7 @@ async function addVersion(
   pass: EntryPass,
   keys: PlatformKeys,
   value: string,
-  seen: Omit<Source, 'version'>,
+  seen: Omit<EntryValueSource, 'version'>,
 ): Promise<void> {
   const { namespace, name } = placeOfEntry(pass)
   const entry = entryOf(pass)
@@ -136,7 +136,7 @@ async function addVersion(
     version += 1
     const context = valueContext(namespace, name, life, version)
     const sealed = await sealValue(value, dataKey, context)
-    const isMade = await create(pass, jweSecret(entry, life, 'value', names.version(version), sealed))
+    const isMade = await create(pass, buildJweSecret(entry, life, 'value', names.version(version), sealed))
     isOurs = isMade || (await holds(pass, names.version(version), { dataKey, context, value }))
   }
   const deed = { at: pass.now, ...attributesOf(spec), version }
@@ -154,7 +154,7 @@ async function holds(
   name: string,
   { dataKey, context, value }: { dataKey: Uint8Array; context: string; value: string },
 ): Promise<boolean> {
-  const sealed = jweOf((await readSecret(pass, name))?.data)
+  const sealed = decodeJwe((await readSecret(pass, name))?.data)
   if (sealed === undefined) return false
   const held = await openValue(sealed, dataKey, context).catch((error: unknown) => {
     if (error instanceof EnvelopeError) return undefined
@@ -167,18 +167,18 @@ async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number):
   const { namespace, name } = placeOfEntry(pass)
   const context = keyContext(namespace, name, life)
   const { key } = valueNames(name, life)
-  const stored = jweOf((await readSecret(pass, key))?.data)
+  const stored = decodeJwe((await readSecret(pass, key))?.data)
   if (stored !== undefined) return unwrapDataKey(stored, keys, context)
   const made = newDataKey()
   const wrapped = await wrapDataKey(made, keys, context)
-  if (await create(pass, jweSecret(entryOf(pass), life, 'key', key, wrapped))) return made
-  const others = jweOf((await readSecret(pass, key))?.data)
+  if (await create(pass, buildJweSecret(entryOf(pass), life, 'key', key, wrapped))) return made
+  const others = decodeJwe((await readSecret(pass, key))?.data)
   if (others === undefined) throw new EnvelopeError('Broken')
   return unwrapDataKey(others, keys, context)
 }
 
 async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']['client']['create']>[1]) {
-  return (await pass.workloads.client.create(secret, object).catch(alreadyThere)) !== undefined
+  return (await pass.workloads.client.create(secret, object).catch(ignoreKubeAlreadyExists)) !== undefined
 }
 
 /** Re-wraps the data key with the newest platform key. The status names the present one, which saves requests. */
@@ -191,9 +191,9 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
       pass.report({ keyId: undefined })
       return done()
     }
-    if (newest === undefined) return outcomeOfEnvelope(new EnvelopeError('NoPlatformKey'))
+    if (newest === undefined) return outcomeOfEnvelopeError(new EnvelopeError('NoPlatformKey'))
     if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
-    return rewrap(pass, keys, newest.id, history.life).catch(outcomeOfEnvelope)
+    return rewrap(pass, keys, newest.id, history.life).catch(outcomeOfEnvelopeError)
   }
 }
 
@@ -202,7 +202,7 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   const context = keyContext(namespace, name, life)
   const ref = { namespace, name: valueNames(name, life).key }
   const stored = await readSecret(pass, ref.name)
-  const wrapped = jweOf(stored?.data)
+  const wrapped = decodeJwe(stored?.data)
   if (stored === undefined || wrapped === undefined) {
     return stalled(
       'ReferenceMissing',
@@ -211,7 +211,7 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   }
   if (wrappingKeyId(wrapped) !== newest) {
     const dataKey = await unwrapDataKey(wrapped, keys, context)
-    const data = jweData(await wrapDataKey(dataKey, keys, context))
+    const data = encodeJwe(await wrapDataKey(dataKey, keys, context))
     const { resourceVersion, uid } = stored.metadata
     await pass.workloads.client.mergePatch(secret, ref, { data }, { resourceVersion, uid })
   }
@@ -242,7 +242,7 @@ export function withdrawValue(pass: EntryPass): Promise<Outcome> {
       pass.report({ mountedSecret: undefined, mountedVersion: undefined })
     }
     const isShown = spec.mountAs !== undefined && spec.state === 'Active'
-    return isShown ? doneUntil(pass, nextValidityChange(spec, pass.clock.now())) : done()
+    return isShown ? doneWithRequeueAt(pass, nextValidityChange(spec, pass.clock.now())) : done()
   })
 }
 
@@ -253,7 +253,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
     try {
       return wanted === undefined ? done() : await mount(pass, keys, wanted)
     } catch (error) {
-      return outcomeOfEnvelope(error)
+      return outcomeOfEnvelopeError(error)
     }
   }
 }

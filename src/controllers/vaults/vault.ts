@@ -1,14 +1,14 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { isKnown, isLive } from '../../contracts/vaults/history.ts'
-import { counted } from '../../core/counted.ts'
+import { isEntryActive, isEntryVisible } from '../../contracts/vaults/history.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
-import { claimed } from '../nameClaims.ts'
+import { acquireNameClaim } from '../nameClaims.ts'
 import { checkQuota } from '../quota.ts'
-import { namespaceIsGoing } from '../workload/pass.ts'
+import { isNamespaceTerminating } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
 
 /** Checks whether one more resource fits into the quotas. A vault that was ready keeps its place. */
@@ -28,7 +28,7 @@ export function checkCluster({ object, records }: VaultPass): Outcome {
 /** Claims the platform-wide name. REST claims it before it creates a vault; for kubectl it is claimed here. */
 export async function claimVaultName(pass: VaultPass): Promise<Outcome> {
   const { name } = pass.object.metadata
-  if (await claimed(pass, 'Vault', name)) return done()
+  if (await acquireNameClaim(pass, 'Vault', name)) return done()
   return stalled('NameOccupied', `The name "${name}" is taken on this platform: choose another one.`)
 }
 
@@ -43,18 +43,18 @@ const COUNT_INTERVAL = 2_000
 
 /** Reports the counts for `kubectl get svault` and for the admission of deletions. REST counts by itself. */
 export function countSecrets(keys: PlatformKeys) {
-  const counted = recentlyUsed<string, number>(10_000)
+  const counted = createLruCache<string, number>(10_000)
   return function countSecrets(pass: VaultPass): Outcome {
     const now = pass.clock.monotonic()
     const wait = (counted.get(pass.key) ?? Number.NEGATIVE_INFINITY) + COUNT_INTERVAL - now
     if (wait > 0 && pass.object.status?.secretCount !== undefined) return done({ after: wait })
     counted.set(pass.key, now)
     const entries = entriesOf(pass)
-    const known = entries.filter(isKnown)
+    const known = entries.filter(isEntryVisible)
     const keyId = keys.newest()?.id
     pass.report({
-      secretCount: known.filter(isLive).length,
-      deletedCount: known.filter((entry) => !isLive(entry)).length,
+      secretCount: known.filter(isEntryActive).length,
+      deletedCount: known.filter((entry) => !isEntryActive(entry)).length,
       keyId,
       pendingRewraps: known.filter(({ status }) => status?.keyId !== keyId).length,
     })
@@ -64,13 +64,13 @@ export function countSecrets(keys: PlatformKeys) {
 }
 
 /** Blocks deletion while secrets are protected. Admission may have missed them, because its count lags by seconds. */
-export async function stopWhileKept(pass: VaultPass): Promise<Outcome> {
+export async function blockWhileProtected(pass: VaultPass): Promise<Outcome> {
   const { namespace = '', name } = pass.object.metadata
-  if (!pass.object.spec.enablePurgeProtection || namespaceIsGoing(pass.records, namespace)) return done()
+  if (!pass.object.spec.enablePurgeProtection || isNamespaceTerminating(pass.records, namespace)) return done()
   const { items } = await pass.records.client.list<CachedEntry>(VaultEntry.resource, { namespace })
-  const kept = items.filter((entry) => entry.spec.vaultName === name && isKnown(entry))
+  const kept = items.filter((entry) => entry.spec.vaultName === name && isEntryVisible(entry))
   if (kept.length === 0) return done()
-  const message = `It is under purge protection and holds ${counted(kept.length, 'secret')}. Delete them; it goes when their time is over.`
+  const message = `It is under purge protection and holds ${pluralize(kept.length, 'secret')}. Delete them; it goes when their time is over.`
   return waiting('DeletionBlocked', message)
 }
 
@@ -82,5 +82,5 @@ export async function removeEntries(pass: VaultPass): Promise<Outcome> {
     await pass.records.client.remove(VaultEntry.resource, refOf(entry), { uid: entry.metadata.uid })
   }
   const left = entriesOf(pass).length
-  return left === 0 ? done() : waiting('TearingDown', `Removing ${counted(left, 'secret')}.`)
+  return left === 0 ? done() : waiting('TearingDown', `Removing ${pluralize(left, 'secret')}.`)
 }

@@ -5,7 +5,7 @@ import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
 import { openValue, unwrapDataKey, wrappingKeyId } from '../../contracts/vaults/envelope.ts'
 import { currentVersion } from '../../contracts/vaults/history.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
-import { jweOf } from '../../contracts/vaults/valueSecret.ts'
+import { decodeJwe } from '../../contracts/vaults/valueSecret.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -70,14 +70,14 @@ describe('the controllers of secret vaults', () => {
   async function valueAt(version: number, life = 1): Promise<string> {
     const names = valueNames(ENTRY, life)
     const read = async (name: string) =>
-      jweOf((await bench.client.get<StoredSecret>(secret, { namespace: space, name })).data) ?? ''
+      decodeJwe((await bench.client.get<StoredSecret>(secret, { namespace: space, name })).data) ?? ''
     const dataKey = await unwrapDataKey(await read(names.key), keys, keyContext(space, ENTRY, life))
     return openValue(await read(names.version(version)), dataKey, valueContext(space, ENTRY, life, version))
   }
   const keyIdStored = async () => {
     const { key } = valueNames(ENTRY, 1)
     return wrappingKeyId(
-      jweOf((await bench.client.get<StoredSecret>(secret, { namespace: space, name: key })).data) ?? '',
+      decodeJwe((await bench.client.get<StoredSecret>(secret, { namespace: space, name: key })).data) ?? '',
     )
   }
 

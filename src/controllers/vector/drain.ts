@@ -6,8 +6,8 @@ import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
-import { mark } from '../workload/keptLives.ts'
 import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
+import { mark } from '../workload/retainedIncarnations.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
 /** Marks the claim of a drained peer that left the cluster: only such a claim is deleted with its peer. */
@@ -120,7 +120,7 @@ async function look(engine: QdrantPort, { leaving, witness, wanted }: Looking): 
       name,
       copies: known?.copies ?? [],
       transfers: known?.transfers ?? [],
-      heldByLeaving: own?.copies.some(({ peerId }) => peerId === there.peerId) ?? false,
+      hasDataOnLeavingPeer: own?.copies.some(({ peerId }) => peerId === there.peerId) ?? false,
     })
   }
   const isMember = here.peers.some(({ id }) => id === there.peerId)

@@ -1,12 +1,12 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerLabelSelector, publicUrl } from '../../contracts/workloads.ts'
-import { counted, readyOf } from '../../core/counted.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
-import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
+import { describeReadyCount, pluralize } from '../../core/pluralize.ts'
+import { describeProgress, findPodProblem, isRolledOut } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
-import { gatewayOf } from '../workload/home.ts'
+import { gatewayOf } from '../workload/cluster.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { planOf, wantedReplicas } from '../workload/pass.ts'
@@ -40,7 +40,7 @@ export function judgeHealth(pass: VectorPass): Outcome {
 
 export function judgeStopped(pass: VectorPass): Outcome {
   const left = podsLeft(pass)
-  return judgeStop(left, `Waiting for ${counted(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
+  return judgeStop(left, `Waiting for ${pluralize(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
 }
 
 /** Returns undefined if every peer is as it should be. */
@@ -51,10 +51,15 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
     if (version === pass.object.spec.vectorVersion) return undefined
     return waiting('RollingOut', `Every peer runs ${version}; the next step is to ${pass.object.spec.vectorVersion}.`)
   }
-  const trouble = podTroubleOf(podsOfStateful(pass))
+  const trouble = findPodProblem(podsOfStateful(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
-  const progress = progressWords(pass, `${readyOf(ready, peers, 'peer')}.`, podsOfStateful(pass), planOf(pass))
+  const progress = describeProgress(
+    pass,
+    `${describeReadyCount(ready, peers, 'peer')}.`,
+    podsOfStateful(pass),
+    planOf(pass),
+  )
   if (keys?.pending !== undefined || keys?.retired !== undefined) return waiting('RotatingKey', progress)
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting

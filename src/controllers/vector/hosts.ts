@@ -1,5 +1,5 @@
 import { claimHosts, releaseUnserved, wantedHosts } from '../workload/hosts.ts'
-import { over } from '../workload/pass.ts'
+import { stepAdapter } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 
 type Hosted = { readonly spec: { enableIngress: boolean; ingressHost?: string | undefined } }
@@ -9,7 +9,7 @@ const hosted = <T extends Hosted>({ spec: { enableIngress: isPublic, ingressHost
   ...rest,
   spec: { isPublic, ingressHost, customDomains: [] },
 })
-const overHosted = over((pass: VectorPass) => ({ ...pass, object: hosted(pass.object) }))
+const overHosted = stepAdapter((pass: VectorPass) => ({ ...pass, object: hosted(pass.object) }))
 
 /** Returns the host that the spec asks for, without checking the claim; undefined for none. */
 export function wantedHost(

@@ -4,21 +4,21 @@ import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statef
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { giveBackQuota, releaseQuota } from '../quota.ts'
+import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import { observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
-import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
+import { removeAuxiliaryChildren, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
-import { findCluster } from '../workload/home.ts'
+import { findCluster } from '../workload/cluster.ts'
 import { hostObserver, releaseHosts } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
-import { checkWorkloadQuota } from '../workload/running.ts'
+import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
-import { ensureKeys, keyedDespite, randomVectorKey, trackRotation } from './keys.ts'
+import { alwaysUpdatingKeys, ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { keepSnapshots } from './snapshots.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
@@ -55,7 +55,7 @@ export const vectorController = controllerWith<
   return {
     state: newVectorState,
     fillSpec: fillReplicas(VectorCluster, 0),
-    reconcile: keyedDespite(
+    reconcile: alwaysUpdatingKeys(
       given,
       steps(
         observeWorkload,
@@ -80,17 +80,17 @@ export const vectorController = controllerWith<
       ),
     ),
     halt: haltStateful(judgeStopped),
-    carriedOut: giveBackQuota,
+    afterSteps: releaseSurplusQuota,
     finalize: steps<typeof VectorCluster, VectorState>(
       removeWorkload,
       removeVolumes(runningEngine),
-      removeSurroundings({
+      removeAuxiliaryChildren({
         resources: [service, podDisruptionBudget, networkPolicy, configMap],
         secretsOf: (name) => [vectorNames(name).keys],
       }),
       releaseHosts,
       releaseQuota,
     ),
-    abandon: steps(releaseHosts, releaseQuota),
+    finalizeRevoked: steps(releaseHosts, releaseQuota),
   }
 })

@@ -4,11 +4,11 @@ import { decodeVectorKeys, type VectorKey, type VectorKeys, vectorNames } from '
 import { done, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import type { VectorVersion } from '../../crds/vector.ts'
 import {
+  existingVersion,
   KEY_ANNOTATION,
   keySecret,
   podKeys,
-  settledKeys,
-  standingVersion,
+  promotePendingKey,
   wantedKeys,
   withKeys,
 } from '../../desired/vector/index.ts'
@@ -85,7 +85,7 @@ async function settleKeys(
 ): Promise<Outcome> {
   const { keys } = pass.state
   if (keys === undefined) return done()
-  const settled = isRolledOut(workload) ? settledKeys(keys, version, pass.now) : keys
+  const settled = isRolledOut(workload) ? promotePendingKey(keys, version, pass.now) : keys
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
   if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
@@ -102,8 +102,8 @@ async function settleKeys(
  * Updates the keys of running peers even if the steps end before the workload is written: an obstacle such as a plan or
  * quota must not keep old keys, or no key, valid. Nothing else of the workload changes.
  */
-export function keyedDespite(options: Pick<VectorOptions, 'generateKey'>, whole: VectorStep): VectorStep {
-  return async function keyedDespite(pass: VectorPass): Promise<Outcome> {
+export function alwaysUpdatingKeys(options: Pick<VectorOptions, 'generateKey'>, whole: VectorStep): VectorStep {
+  return async function alwaysUpdatingKeys(pass: VectorPass): Promise<Outcome> {
     try {
       return await whole(pass)
     } finally {
@@ -118,7 +118,7 @@ async function rekey(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
   const standing = observedWorkload(pass)
   if (standing === undefined || standing.metadata.deletionTimestamp !== undefined) return
   if ((await makeKeys(pass)).kind !== 'done') return
-  const version = (standingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
+  const version = (existingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
   const written = await giveKeys(pass, standing, version)
   // Promote the key that every peer has, and then withdraw the previous one.
   await settleKeys(pass, written, version)

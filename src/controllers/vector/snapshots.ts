@@ -1,7 +1,13 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { done, type Outcome, REQUEUE_NOW } from '../../core/outcome.ts'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
-import { isUnfinished, nextOfSnapshot, withNoted, withoutPeers, withWanted } from '../../desired/vector/snapshots.ts'
+import {
+  failIfPeerRemoved,
+  isUnfinished,
+  mergeWantedSnapshots,
+  nextSnapshotAction,
+  withExistingFiles,
+} from '../../desired/vector/snapshots.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import { peerAddress } from './drain.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
@@ -16,14 +22,14 @@ type Next = { readonly snapshot: TakenSnapshot | undefined; readonly after: numb
 export function keepSnapshots({ engine }: Pick<VectorOptions, 'engine'>): VectorStep {
   return async function keepSnapshots(pass: VectorPass): Promise<Outcome> {
     const { object, state } = pass
-    const known = withWanted(object.status?.snapshots ?? [], object.spec.snapshots)
+    const known = mergeWantedSnapshots(object.status?.snapshots ?? [], object.spec.snapshots)
     const report = (all: readonly TakenSnapshot[]) =>
       pass.report({ snapshots: all.length === 0 ? undefined : [...all] })
     report(known)
     if (state.peers === 0 || state.draining !== undefined || !isRolledOut(state.workload)) return done()
     const peers = Array.from({ length: state.peers }, (_, ordinal) => peerAddress(pass, ordinal))
     const all = known.map((one) =>
-      withoutPeers(
+      failIfPeerRemoved(
         one,
         peers.map(({ pod }) => pod),
       ),
@@ -67,7 +73,7 @@ async function step(
   const collections = await engine.collections(first)
   const places = peers.flatMap(({ pod }) => collections.map((collection) => ({ peer: pod, collection })))
   const found = pending === undefined ? [] : await engine.snapshots(at(pending.peer), pending.collection)
-  const action = nextOfSnapshot(snapshot, { places, found, now })
+  const action = nextSnapshotAction(snapshot, { places, found, now })
   switch (action.kind) {
     case 'wait':
       return { snapshot, after: ASK_AGAIN }
@@ -75,7 +81,7 @@ async function step(
       return { snapshot: action.snapshot, after: REQUEUE_NOW }
     case 'note': {
       const there = await engine.snapshots(at(action.place.peer), action.place.collection)
-      return { snapshot: withNoted(snapshot, action.place, there, now), after: REQUEUE_NOW }
+      return { snapshot: withExistingFiles(snapshot, action.place, there, now), after: REQUEUE_NOW }
     }
     case 'ask':
       await engine.takeSnapshot(at(action.place.peer), action.place.collection)

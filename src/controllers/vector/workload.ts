@@ -4,19 +4,19 @@ import { nextVectorVersion, type VectorVersion } from '../../crds/vector.ts'
 import {
   podKeys,
   type VectorInput,
+  vectorAuxiliaryChildren,
   vectorInput,
-  vectorSurroundings,
   vectorWorkload,
   versionOfVectorImage,
 } from '../../desired/vector/index.ts'
 import { ingress, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { compareEngineVersions, type EngineOf, keptEngine } from '../stateful/keptEngine.ts'
 import { podsOfStateful } from '../stateful/pass.ts'
+import { compareEngineVersions, type EngineOf, retainedEngine } from '../stateful/retainedEngine.ts'
 import type { Claim } from '../stateful/types.ts'
 import { writeWorkload } from '../stateful/write.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
-import { gatewayOf } from '../workload/home.ts'
+import { gatewayOf } from '../workload/cluster.ts'
 import { routeVerdict } from '../workload/hosts.ts'
 import { planOf } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
@@ -27,7 +27,7 @@ const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionB
 /** Writes the children, the StatefulSet last, so that pods find what they mount. */
 export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   const input = inputOf(pass)
-  const surroundings = vectorSurroundings(input)
+  const surroundings = vectorAuxiliaryChildren(input)
   pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
   const pruned = isHandingOver(pass) ? PRUNED.filter((resource) => resource !== ingress) : PRUNED
   await pruneChildren(pass, surroundings, pruned)
@@ -65,7 +65,7 @@ export function versionToRun(pass: VectorPass, claims: Iterable<Claim> = pass.st
   const { spec, status } = pass.object
   const running =
     status?.vectorVersion ??
-    lowest([...claims].map((claim) => keptEngine(claim)?.version)) ??
+    lowest([...claims].map((claim) => retainedEngine(claim)?.version)) ??
     lowest(podsOfStateful(pass).map(({ spec }) => versionOfVectorImage(spec?.containers?.[0]?.image)))
   return nextVectorVersion(running, spec.vectorVersion)
 }

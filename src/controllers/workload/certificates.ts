@@ -3,7 +3,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { secret } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import type { Pass } from '../engine/controller.ts'
-import { removingSecrets } from './secrets.ts'
+import { ignoreMissingRights } from './secrets.ts'
 
 /** The fields of a cert-manager Certificate that are read. */
 export type CertificateObject = KubeObject & {
@@ -32,7 +32,7 @@ export function certificateState(found: CertificateObject | undefined, now: numb
 }
 
 /** Returns a certificate's times and the reason of its last failure, but no message, which may contain anything. */
-export function timesOf(found: CertificateObject | undefined) {
+export function certificateTimesOf(found: CertificateObject | undefined) {
   const { notBefore, notAfter, renewalTime: renewsAt, lastFailureTime, conditions = [] } = found?.status ?? {}
   const failed = conditions.find(({ type, status }) => type === 'Issuing' && status === 'False')
   const lastError = lastFailureTime === undefined ? undefined : failed?.reason
@@ -42,7 +42,7 @@ export function timesOf(found: CertificateObject | undefined) {
 }
 
 /** Returns the worst state; undefined without any. */
-export function worstOf(states: readonly CertificateState[]): CertificateState | undefined {
+export function worstCertificateState(states: readonly CertificateState[]): CertificateState | undefined {
   return STATES.findLast((state) => states.includes(state))
 }
 
@@ -50,13 +50,13 @@ export function worstOf(states: readonly CertificateState[]): CertificateState |
  * Deletes the Secrets of certificates that are about to be deleted, because cert-manager leaves them behind. The
  * Secrets first: after a crash, nothing would know of them without their Certificates.
  */
-export async function removeKeysBut(
+export async function removeUnwantedCertSecrets(
   { children, workloads }: Pick<Pass, 'children' | 'workloads'>,
   kept: readonly string[],
 ): Promise<void> {
   for (const { metadata } of children.owned(certificate)) {
     const { name, namespace } = metadata
     if (kept.includes(name) || metadata.deletionTimestamp !== undefined) continue
-    await removingSecrets(() => workloads.client.remove(secret, { namespace, name }))
+    await ignoreMissingRights(() => workloads.client.remove(secret, { namespace, name }))
   }
 }

@@ -1,8 +1,8 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { certificate } from '../../kube/certmanager.ts'
-import { knownResource } from '../../kube/known.ts'
+import { knownResource } from '../../kube/knownResource.ts'
 import type { Pass } from '../engine/controller.ts'
-import { removeKeysBut } from './certificates.ts'
+import { removeUnwantedCertSecrets } from './certificates.ts'
 
 /**
  * Writes the children that differ, concurrently, and returns them as stored. All writes have ended when it returns or
@@ -29,7 +29,7 @@ export async function pruneChildren(
 ): Promise<void> {
   for (const resource of resources.filter((each) => pass.workloads.isServed(each))) {
     const names = wanted.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name)
-    if (resource === certificate) await removeKeysBut(pass, names)
+    if (resource === certificate) await removeUnwantedCertSecrets(pass, names)
     await pass.children.prune(resource, names)
   }
 }

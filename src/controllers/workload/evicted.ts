@@ -1,6 +1,6 @@
 import { refOf } from '../../core/object.ts'
-import { type EvictionNote, forgotten } from '../../desired/workload/evicted.ts'
-import type { LivePod } from '../../desired/workload/trouble.ts'
+import { type EvictionNote, endedPodsToDelete } from '../../desired/workload/evicted.ts'
+import type { LivePod } from '../../desired/workload/podProblems.ts'
 import { pod } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
@@ -11,11 +11,11 @@ export const POD_RIGHTS: Rights = { resource: pod, verbs: ['delete'] }
 const AT_ONCE = 20
 
 /** Deletes ended pods that are no longer reported: a copy that keeps filling its disk leaves thousands a day. */
-export async function clearEnded(
+export async function deleteEndedPods(
   { workloads, clock }: Pick<Pass, 'workloads' | 'clock'>,
   ended: readonly LivePod[],
 ): Promise<void> {
-  for (const each of forgotten(ended, clock.now()).slice(0, AT_ONCE)) {
+  for (const each of endedPodsToDelete(ended, clock.now()).slice(0, AT_ONCE)) {
     const { uid } = each.metadata
     try {
       await workloads.client.remove(pod, refOf(each), { uid })
@@ -31,7 +31,7 @@ export async function clearEnded(
  * Emits an event for each eviction that is not in the status message yet: a replacement is often ready before the next
  * pass, so the resource never showed a problem.
  */
-export function tellOf(
+export function emitEvictions(
   { object, event }: { object: { status?: { statusMessage?: string | undefined } | undefined } } & Pick<Pass, 'event'>,
   notes: readonly EvictionNote[],
 ): void {

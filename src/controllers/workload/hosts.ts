@@ -1,4 +1,4 @@
-import { defaultHost, HOST_IS_YOURS, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
+import { defaultHost, HOST_OWNER_ADVICE, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -10,8 +10,8 @@ import { ingress } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { type ClaimingPass, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
-import { gatewayOf } from './home.ts'
+import { acquireNameClaim, type ClaimingPass, type ClaimObject, releaseClaims } from '../nameClaims.ts'
+import { gatewayOf } from './cluster.ts'
 import type { WorkloadPass, WorkloadState } from './pass.ts'
 
 type HostedPass = Pick<WorkloadPass, 'workloads'> & {
@@ -84,8 +84,8 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
     return stalled('ConfigurationInvalid', message)
   }
   for (const each of host === undefined ? [] : [host, ...domains]) {
-    if (await claimed(pass, 'Host', each)) continue
-    const advice = each === pass.object.spec.ingressHost ? '; choose another ingressHost.' : `. ${HOST_IS_YOURS}`
+    if (await acquireNameClaim(pass, 'Host', each)) continue
+    const advice = each === pass.object.spec.ingressHost ? '; choose another ingressHost.' : `. ${HOST_OWNER_ADVICE}`
     return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform${advice}`)
   }
   pass.state.host = host

@@ -4,11 +4,11 @@ import { type ObjectMeta, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
-import { boundTo } from '../../desired/managedidentities.ts'
+import { identityOwnership } from '../../desired/managedidentities.ts'
 import { secret } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { placeOfPass, type WorkloadPass } from './pass.ts'
 import { readSecret, withSecretRights } from './secrets.ts'
 
@@ -95,7 +95,7 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
     // With the finalizer from the start: an identity deleted before its controller saw it would leave its account
     // behind. And with an owner: if the resource is deleted before either was seen, the identity would stay for ever.
     metadata: {
-      ...boundTo({ apiVersion: pass.kind.apiVersion, kind: pass.kind.kind, metadata: object.metadata }),
+      ...identityOwnership({ apiVersion: pass.kind.apiVersion, kind: pass.kind.kind, metadata: object.metadata }),
       ...{ name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
     },
     spec: {
@@ -107,7 +107,7 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
     },
   }
   // If the cache is stale, its update wakes us.
-  await records.client.create(ManagedIdentity.resource, identity).catch(alreadyThere)
+  await records.client.create(ManagedIdentity.resource, identity).catch(ignoreKubeAlreadyExists)
   return waiting('WaitingForDependency', 'Its managed identity is being made.')
 }
 

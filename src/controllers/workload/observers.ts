@@ -6,7 +6,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { pod, storageClass } from '../../kube/builtin.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { quotaObservers } from '../quota.ts'
 
 type Planned = KubeObject & { spec: { computePlan?: string; components?: readonly { computePlan?: string }[] } }
@@ -37,7 +37,11 @@ export function workloadObservers(kind: AnyKind): Observed[] {
           .filter((each) => mayHave(each, name))
           .map(keyOf),
     },
-    { resource: PlatformCluster.resource, keysOf: (_, records) => all(records).map(keyOf), relevant: ofCluster },
+    {
+      resource: PlatformCluster.resource,
+      keysOf: (_, records) => all(records).map(keyOf),
+      relevant: clusterSettingsOf,
+    },
     ...(kind.runsAnywhere === true ? [projectionObserver(kind)] : []),
     ...quotaObservers(kind),
   ]
@@ -58,7 +62,7 @@ export function volumeObserver(kind: AnyKind): Observed {
 }
 
 /** Returns a cluster's settings and state, without its heartbeats. */
-export function ofCluster({ spec, status }: KubeObject): unknown {
+export function clusterSettingsOf({ spec, status }: KubeObject): unknown {
   return [spec, (status as { state?: string } | undefined)?.state]
 }
 

@@ -1,4 +1,4 @@
-import { accessKeySecretName, consumersKeyName, decodeAccessKey } from '../../contracts/objectstorage.ts'
+import { accessKeySecretName, consumerKeyName, decodeAccessKey } from '../../contracts/objectstorage.ts'
 import { isLocalOutput, type ResourceOutput } from '../../contracts/references.ts'
 import {
   connectionForms,
@@ -22,7 +22,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { Pass } from '../engine/controller.ts'
-import { otherClusterOf } from '../engine/whereabouts.ts'
+import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { placeOfPass } from './pass.ts'
 import { readSecret } from './secrets.ts'
 
@@ -100,7 +100,7 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
   async objectstorageaccounts(pass, { metadata: { name }, status }) {
     const { endpoint, regionName } = (status ?? {}) as NonNullable<ObjectStorageAccount['status']>
     const { namespace } = placeOfPass(pass)
-    const key = consumersKeyName(pass.object.metadata, name)
+    const key = consumerKeyName(pass.object.metadata, name)
     // A key that is inactive or being deleted grants nothing.
     const found = pass.records.cache(ObjectAccessKey).get(namespace, key)
     const isActive = found?.status?.state === 'Active' && found.metadata.deletionTimestamp === undefined

@@ -48,7 +48,7 @@ export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): {
 }
 
 /** Adapts a step for one form of pass to another, keeping its name. */
-export function over<From, To>(passOf: (pass: From) => To) {
+export function stepAdapter<From, To>(passOf: (pass: From) => To) {
   return (step: (pass: To) => Outcome | Promise<Outcome>) => {
     const taken = (pass: From): Outcome | Promise<Outcome> => step(passOf(pass))
     return Object.defineProperty(taken, 'name', { value: step.name })
@@ -64,7 +64,7 @@ export function withSpec<P extends { readonly object: { readonly spec: object } 
 }
 
 /** Whether a namespace is being deleted, which deletes its content: then nothing there has to be waited for. */
-export function namespaceIsGoing(records: Workspace, namespace: string): boolean {
+export function isNamespaceTerminating(records: Workspace, namespace: string): boolean {
   const home = records.cache(namespaces).get(undefined, namespace)
   return home === undefined || home.metadata.deletionTimestamp !== undefined
 }

@@ -6,13 +6,13 @@ import type { Observed, Workspace } from '../engine/controller.ts'
 import { OUTPUT_KINDS } from './outputs.ts'
 
 /** A resource's key and what it refers to. */
-export type Reader = {
+export type ReferencingResource = {
   key: string
   secrets: readonly (VaultReference | undefined)[]
   outputs: readonly (ResourceOutput | undefined)[]
 }
 
-type ReadersIn = (records: Workspace, namespace: string | undefined) => readonly Reader[]
+type ReadersIn = (records: Workspace, namespace: string | undefined) => readonly ReferencingResource[]
 
 /** Wakes the resources that refer to a vault that was created or deleted, or to one of its changed secrets. */
 export function vaultObservers(readersIn: ReadersIn): Observed[] {

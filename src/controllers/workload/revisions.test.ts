@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { HOME, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
-import { namesOf } from '../../contracts/containerinstances.ts'
+import { containerNamesOf } from '../../contracts/containerinstances.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { controllerRevision } from '../../kube/builtin.ts'
@@ -16,7 +16,7 @@ describe('revisions of a resource', () => {
     world = new World((all) => all.filter(({ name }) => name === 'containerinstance'))
     seedGroup(world.server)
     const { kind, apiVersion } = ContainerInstance
-    const former = namesOf({ kind, metadata: { name: NAME } }).revision(1)
+    const former = containerNamesOf({ kind, metadata: { name: NAME } }).revision(1)
     world.server.seed(controllerRevision, {
       ...{ apiVersion: 'apps/v1', kind: controllerRevision.kind, revision: 1, data: {} },
       metadata: {

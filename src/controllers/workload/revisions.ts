@@ -1,10 +1,10 @@
 import {
-  newestOf,
+  newestRevision,
   nextRevision,
   REVISIONS_KEPT,
   type Revision,
   revisionOf,
-  type Wanted,
+  type WantedRevision,
 } from '../../contracts/revisions.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
@@ -48,7 +48,7 @@ type StoredRevision = KubeObject & { revision?: number; data?: unknown }
 export async function keepRevision<Content>(
   pass: RevisionPass,
   nameOf: (number: number) => string,
-  wanted: Wanted<Content>,
+  wanted: WantedRevision<Content>,
   shown: (known: readonly Revision<Content>[]) => object = () => ({}),
 ): Promise<{ since: Readonly<Record<string, number>>; newest: Revision<Content> | undefined }> {
   const { status = {}, metadata } = pass.object
@@ -64,7 +64,7 @@ export async function keepRevision<Content>(
     await write(pass, nameOf(next.number), next)
     await prune(pass, stored, next.number)
   }
-  const current = next ?? newestOf(known)
+  const current = next ?? newestRevision(known)
   const all = [...known, ...(next === undefined ? [] : [next])].sort((one, other) => other.number - one.number)
   const partRevisions = current?.since ?? {}
   pass.report({ ...shown(all), revision: current?.number, revisionHash, partRevisions })

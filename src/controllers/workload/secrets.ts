@@ -7,10 +7,14 @@ import type { Pass } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
 
 /** Milliseconds until the permissions for Secrets of a new namespace are checked again; no watch reports them. */
-export const RIGHTS_RETRY = 2_000
+export const RIGHTS_RETRY_MS = 2_000
 
 export function rightsMissing(): Outcome {
-  return waiting('WaitingForGroup', 'Access to the Secrets of this namespace has not been granted yet.', RIGHTS_RETRY)
+  return waiting(
+    'WaitingForGroup',
+    'Access to the Secrets of this namespace has not been granted yet.',
+    RIGHTS_RETRY_MS,
+  )
 }
 
 const whereForbidden =
@@ -35,7 +39,7 @@ export function readSecret(
 }
 
 /** Runs work that deletes Secrets. Rights on Secrets are removed with the namespace, and so are the Secrets. */
-export async function removingSecrets(work: () => Promise<unknown>): Promise<void> {
+export async function ignoreMissingRights(work: () => Promise<unknown>): Promise<void> {
   await work().catch(whereForbidden(() => undefined))
 }
 
@@ -43,7 +47,7 @@ export async function removingSecrets(work: () => Promise<unknown>): Promise<voi
 export function removeRecordSecret(nameOf: (resource: string) => string) {
   return async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>): Promise<Outcome> {
     const { namespace, name } = placeOfPass(pass)
-    await removingSecrets(() => pass.recordChildren.remove(secret, namespace, nameOf(name)))
+    await ignoreMissingRights(() => pass.recordChildren.remove(secret, namespace, nameOf(name)))
     return done()
   }
 }

@@ -1,7 +1,7 @@
 import { PREFIX } from '../../core/labels.ts'
 import type { SecretObject } from '../../core/secretData.ts'
 import { secret as secretChild, type WorkloadInput } from '../../desired/workload/child.ts'
-import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
+import { isDeployed, type LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { computePlans } from '../../../test/make/vector.ts'
 import { formatBytes, formatCores } from '../quantity.ts'
-import { copiesWithin, demandOf, demandUnderPlans, type Holder, type Sizable } from './demand.ts'
+import { copiesWithin, demandOf, demandUnderPlans, type PartOwner, type Sizable } from './demand.ts'
 import type { SizingPlan } from './plans.ts'
 
 const plan = computePlans().find(({ metadata }) => metadata.name === 'vector-medium')
@@ -108,12 +108,12 @@ describe('what a part of a resource asks for', () => {
   })
   const plans = [planned('small', '100m', true), planned('medium', '500m'), planned('large', '2'), ...computePlans()]
   const part = { sized: 'Function', isPart: true } as const
-  const shown = (spec: Sizable['spec'], holder: Holder['spec'] | undefined) => {
+  const shown = (spec: Sizable['spec'], holder: PartOwner['spec'] | undefined) => {
     const demand = demandUnderPlans(part, { spec }, plans, holder && { spec: holder })
     return demand && `${formatCores(demand.cpu)} cpu, ${demand.pods} pods`
   }
   const large = { computePlan: 'large' }
-  const cases: [sentence: string, spec: Sizable['spec'], holder: Holder['spec'] | undefined, expected?: string][] = [
+  const cases: [sentence: string, spec: Sizable['spec'], holder: PartOwner['spec'] | undefined, expected?: string][] = [
     ['is its own plan times its most copies', { ...large, maxReplicas: 3 }, { computePlan: 'small' }, '6 cpu, 3 pods'],
     [
       'is the plan of the resource if it names none',

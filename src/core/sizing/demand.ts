@@ -2,7 +2,7 @@ import { isQuantity, parseQuantity } from '../quantity.ts'
 import { type PlanFamily, type PlanOverrides, planFor, type SizingPlan } from './plans.ts'
 
 /** How the objects of a kind count, as `defineKind` says. */
-export type Counting = {
+export type SizingRules = {
   sized?: PlanFamily | undefined
   isPart?: boolean | undefined
   sizesParts?: boolean | undefined
@@ -43,10 +43,10 @@ export type Sizable = {
 /** In thousandths of a core and of a byte; `pods` is a count. */
 export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: number }
 
-export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
+export const NO_DEMAND: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
 
 /** What a part inherits from the resource that it belongs to: its plan, unless it names one, and whether it runs. */
-export type Holder = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
+export type PartOwner = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
 
 /**
  * Returns the demand of a resource; undefined if its plan, or the resource that a part belongs to, does not exist,
@@ -56,10 +56,10 @@ export type Holder = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
  * @param holder the resource that a part belongs to
  */
 export function demandUnderPlans(
-  { sized, isPart = false, sizesParts = false }: Counting,
+  { sized, isPart = false, sizesParts = false }: SizingRules,
   object: Sizable,
   plans: readonly SizingPlan[],
-  holder?: Holder,
+  holder?: PartOwner,
 ): Demand | undefined {
   if (isPart && holder === undefined) return undefined
   const whole = isPart ? { ...object, spec: asPart(object.spec, holder?.spec) } : object
@@ -68,15 +68,15 @@ export function demandUnderPlans(
   const isThere = sized === undefined || plan?.spec.family === sized
   const { firstReadyAt, computePlan } = object.status ?? {}
   if (!isThere && (firstReadyAt === undefined || computePlan === undefined)) return undefined
-  if (sizesParts) return NOTHING
+  if (sizesParts) return NO_DEMAND
   return demandOf(whole, isThere ? plan : named(computePlan ?? ''), named)
 }
 
-function asPart(spec: Sizable['spec'], { computePlan, running = true }: Holder['spec'] = {}): Sizable['spec'] {
+function asPart(spec: Sizable['spec'], { computePlan, running = true }: PartOwner['spec'] = {}): Sizable['spec'] {
   return { ...spec, computePlan: spec.computePlan ?? computePlan, running: running && spec.enabled !== false }
 }
 
-export function sumOf(demands: readonly Demand[]): Demand {
+export function sumDemands(demands: readonly Demand[]): Demand {
   return demands.reduce(
     (sum, one) => ({
       cpu: sum.cpu + one.cpu,
@@ -84,7 +84,7 @@ export function sumOf(demands: readonly Demand[]): Demand {
       storage: sum.storage + one.storage,
       pods: sum.pods + one.pods,
     }),
-    NOTHING,
+    NO_DEMAND,
   )
 }
 
@@ -115,7 +115,7 @@ export function demandOf(
         sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
       ),
     )
-    const sum = sumOf(parts)
+    const sum = sumDemands(parts)
     return { ...sum, storage: sum.storage + storageOf(volumes) }
   }
   const wanted = spec.maxReplicas ?? spec.replicas ?? plan?.spec.replicas ?? 0

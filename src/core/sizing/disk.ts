@@ -7,15 +7,15 @@ export type DiskShare = { readonly limit: string; readonly request: string }
 export const DISK_SHARE: DiskShare = { limit: '4Gi', request: '128Mi' }
 
 /** The name of this resource in Kubernetes. */
-export const DISK = 'ephemeral-storage'
+export const EPHEMERAL_STORAGE = 'ephemeral-storage'
 
 /** Caps the request at the limit: Kubernetes refuses a larger request. */
-export function withinLimit({ limit, request }: DiskShare): DiskShare {
+export function capRequestAtLimit({ limit, request }: DiskShare): DiskShare {
   return { limit, request: compareQuantities(request, limit) > 0 ? limit : request }
 }
 
 /** Adds volume sizes to the limit and to the request, because a size that a spec names is reserved in full. */
-export function withRoom(share: DiskShare, sizes: readonly string[]): DiskShare {
+export function addVolumeSizes(share: DiskShare, sizes: readonly string[]): DiskShare {
   const room = sizes.reduce((sum, size) => sum + parseQuantity(size), 0n)
   const more = (quantity: string) => formatBytes(parseQuantity(quantity) + room)
   return { limit: more(share.limit), request: more(share.request) }

@@ -1,11 +1,11 @@
 import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
-import { type Demand, NOTHING } from './demand.ts'
+import { type Demand, NO_DEMAND } from './demand.ts'
 import type { QuotaUser } from './quota.ts'
 
 /** What a resource was granted of the quotas above it, over all its replicas, and when (RFC 3339). */
-export type Grant = { cpu: string; memory: string; storage: string; pods: number; at: string }
+export type QuotaGrant = { cpu: string; memory: string; storage: string; pods: number; at: string }
 /** By `grantKey`. */
-export type Grants = Readonly<Record<string, Grant>>
+export type QuotaGrants = Readonly<Record<string, QuotaGrant>>
 
 export const LEDGER_NAME = 'quota'
 
@@ -13,7 +13,7 @@ export const LEDGER_NAME = 'quota'
  * Milliseconds for which a grant counts even if its resource has not been seen. After that, every cache has seen the
  * resource, or its write never happened: the grant of a crashed process expires by itself.
  */
-export const IN_FLIGHT = 30_000
+export const UNSEEN_GRANT_TTL_MS = 30_000
 
 export function grantKey(plural: string, resourceGroup: string, name: string): string {
   return `${plural}/${resourceGroup}/${name}`
@@ -31,20 +31,20 @@ export function groupOfGrant(key: string): string {
   return key.split('/')[1] ?? ''
 }
 
-export function grantOf({ cpu, memory, storage, pods }: Demand = NOTHING, at: string): Grant {
+export function grantOf({ cpu, memory, storage, pods }: Demand = NO_DEMAND, at: string): QuotaGrant {
   return { cpu: formatCores(cpu), memory: formatBytes(memory), storage: formatBytes(storage), pods, at }
 }
 
-export function demandOfGrant({ cpu, memory, storage, pods }: Grant): Demand {
+export function demandOfGrant({ cpu, memory, storage, pods }: QuotaGrant): Demand {
   return { cpu: parseQuantity(cpu), memory: parseQuantity(memory), storage: parseQuantity(storage), pods }
 }
 
-export function isInFlight({ at }: Grant, now: number): boolean {
-  return now - Date.parse(at) < IN_FLIGHT
+export function isInFlight({ at }: QuotaGrant, now: number): boolean {
+  return now - Date.parse(at) < UNSEEN_GRANT_TTL_MS
 }
 
 /** Whether `wanted` is at most `held` in every amount. */
-export function covers(held: Demand, wanted: Demand): boolean {
+export function coversDemand(held: Demand, wanted: Demand): boolean {
   const { cpu, memory, storage, pods } = wanted
   return cpu <= held.cpu && memory <= held.memory && storage <= held.storage && pods <= held.pods
 }
@@ -63,15 +63,15 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
  * Returns what a resource holds of a quota: its grant, whatever it requests now. A smaller request frees nothing before
  * it is carried out, because the workload may keep running unchanged for long. Undefined while it waits for a grant.
  */
-export function heldOf(grant: Grant | undefined): Demand | undefined {
+export function heldDemandOf(grant: QuotaGrant | undefined): Demand | undefined {
   return grant && demandOfGrant(grant)
 }
 
 /** What a resource holds while it changes to what it requests. */
-export const mostOf = (granted: Demand, demand: Demand) => merged(granted, demand, 'most')
+export const maxDemand = (granted: Demand, demand: Demand) => merged(granted, demand, 'most')
 
 /** What is left of a grant once the resource is as requested. Its volumes, and their storage, remain without pods. */
-export function leftOf(demand: Demand, granted: Demand): Demand {
+export function remainingDemand(demand: Demand, granted: Demand): Demand {
   const left = merged(granted, demand, 'least')
   return demand.pods > 0 ? left : { ...left, storage: granted.storage }
 }
@@ -83,10 +83,10 @@ export function leftOf(demand: Demand, granted: Demand): Demand {
 export type SeenUser = QuotaUser & { readonly wasReady: boolean; readonly hasPlan: boolean }
 
 /** Returns resources as they count against another. One without a plan counts only if granted: it may still run. */
-export function besideOthers(
+export function usersAgainst(
   users: readonly SeenUser[],
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
-  grants: Grants,
+  grants: QuotaGrants,
 ): QuotaUser[] {
   const counted = users.filter(({ key, hasPlan }) => hasPlan || grants[key] !== undefined)
   return counted.map((user) => besideOther(user, subject, grants[user.key]))
@@ -96,16 +96,16 @@ export function besideOthers(
 function besideOther(
   user: SeenUser,
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
-  grant: Grant | undefined,
+  grant: QuotaGrant | undefined,
 ): QuotaUser {
-  const held = heldOf(grant)
+  const held = heldDemandOf(grant)
   // What ran before there was a limit has no grant, but precedes what is new or grows; age decides among these.
   const ranBefore = user.wasReady && (!subject.wasReady || subject.held !== undefined)
   return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
 }
 
 /** Grants of resources that are not visible yet, as users of the quota; expired grants are left out. */
-export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
+export function unseenUsers(grants: QuotaGrants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
   return Object.entries(grants)
     .filter(([key, grant]) => !isSeen(key) && isInFlight(grant, now))
     .map(([key, grant]) => ({
@@ -121,6 +121,6 @@ export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, no
  * Returns the keys of expired grants without a resource: their amounts are free. Whoever uses the amounts removes the
  * grants in the same write; otherwise a later resource of that name would hold them a second time.
  */
-export function lapsedGrants(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
+export function expiredGrants(grants: QuotaGrants, isSeen: (key: string) => boolean, now: number): string[] {
   return Object.entries(grants).flatMap(([key, grant]) => (isSeen(key) || isInFlight(grant, now) ? [] : [key]))
 }

@@ -66,7 +66,7 @@ export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Itera
 }
 
 /** Returns the users that take a share of the quotas: those granted or retained, and those waiting that fit. */
-export function thoseThatCount(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
+export function countedUsers(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
   return reckoning(limits, users, storageOf(users.filter(({ isRetained }) => isRetained === true))).counted
 }
 
@@ -100,7 +100,7 @@ function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], ke
  *
  * @param users resources, with their keys
  */
-export function retainedBeside(retained: readonly QuotaUser[], users: readonly Keyed[]): bigint {
+export function extraRetainedStorage(retained: readonly QuotaUser[], users: readonly Keyed[]): bigint {
   const own = storageOf(users)
   return retained.reduce((all, { key, demand }) => all + beyond(demand.storage, own.get(key)), 0n)
 }

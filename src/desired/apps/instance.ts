@@ -1,13 +1,13 @@
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { BackupPolicyField, ComponentField } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
-import { withDefaults } from '../../crds/sparse.ts'
+import { withDefaults } from '../../crds/schemaDefaults.ts'
 
 /** Returns a container command that runs through a shell, replacing the image's own command. */
 export const shell = (command: string) => ['/bin/sh', '-c', command]
 
 /** What an app runs now. */
-export type Running = {
+export type AppRuntimeState = {
   image: string
   /** Replicas; with autoscaling, the current number. */
   replicas: number
@@ -16,7 +16,7 @@ export type Running = {
 }
 
 /** The single component of an app. */
-function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, probation }: Running) {
+function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, probation }: AppRuntimeState) {
   const { startCommand, env, port, healthPath, volumes } = spec
   const namesPort = env.some(({ name }) => name === 'PORT')
   return withDefaults(ComponentField, {
@@ -41,7 +41,7 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, pro
 export type HostedApp = PlatformApp & { spec: { ingressHost?: string | undefined } }
 
 /** Presents an app as a container instance with one component, so that both share the same code. */
-export function appInstance(app: HostedApp, running: Running): ContainerInstance {
+export function appInstance(app: HostedApp, running: AppRuntimeState): ContainerInstance {
   const { spec } = app
   const { clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs } = spec
   const { backupPolicy, restartedAt, onDelete, tags } = spec

@@ -6,13 +6,13 @@ import {
 } from '../../contracts/containerinstances.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type InstanceInput, podOf } from '../containers/index.ts'
-import { causesOfEnd } from '../workload/causesOfEnd.ts'
 import { type Child, child } from '../workload/child.ts'
-import type { LivePod } from '../workload/trouble.ts'
+import { explainFailedRun } from '../workload/failedRun.ts'
+import type { LivePod } from '../workload/podProblems.ts'
 import { shell } from './instance.ts'
 
 /** Timeout of a release command in seconds. */
-export const RELEASE_SECONDS = 600
+export const RELEASE_TIMEOUT_SECONDS = 600
 
 /**
  * Runs the release command once, with the image and variables of the copies but without their volumes, because only one
@@ -43,7 +43,7 @@ export function releaseJob(
         completions: 1,
         parallelism: 1,
         backoffLimit: 0,
-        activeDeadlineSeconds: RELEASE_SECONDS,
+        activeDeadlineSeconds: RELEASE_TIMEOUT_SECONDS,
         template: {
           metadata: { labels: { ...input.labels, ...labels } },
           spec: { ...podOf(input, run), restartPolicy: 'Never' },
@@ -69,8 +69,8 @@ export function releaseOutcome(
   if (ended === undefined) return undefined
   if (ended.type === 'Complete') return { ok: true }
   const isLate = ended.reason === 'DeadlineExceeded'
-  const why = isLate ? `took more than ${RELEASE_SECONDS} seconds` : 'failed'
-  const causes = isLate ? [] : causesOfEnd(pod)
+  const why = isLate ? `took more than ${RELEASE_TIMEOUT_SECONDS} seconds` : 'failed'
+  const causes = isLate ? [] : explainFailedRun(pod)
   const told = [`The release command ${why}; the previous version keeps serving.`, ...causes, 'See its log.', AGAIN]
   return { ok: false, message: told.join(' ') }
 }

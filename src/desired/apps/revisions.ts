@@ -1,8 +1,8 @@
-import type { Wanted } from '../../contracts/revisions.ts'
-import { type AppContent, type Deployed, REVISED } from '../../crds/appRevisions.ts'
+import type { WantedRevision } from '../../contracts/revisions.ts'
+import { type AppContent, type DeployedImage, REVISED } from '../../crds/appRevisions.ts'
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 
-export function wantedRevision({ spec }: PlatformApp, deployed: Deployed): Wanted<AppContent> {
+export function wantedRevision({ spec }: PlatformApp, deployed: DeployedImage): WantedRevision<AppContent> {
   const fields = REVISED.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]] as const]))
   const { image, commit, deploymentId } = deployed
   return {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { builtDeployment, isOfBuild } from '../../contracts/builds/labels.ts'
 import type { BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
-import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob, playedBuild } from './index.ts'
+import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob, simulatedBuild } from './index.ts'
 
 const SETTINGS: BuildSettings = {
   image: 'builder:1',
@@ -298,7 +298,7 @@ describe('how far a build has come', () => {
 
   it('is said to be played where pods are, with what a real one may make of the source', () => {
     const job: BuildJob = { status: { conditions: [{ type: 'Complete', status: 'True' }] } } as BuildJob
-    const { outcome, message } = playedBuild(job, observeBuild(job, []), 'd-1')
+    const { outcome, message } = simulatedBuild(job, observeBuild(job, []), 'd-1')
     expect(outcome).to.equal('Succeeded')
     expect(message).to.match(/nothing was built, and there is no image\. .* a real build may refuse it\.$/)
   })

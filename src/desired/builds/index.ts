@@ -5,7 +5,7 @@ export {
   isHalfStarted,
   isOver,
   observeBuild,
-  PLAYED_BUILD,
-  playedBuild,
+  SIMULATED_BUILD_MESSAGE,
+  simulatedBuild,
 } from './observe.ts'
-export { buildRequestOf, type Code } from './request.ts'
+export { type BuildableCode, buildRequestOf } from './request.ts'

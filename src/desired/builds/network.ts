@@ -3,7 +3,7 @@ import type { BuildRequest, BuildSettings } from '../../contracts/builds/request
 import type { Network } from '../../contracts/networks.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { child } from '../workload/child.ts'
-import { ALLOW_DNS, allowTo } from '../workload/network.ts'
+import { ALLOW_DNS, allowEgress } from '../workload/network.ts'
 
 /**
  * Returns the network policy of a build: no ingress, and egress to DNS, the networks that the administrator allowed and
@@ -24,7 +24,7 @@ export function buildNetworkPolicy(
       spec: {
         podSelector: { matchLabels: buildLabels(request) },
         policyTypes: ['Ingress', 'Egress'],
-        egress: [ALLOW_DNS, ...[...networks, ...own].map(allowTo)],
+        egress: [ALLOW_DNS, ...[...networks, ...own].map(allowEgress)],
       },
     },
   )

@@ -1,5 +1,5 @@
 import { buildLabels, builtDeployment } from '../../contracts/builds/labels.ts'
-import { BUILD_ENTRIES, type BuildOrder } from '../../contracts/builds/pod.ts'
+import { BUILD_SECRET_KEYS, type BuildTask } from '../../contracts/builds/pod.ts'
 import { BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
 import type { BuildRequest, BuildSettings, BuildVariable, RegistryAccount } from '../../contracts/builds/request.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
@@ -10,7 +10,7 @@ import { secretData } from '../../core/secretData.ts'
 import { type Child, child, secret } from '../workload/child.ts'
 import { buildNetworkPolicy } from './network.ts'
 import { podSpec } from './podSpec.ts'
-import { builderPolicy } from './repeats.ts'
+import { buildRetryPolicy } from './retryPolicy.ts'
 
 /** Seconds for which a finished build's Job is kept, so that a controller that was down can still read it. */
 const KEPT_SECONDS = 3_600
@@ -44,7 +44,7 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
         suspend: true,
         completions: 1,
         parallelism: 1,
-        ...builderPolicy(),
+        ...buildRetryPolicy(),
         activeDeadlineSeconds: request.recipe.timeoutSeconds,
         ttlSecondsAfterFinished: KEPT_SECONDS,
         template: { metadata: { labels }, spec: podSpec(name, settings) },
@@ -66,10 +66,10 @@ function entriesOf(request: BuildRequest, settings: BuildSettings): Record<strin
   const account = (key: string, given: RegistryAccount | undefined) =>
     given === undefined ? {} : { [key]: dockerConfig({ [target.registry]: given }) }
   return {
-    [BUILD_ENTRIES.order]: JSON.stringify(orderOf(request, settings)),
-    [BUILD_ENTRIES.environment]: recipe.environment.map(assignment).join(''),
-    ...account(BUILD_ENTRIES.pull, target.pull),
-    ...account(BUILD_ENTRIES.push, target.push),
+    [BUILD_SECRET_KEYS.order]: JSON.stringify(orderOf(request, settings)),
+    [BUILD_SECRET_KEYS.environment]: recipe.environment.map(assignment).join(''),
+    ...account(BUILD_SECRET_KEYS.pull, target.pull),
+    ...account(BUILD_SECRET_KEYS.push, target.push),
     ...(source.kind === 'Git' ? gitEntries(source) : {}),
   }
 }
@@ -80,22 +80,22 @@ function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind
     const { privateKey, knownHosts } = credentials
     return {
       // OpenSSH accepts Unix line endings only, and needs one after the last line.
-      [BUILD_ENTRIES.privateKey]: `${privateKey.replace(/\r\n?/g, '\n').trimEnd()}\n`,
-      [BUILD_ENTRIES.knownHosts]: knownHosts,
+      [BUILD_SECRET_KEYS.privateKey]: `${privateKey.replace(/\r\n?/g, '\n').trimEnd()}\n`,
+      [BUILD_SECRET_KEYS.knownHosts]: knownHosts,
     }
   }
   const address = new URL(url)
   address.username = encodeURIComponent(credentials.username)
   address.password = encodeURIComponent(credentials.token)
   return {
-    [BUILD_ENTRIES.gitCredentials]: `${address.protocol}//${address.username}:${address.password}@${address.host}\n`,
+    [BUILD_SECRET_KEYS.gitCredentials]: `${address.protocol}//${address.username}:${address.password}@${address.host}\n`,
   }
 }
 
 /** Single quotes keep a shell from interpreting anything in the value. */
 const assignment = ({ name, value }: BuildVariable) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`
 
-function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildOrder {
+function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildTask {
   const { environment, timeoutSeconds: _, ...known } = recipe
   const { isRegistryInsecure, imageMirror, packageMirrors, scannerImage, certificateAuthority } = settings
   const repository = `${target.registry}/${target.repository}`

@@ -1,4 +1,4 @@
-import { type BuildWord, readWord } from '../../contracts/builds/pod.ts'
+import { parseTerminationMessage, type TerminationMessage } from '../../contracts/builds/pod.ts'
 import {
   BUILD_CONTAINERS,
   BUILD_FAILURES,
@@ -61,7 +61,7 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
   const parts = BUILD_CONTAINERS.map((name) =>
     [...initContainerStatuses, ...containerStatuses].find((container) => container.name === name),
   )
-  const words = parts.map((part) => readWord(part?.state?.terminated?.message))
+  const words = parts.map((part) => parseTerminationMessage(part?.state?.terminated?.message))
   const begun = parts.findLastIndex(
     (part) => part?.state?.running !== undefined || part?.state?.terminated !== undefined,
   )
@@ -92,17 +92,17 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
 export const isOver = (job: BuildJob) => endOf(job) !== undefined
 
 /** Message of a simulated build, which succeeds even for a source that cannot be built. */
-export const PLAYED_BUILD =
+export const SIMULATED_BUILD_MESSAGE =
   'Pods are simulated on this platform: nothing was built, and there is no image. The source was not checked: a real build may refuse it.'
 
 /** As `observeBuild` where pods are simulated: the build program never ran, and no image has this digest. */
-export function playedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
+export function simulatedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
   if (endOf(job)?.isComplete !== true) return seen
   return {
     ...seen,
     outcome: 'Succeeded',
     failure: undefined,
-    message: PLAYED_BUILD,
+    message: SIMULATED_BUILD_MESSAGE,
     digest: `sha256:${sha256(deploymentId)}`,
   }
 }
@@ -123,7 +123,7 @@ function failureOf(
   jobReason: string | undefined,
   pod: BuildPod | undefined,
   parts: readonly (Container | undefined)[],
-  words: readonly BuildWord[],
+  words: readonly TerminationMessage[],
 ): { failure: BuildFailure; message?: string | undefined } {
   if (jobReason === 'DeadlineExceeded') return { failure: 'TimedOut' }
   if (pod?.status?.reason === 'Evicted') return { failure: 'OutOfDisk' }

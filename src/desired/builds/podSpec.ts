@@ -1,14 +1,14 @@
-import { BUILD_ENTRIES, BUILD_FOLDERS } from '../../contracts/builds/pod.ts'
+import { BUILD_MOUNT_PATHS, BUILD_SECRET_KEYS } from '../../contracts/builds/pod.ts'
 import type { BuildContainer } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
-import { DISK, withinLimit } from '../../core/sizing/disk.ts'
+import { capRequestAtLimit, EPHEMERAL_STORAGE } from '../../core/sizing/disk.ts'
 
 /** The user of the builder image, to whom /etc/subuid gives subordinate users. */
 const USER = 1_000
 const PROGRAM = '/app/src/adapters/builds/agent/main.ts'
 
-type Entry = (typeof BUILD_ENTRIES)[keyof typeof BUILD_ENTRIES]
-const { order, gitCredentials, privateKey, knownHosts, pull, push, environment } = BUILD_ENTRIES
+type Entry = (typeof BUILD_SECRET_KEYS)[keyof typeof BUILD_SECRET_KEYS]
+const { order, gitCredentials, privateKey, knownHosts, pull, push, environment } = BUILD_SECRET_KEYS
 /** The entries of the Secret that each container can read. */
 const SEEN: Readonly<Record<BuildContainer, readonly Entry[]>> = {
   source: [order, gitCredentials, privateKey, knownHosts, pull],
@@ -35,7 +35,7 @@ export function podSpec(name: string, settings: BuildSettings): object {
         appArmorProfile: { type: 'Unconfined' },
         capabilities: { drop: ['ALL'], add: ['SETUID', 'SETGID'] },
       },
-      mounts: [{ name: 'state', mountPath: BUILD_FOLDERS.state }],
+      mounts: [{ name: 'state', mountPath: BUILD_MOUNT_PATHS.state }],
     }),
     push: container('push', settings, { limits: { cpu: settings.cpuLimit, memory: '512Mi' } }),
   }
@@ -77,14 +77,14 @@ type Part = { limits: { cpu: string; memory: string }; security?: object; mounts
 /** Each container gets the whole disk limit: they run one after the other, so it also bounds the pod. */
 function container(part: BuildContainer, settings: BuildSettings, { limits, security, mounts = [] }: Part): object {
   const { image, diskLimit, diskRequest } = settings
-  const disk = withinLimit({ limit: diskLimit, request: diskRequest })
+  const disk = capRequestAtLimit({ limit: diskLimit, request: diskRequest })
   return {
     name: part,
     image,
     command: ['node', PROGRAM, part],
     resources: {
-      requests: { cpu: '100m', memory: '128Mi', [DISK]: disk.request },
-      limits: { ...limits, [DISK]: disk.limit },
+      requests: { cpu: '100m', memory: '128Mi', [EPHEMERAL_STORAGE]: disk.request },
+      limits: { ...limits, [EPHEMERAL_STORAGE]: disk.limit },
     },
     terminationMessagePolicy: 'File',
     securityContext: {
@@ -95,9 +95,9 @@ function container(part: BuildContainer, settings: BuildSettings, { limits, secu
       ...security,
     },
     volumeMounts: [
-      { name: 'work', mountPath: BUILD_FOLDERS.work },
+      { name: 'work', mountPath: BUILD_MOUNT_PATHS.work },
       { name: `temporary-${part}`, mountPath: '/tmp' },
-      { name: `secrets-${part}`, mountPath: BUILD_FOLDERS.secrets, readOnly: true },
+      { name: `secrets-${part}`, mountPath: BUILD_MOUNT_PATHS.secrets, readOnly: true },
       ...mounts,
     ],
   }

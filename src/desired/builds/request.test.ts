@@ -1,8 +1,13 @@
 import { expect } from 'chai'
-import { type Asked, buildRequestOf, type Code } from './request.ts'
+import { type BuildableCode, type BuildRequestInput, buildRequestOf } from './request.ts'
 
-const PIPELINE: Code['pipeline'] = { rootPath: '/web', outputPath: 'dist', buildEnv: [], buildTimeoutMinutes: 15 }
-const CODE: Code = {
+const PIPELINE: BuildableCode['pipeline'] = {
+  rootPath: '/web',
+  outputPath: 'dist',
+  buildEnv: [],
+  buildTimeoutMinutes: 15,
+}
+const CODE: BuildableCode = {
   repositoryUrl: 'https://git.example.test/shop.git',
   branch: 'main',
   pipeline: PIPELINE,
@@ -11,7 +16,7 @@ const CODE: Code = {
 const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 const ID = '11111111-2222-4333-8444-555555555555'
 
-const requested = (more: Partial<Asked> = {}) =>
+const requested = (more: Partial<BuildRequestInput> = {}) =>
   buildRequestOf({
     owner: { boundaryId: BOUNDARY, resourceGroup: 'shop', collection: 'apps', name: 'web' },
     deploymentId: ID,
@@ -43,7 +48,7 @@ describe('what a build is asked for', () => {
     expect(requested({ code: { ...CODE, repositoryUrl: undefined } })).to.equal(undefined)
   })
 
-  const outputs: [sentence: string, pipeline: Partial<Code['pipeline']>, expected: string | undefined][] = [
+  const outputs: [sentence: string, pipeline: Partial<BuildableCode['pipeline']>, expected: string | undefined][] = [
     ['the usual one, if nothing says that it is built', {}, undefined],
     ['the usual one, if a command builds it', { buildCommand: 'make' }, 'dist'],
     ['another one, if it is named', { outputPath: 'public' }, 'public'],

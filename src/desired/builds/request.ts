@@ -5,17 +5,17 @@ import type {
   GitCredentials,
   RegistryAccount,
 } from '../../contracts/builds/request.ts'
-import { repositoryText } from '../../contracts/registry/names.ts'
+import { formatRepository } from '../../contracts/registry/names.ts'
 import type { PlatformApp } from '../../crds/apps.ts'
 
 /** The fields of a kind whose code is built. Fields that sites lack are optional. */
-export type Code = Pick<PlatformApp['spec'], 'repositoryUrl' | 'branch' | 'pipeline'> &
+export type BuildableCode = Pick<PlatformApp['spec'], 'repositoryUrl' | 'branch' | 'pipeline'> &
   Partial<Pick<PlatformApp['spec'], 'dockerfilePath' | 'runtime' | 'runtimeVersion' | 'startCommand' | 'port'>>
 
-export type Asked = {
+export type BuildRequestInput = {
   readonly owner: BuildRequest['owner']
   readonly deploymentId: string
-  readonly code: Code
+  readonly code: BuildableCode
   /** From the deployment: the pushed commit, another branch, or an uploaded archive. */
   readonly commit?: string | undefined
   readonly branch?: string | undefined
@@ -34,7 +34,7 @@ export type Asked = {
 const SITE_PORT = 8080
 
 /** Returns the build request for a deployment of a resource; undefined if there is nothing to build. */
-export function buildRequestOf(asked: Asked): BuildRequest | undefined {
+export function buildRequestOf(asked: BuildRequestInput): BuildRequest | undefined {
   const { owner, deploymentId, code, purpose, site, files } = asked
   const source = sourceOf(asked)
   if (source === undefined) return undefined
@@ -57,7 +57,7 @@ export function buildRequestOf(asked: Asked): BuildRequest | undefined {
 }
 
 /** Ignores the default `dist` without a build command: plain files have no such folder. */
-function outputOf({ pipeline: { outputPath, buildCommand } }: Code): string | undefined {
+function outputOf({ pipeline: { outputPath, buildCommand } }: BuildableCode): string | undefined {
   return outputPath === 'dist' && buildCommand === undefined ? undefined : outputPath
 }
 
@@ -68,12 +68,12 @@ function sourceOf({
   archive,
   credentials,
   hostAddresses,
-}: Asked): BuildSource | undefined {
+}: BuildRequestInput): BuildSource | undefined {
   if (archive !== undefined) return { kind: 'Archive', reference: archive }
   if (code.repositoryUrl === undefined) return undefined
   return { kind: 'Git', url: code.repositoryUrl, branch, commit, credentials, hostAddresses }
 }
 
-function targetOf({ owner, deploymentId, registry, pull, push }: Asked, branch: string): BuildTarget {
-  return { registry, repository: repositoryText(owner), tag: deploymentId, cache: branch, pull, push }
+function targetOf({ owner, deploymentId, registry, pull, push }: BuildRequestInput, branch: string): BuildTarget {
+  return { registry, repository: formatRepository(owner), tag: deploymentId, cache: branch, pull, push }
 }

@@ -1,8 +1,8 @@
-import { type BackupLocation, backedUp, backupName } from '../../contracts/backups.ts'
+import { type BackupLocation, backupScheduleName, selectBackedUpVolumes } from '../../contracts/backups.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import type { BackupPolicySpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
-import { plainSchedule } from '../../crds/schedule.ts'
+import { normalizeSchedule } from '../../crds/schedule.ts'
 import { type Child, child } from '../workload/child.ts'
 import { instanceShared, VOLUME_LABEL } from './index.ts'
 
@@ -28,13 +28,13 @@ const RESOURCES = ['persistentvolumeclaims', 'persistentvolumes', 'pods']
 export function backupSchedule(input: BackupInput): Child<'Schedule'> {
   const { instance, policy, velero, target } = input
   const shared = instanceShared(instance)
-  const name = backupName(instance)
+  const name = backupScheduleName(instance)
   return child(
     { namespace: velero, labels: shared.labels },
     { apiVersion: 'velero.io/v1', kind: 'Schedule', name },
     {
       spec: {
-        schedule: plainSchedule(policy.schedule),
+        schedule: normalizeSchedule(policy.schedule),
         paused: !policy.enabled,
         useOwnerReferencesInBackup: false,
         template: {
@@ -72,14 +72,14 @@ function hooksOf({ instance, policy }: BackupInput): object[] {
 export function volumePolicy({ instance, policy, velero }: BackupInput): Child<'ConfigMap', { data: object }> {
   const shared = instanceShared(instance)
   const type = policy.method === 'Snapshot' ? 'snapshot' : 'fs-backup'
-  const chosen = backedUp(instance.spec.volumes, policy).map(({ name }) => ({
+  const chosen = selectBackedUpVolumes(instance.spec.volumes, policy).map(({ name }) => ({
     conditions: { pvcLabels: { ...shared.selector, [VOLUME_LABEL]: name } },
     action: { type },
   }))
   const volumePolicies = [...chosen, { conditions: {}, action: { type: 'skip' } }]
   return child(
     { namespace: velero, labels: shared.labels },
-    { apiVersion: 'v1', kind: 'ConfigMap', name: backupName(instance) },
+    { apiVersion: 'v1', kind: 'ConfigMap', name: backupScheduleName(instance) },
     { data: { 'policy.yaml': JSON.stringify({ version: 'v1', volumePolicies }) } },
   )
 }

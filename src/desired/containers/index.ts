@@ -1,4 +1,9 @@
-import { COMPONENT_LABEL, type containerNames, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import {
+  COMPONENT_LABEL,
+  type containerNames,
+  containerNamesOf,
+  REVISION_LABEL,
+} from '../../contracts/containerinstances.ts'
 import { PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { DiskShare } from '../../core/sizing/disk.ts'
@@ -7,9 +12,9 @@ import type { ComponentSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { type Child, child, type WorkloadInput, workloadInput } from '../workload/child.ts'
-import { certificates, type Hosted, httpRoute, ingress, proxies } from '../workload/host.ts'
+import { certificates, type Hosted, httpRoute, ingress, proxyPeers } from '../workload/host.ts'
 import type { MountedSecret } from '../workload/mountedSecrets.ts'
-import { allow, networkPolicy, podDisruptionBudget, service, servicePort } from '../workload/network.ts'
+import { allowIngress, networkPolicy, podDisruptionBudget, service, servicePort } from '../workload/network.ts'
 import { deployment, RESTARTED_AT_ANNOTATION } from '../workload/pod.ts'
 import { componentPod } from './pod.ts'
 
@@ -40,7 +45,7 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
 export function instanceShared(instance: ContainerInstance) {
   const { spec } = instance
   const bare = { ...instance, spec: { allowedCidrs: spec.allowedCidrs } }
-  return workloadInput(bare, namesOf(instance), 'container')
+  return workloadInput(bare, containerNamesOf(instance), 'container')
 }
 
 /** Narrows selector and labels to one component. */
@@ -50,7 +55,7 @@ function ofComponent<Input extends WorkloadInput>(input: Input, name: string): I
 }
 
 /** Returns all children but volumes, Secrets and Deployments, which have an order of their own. The rest is pruned. */
-export function instanceSurroundings(input: InstanceInput): KubeObject[] {
+export function instanceAuxiliaryChildren(input: InstanceInput): KubeObject[] {
   const { names, instance } = input
   const { components, running } = instance.spec
   const target = input.host === undefined ? undefined : publicTarget(instance.spec)
@@ -82,7 +87,7 @@ function publicChildren(input: InstanceInput, { component, port }: NonNullable<R
     port: { name: port.name, number: port.port },
   }
   const { selector } = ofComponent(input, component.name)
-  const rules = [allow(proxies(input), [port.port])]
+  const rules = [allowIngress(proxyPeers(input), [port.port])]
   return [
     networkPolicy(input, names.whole, { rules, selector }),
     ingress(input, backend),

@@ -1,6 +1,6 @@
-import { withParameters } from '../../contracts/containerinstances.ts'
+import { substituteParameters } from '../../contracts/containerinstances.ts'
 import { pullSecretsOf } from '../../contracts/registry/names.ts'
-import { type DiskShare, withRoom } from '../../core/sizing/disk.ts'
+import { addVolumeSizes, type DiskShare } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import { type MountedSecret, secretMount, secretVolume } from '../workload/mountedSecrets.ts'
@@ -59,7 +59,7 @@ export function componentPod(input: ComponentPod): object {
 
 function container(input: ComponentPod): object {
   const { component, parameters, plan, valuesSecret, secrets } = input
-  const filled = (text: string) => literal(withParameters(text, parameters))
+  const filled = (text: string) => literal(substituteParameters(text, parameters))
   const { name, image, command, args, env, ports, mounts, imagePullPolicy } = component
   return restrictedContainer(
     plan,
@@ -100,7 +100,7 @@ function ownDisk({ component, volumes, disk }: ComponentPod): DiskShare | undefi
   const sizes = mountedVolumes(component, volumes).flatMap(({ kind, size }) =>
     kind === 'Ephemeral' && size !== undefined ? [size] : [],
   )
-  return sizes.length === 0 ? undefined : withRoom(disk, sizes)
+  return sizes.length === 0 ? undefined : addVolumeSizes(disk, sizes)
 }
 
 const mountedVolumes = ({ mounts }: ComponentSpec, volumes: readonly VolumeSpec[]) =>

@@ -19,7 +19,7 @@ const TIMEOUT = { chart: '30m', own: '10m' }
 
 type Component = Pick<PlatformComponent, 'metadata' | 'spec'>
 /** Where charts are actually pulled from. */
-export type ChartPlace = { readonly url: string; readonly isInsecure: boolean }
+export type ChartLocation = { readonly url: string; readonly isInsecure: boolean }
 
 /**
  * Returns the chart source of a component.
@@ -28,7 +28,7 @@ export type ChartPlace = { readonly url: string; readonly isInsecure: boolean }
  */
 export function ociRepositoryOf(
   { metadata, spec }: Component,
-  { url, isInsecure }: ChartPlace,
+  { url, isInsecure }: ChartLocation,
   digest: string | undefined,
 ): KubeObject {
   return {

@@ -1,10 +1,10 @@
 import {
+  type ComponentRollout,
   INSTALL_PHASES,
   type InstallPhase,
   type InstallState,
-  isNewer,
+  isNewerSemver,
   missingDependencies,
-  type Rollout,
 } from '../../contracts/lifecycle.ts'
 import { REQUEUE_NOW } from '../../core/outcome.ts'
 import type { StalledReason } from '../../core/reasons.ts'
@@ -31,7 +31,7 @@ export type InstallFacts = {
   /** Whether Flux is installed in the cluster. */
   hasFlux: boolean
   /** How far the component has rolled out the version to install. */
-  rollout: Rollout
+  rollout: ComponentRollout
   /** RFC 3339. */
   now: string
 }
@@ -56,7 +56,7 @@ export type InstallProgress = {
 }
 
 /** Milliseconds for chart and health, as for a batch of a rollout (interface section 8). */
-export const limitOf = ({ spec }: Pick<Component, 'spec'>): number =>
+export const installTimeoutOf = ({ spec }: Pick<Component, 'spec'>): number =>
   spec.kind === 'ThirdPartyChart' ? 1_800_000 : 600_000
 
 const passed: Verdict = { kind: 'passed' }
@@ -154,17 +154,18 @@ function lookAtDefinitions({ component, components, release }: InstallFacts): Ve
   if (wanted === undefined) return component?.spec.crds.length === 0 ? { kind: 'skipped' } : passed
   const bundle = components.find(({ spec }) => spec.kind === 'CrdBundle')
   const installed = bundle?.status?.installedVersion
-  if (installed !== undefined && !isNewer(wanted, installed)) return passed
+  if (installed !== undefined && !isNewerSemver(wanted, installed)) return passed
   return paused('ReferenceMissing', `It needs version ${wanted} of the definitions: roll them out first.`)
 }
 
-function lookAtRollout(facts: InstallFacts, isDone: (rollout: Rollout) => boolean): Verdict {
+function lookAtRollout(facts: InstallFacts, isDone: (rollout: ComponentRollout) => boolean): Verdict {
   const { component, rollout, install, now } = facts
   if (component === undefined) return failed('ReferenceMissing', 'The component was deleted.')
   if (rollout.state === 'Failed') return paused('EngineRefused', rollout.message ?? 'Helm could not install it.')
   if (isDone(rollout)) return passed
   const begun = install.status?.steps?.find(({ name }) => name === 'Chart')?.startedAt ?? now
-  const left = Date.parse(begun) + limitOf(component) - Date.parse(now)
-  if (left <= 0) return failed('EngineRefused', `It did not finish within ${limitOf(component) / 60_000} minutes.`)
+  const left = Date.parse(begun) + installTimeoutOf(component) - Date.parse(now)
+  if (left <= 0)
+    return failed('EngineRefused', `It did not finish within ${installTimeoutOf(component) / 60_000} minutes.`)
   return { kind: 'waiting', message: rollout.message ?? 'Flux has not processed it yet.', after: left }
 }

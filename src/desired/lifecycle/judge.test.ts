@@ -2,14 +2,17 @@ import { expect } from 'chai'
 import { fluxStatus } from '../../../test/worlds/fluxPlay.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { helmReleaseOf, ociRepositoryOf } from './flux.ts'
-import { type HelmRelease, judgeComponent, type Seen } from './judge.ts'
+import { type HelmRelease, judgeComponent, type ObservedComponentFacts } from './judge.ts'
 import { observedWorkload } from './workloads.ts'
 
 const NOW = '2026-01-01T00:10:00Z'
 const SETTLE = 30_000
 const URL = 'oci://charts.example.com/shop'
 
-function component(spec: object = {}, status?: object): Seen['component'] & { metadata: { name: string } } {
+function component(
+  spec: object = {},
+  status?: object,
+): ObservedComponentFacts['component'] & { metadata: { name: string } } {
   const whole = {
     ...{ title: 'Shop', kind: 'ThirdPartyChart', namespace: 'apps' },
     ...{ chart: { name: 'shop', url: URL }, workloads: [{ kind: 'Deployment', name: 'shop' }] },
@@ -35,14 +38,14 @@ function helm(of: ReturnType<typeof component>, more: { failure?: string; before
   return { ...release, status: fluxStatus(release, source, { failure: more.failure, now: NOW }) }
 }
 
-function judge(of: ReturnType<typeof component>, seen: Partial<Seen> = {}) {
+function judge(of: ReturnType<typeof component>, seen: Partial<ObservedComponentFacts> = {}) {
   return judgeComponent({
     component: of,
     helm: undefined,
     source: undefined,
     workloads: [],
     now: NOW,
-    settle: SETTLE,
+    settleMs: SETTLE,
     ...seen,
   })
 }

@@ -1,4 +1,4 @@
-import type { ComponentState, RolloutState } from '../../contracts/lifecycle.ts'
+import type { ComponentRolloutState, ComponentState } from '../../contracts/lifecycle.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { redacted } from '../../core/redaction.ts'
 import type { PlatformComponent } from '../../crds/lifecycle.ts'
@@ -20,7 +20,7 @@ export type HelmRelease = KubeObject & {
 }
 export type OciRepository = KubeObject & { status?: { observedGeneration?: number; conditions?: Condition[] } }
 
-export type Seen = {
+export type ObservedComponentFacts = {
   component: Pick<PlatformComponent, 'spec' | 'status'>
   helm: HelmRelease | undefined
   source: OciRepository | undefined
@@ -30,10 +30,10 @@ export type Seen = {
   /** RFC 3339. */
   now: string
   /** Milliseconds for which workloads must have been ready. */
-  settle: number
+  settleMs: number
 }
 
-export type Judged = Pick<
+export type ComponentJudgement = Pick<
   ComponentStatus,
   | 'state'
   | 'installedVersion'
@@ -56,7 +56,7 @@ export type Judged = Pick<
 const plain = (version: string | undefined) => version?.replace(/\+.*$/, '')
 
 /** Judges what is observed of a component, and how far Flux has rolled out its wanted version. */
-export function judgeComponent(seen: Seen): Judged {
+export function judgeComponent(seen: ObservedComponentFacts): ComponentJudgement {
   const { component, helm, now } = seen
   const { status = {} } = component
   const installed = installedOf(helm)
@@ -81,7 +81,7 @@ export function judgeComponent(seen: Seen): Judged {
 }
 
 /** Whether the component is this program, running outside the cluster: it has no workload there. */
-function runsOutside({ ownVersion, workloads }: Seen): boolean {
+function runsOutside({ ownVersion, workloads }: ObservedComponentFacts): boolean {
   return ownVersion !== undefined && workloads.length === 0
 }
 
@@ -90,7 +90,7 @@ function installedOf(helm: HelmRelease | undefined): Snapshot | undefined {
   return helm?.status?.history?.find(({ status }) => status === 'deployed' || status === 'superseded')
 }
 
-function versionOfWorkloads({ workloads }: Seen): string | undefined {
+function versionOfWorkloads({ workloads }: ObservedComponentFacts): string | undefined {
   return workloads.find(({ version }) => version !== undefined)?.version
 }
 
@@ -99,9 +99,9 @@ function conditionOf(object: HelmRelease | OciRepository | undefined, type: stri
 }
 
 function stateOf(
-  seen: Seen,
+  seen: ObservedComponentFacts,
   { installedVersion: installed, isOutside }: { installedVersion: string | undefined; isOutside: boolean },
-  rollout: RolloutState | undefined,
+  rollout: ComponentRolloutState | undefined,
 ): ComponentState {
   if (rollout === 'Failed') return 'Failed'
   if (installed === undefined) return rollout === undefined ? 'NotInstalled' : 'Installing'
@@ -109,12 +109,15 @@ function stateOf(
   const isFirst = before?.isManaged !== true || before.state === 'Installing'
   if (rollout === 'Applying') return isFirst ? 'Installing' : 'Upgrading'
   if (isOutside) return 'Ready'
-  if (missingOf(seen).length === 0 && seen.workloads.every(isWorkloadReady)) return 'Ready'
+  if (missingWorkloads(seen).length === 0 && seen.workloads.every(isWorkloadReady)) return 'Ready'
   return seen.workloads.some(({ ready }) => ready > 0) ? 'Degraded' : 'Failed'
 }
 
 /** Returns the workloads of the spec that do not exist. */
-export function missingOf({ component: { spec }, workloads }: Pick<Seen, 'component' | 'workloads'>): string[] {
+export function missingWorkloads({
+  component: { spec },
+  workloads,
+}: Pick<ObservedComponentFacts, 'component' | 'workloads'>): string[] {
   const isThere = (wanted: { kind: string; namespace?: string | undefined; name: string }) =>
     workloads.some(
       ({ kind, name, namespace }) =>
@@ -124,10 +127,10 @@ export function missingOf({ component: { spec }, workloads }: Pick<Seen, 'compon
 }
 
 function judgeRollout(
-  seen: Seen,
+  seen: ObservedComponentFacts,
   installed: string | undefined,
 ): { rollout: ComponentStatus['rollout']; after?: number } {
-  const { component, now, settle } = seen
+  const { component, now, settleMs } = seen
   const { version, requestedAt } = component.spec
   if (version === undefined) return { rollout: undefined }
   const before = component.status?.rollout
@@ -138,7 +141,7 @@ function judgeRollout(
   const unready = applied.state === 'Ready' ? unreadyOf(seen) : undefined
   const isHealthy = applied.state === 'Ready' && unready === undefined
   const healthySince = isHealthy ? ((isSame ? before.healthySince : undefined) ?? now) : undefined
-  const left = healthySince === undefined ? 0 : Date.parse(healthySince) + settle - Date.parse(now)
+  const left = healthySince === undefined ? 0 : Date.parse(healthySince) + settleMs - Date.parse(now)
   const state = applied.state === 'Ready' && (!isHealthy || left > 0) ? 'Applying' : applied.state
   const message = left > 0 ? 'It is ready, and watched for a moment.' : (unready ?? applied.message)
   const since = isSame && before.state === state ? before.since : now
@@ -148,8 +151,8 @@ function judgeRollout(
   }
 }
 
-function unreadyOf(seen: Seen): string | undefined {
-  const missing = missingOf(seen)
+function unreadyOf(seen: ObservedComponentFacts): string | undefined {
+  const missing = missingWorkloads(seen)
   if (missing.length > 0) return `Missing: ${missing.join(', ')}.`
   const unready = seen.workloads.filter((one) => !isWorkloadReady(one))
   if (unready.length === 0) return undefined
@@ -157,9 +160,13 @@ function unreadyOf(seen: Seen): string | undefined {
   return `Not ready: ${words.join(', ')}.`
 }
 
-type Applied = { state: RolloutState; message?: string }
+type Applied = { state: ComponentRolloutState; message?: string }
 
-function judgeHelm({ helm, source, component }: Seen, version: string, installed: string | undefined): Applied {
+function judgeHelm(
+  { helm, source, component }: ObservedComponentFacts,
+  version: string,
+  installed: string | undefined,
+): Applied {
   const { requestedAt } = component.spec
   const status = helm?.status
   const isLooked = status?.observedGeneration === helm?.metadata.generation

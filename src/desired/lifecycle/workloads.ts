@@ -1,4 +1,4 @@
-import { versionOf } from '../../contracts/lifecycle.ts'
+import { normalizeVersion } from '../../contracts/lifecycle.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { PlatformComponent } from '../../crds/lifecycle.ts'
 
@@ -41,7 +41,7 @@ export function observedWorkload(object: KubeObject): ObservedWorkload {
 function runningVersion(labels: Readonly<Record<string, string>> = {}, image = ''): string | undefined {
   const chart = /-(v?[0-9]+\.[0-9]+\.[0-9]+.*)$/.exec(labels['helm.sh/chart'] ?? '')?.[1]?.replaceAll('_', '+')
   const tag = /:([^:/@]+)(@.*)?$/.exec(image)?.[1]
-  return [chart, labels['app.kubernetes.io/version'], tag].find((text) => versionOf(text) !== undefined)
+  return [chart, labels['app.kubernetes.io/version'], tag].find((text) => normalizeVersion(text) !== undefined)
 }
 
 export const isWorkloadReady = ({ ready, wanted }: ObservedWorkload): boolean => ready >= wanted

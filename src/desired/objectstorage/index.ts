@@ -37,7 +37,7 @@ export function bucketSettings(
 }
 
 /** Restricts the settings to what the store supports. Without the feature, a bucket is never public. */
-export function withoutLacking(settings: BucketSettings, features: StoreFeatures): BucketSettings {
+export function restrictToFeatures(settings: BucketSettings, features: StoreFeatures): BucketSettings {
   return {
     ...settings,
     versioning: features.versioning ? settings.versioning : 'Off',
@@ -68,7 +68,7 @@ export function keyGrants(
 type Aged = { metadata: { name: string; creationTimestamp?: string } }
 
 /** Whether the object is among the first `limit` by age: newer objects exceed a limit, older ones never do. */
-export function isWithin(object: Aged, all: readonly Aged[], limit: number): boolean {
+export function isWithinLimit(object: Aged, all: readonly Aged[], limit: number): boolean {
   return all.filter((other) => ageOf(other) < ageOf(object)).length < limit
 }
 
@@ -92,15 +92,19 @@ export function accessKeySecret({ metadata }: Pick<ObjectAccessKey, 'metadata'>,
 }
 
 const HISTORY_DAYS = 30
-export type Day = { date: string; usedBytes: number }
+export type DailyUsage = { date: string; usedBytes: number }
 
 /** Adds today's usage to the history; returns the same list if today is already in it. */
-export function withToday(history: readonly Day[], today: string, usedBytes: number): readonly Day[] {
+export function withDailyUsage(
+  history: readonly DailyUsage[],
+  today: string,
+  usedBytes: number,
+): readonly DailyUsage[] {
   if (history.at(-1)?.date === today) return history
   return [...history, { date: today, usedBytes }].slice(-HISTORY_DAYS)
 }
 
-export type NotedBucket = { storeName: string; bucketName: string; since: string; until?: string | undefined }
+export type RecordedBucket = { storeName: string; bucketName: string; since: string; until?: string | undefined }
 
 const FORMER_BUCKETS_MAX = 200
 
@@ -108,16 +112,16 @@ const FORMER_BUCKETS_MAX = 200
  * Updates the current and former buckets of an account, so that requests to an earlier bucket of the same name can be
  * told apart. Returns the same list if nothing changed.
  */
-export function withBuckets(
-  noted: readonly NotedBucket[],
+export function withRecordedBuckets(
+  noted: readonly RecordedBucket[],
   buckets: readonly Pick<AccountBucket, 'metadata' | 'spec' | 'status'>[],
   now: string,
-): readonly NotedBucket[] {
-  const present = buckets.flatMap(({ metadata, spec, status }): NotedBucket[] => {
+): readonly RecordedBucket[] {
+  const present = buckets.flatMap(({ metadata, spec, status }): RecordedBucket[] => {
     const { creationTimestamp: since = now } = metadata
     return status?.storeName === undefined ? [] : [{ storeName: status.storeName, bucketName: spec.bucketName, since }]
   })
-  const isSame = (one: NotedBucket, other: NotedBucket) =>
+  const isSame = (one: RecordedBucket, other: RecordedBucket) =>
     one.storeName === other.storeName && one.since === other.since
   const known = noted.filter((each) => each.until !== undefined || present.some((other) => isSame(each, other)))
   const gone = noted.filter((each) => !known.includes(each)).map((each) => ({ ...each, until: now }))

@@ -2,7 +2,7 @@ import { relationalNames, snapshotBackupName } from '../../contracts/relational.
 import { secretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { plainSchedule } from '../../crds/schedule.ts'
+import { normalizeSchedule } from '../../crds/schedule.ts'
 import { type Child, child, secret } from '../workload/child.ts'
 import { type BackupTarget, ENGINE_API, PLUGIN_API, type RelationalInput, relationalShared } from './types.ts'
 
@@ -89,7 +89,7 @@ export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'
   if (backup === undefined) return undefined
   const { backupSchedule, running, archivingSuspended } = cluster.spec
   const spec = {
-    schedule: `0 ${plainSchedule(backupSchedule)}`,
+    schedule: `0 ${normalizeSchedule(backupSchedule)}`,
     immediate: true,
     suspend: !running || archivingSuspended,
     backupOwnerReference: 'none',

@@ -14,7 +14,13 @@ export {
 export { HIBERNATION_ANNOTATION, RESTARTED_AT_ANNOTATION, relationalImage } from './cluster.ts'
 export { LOGINS, type Login, loginSecret } from './logins.ts'
 export { archivingGaps, type EngineView, recoveryOf } from './recovery.ts'
-export { type BackupPlace, type BackupTarget, type Origin, type RelationalInput, relationalInput } from './types.ts'
+export {
+  type BackupDestination,
+  type BackupTarget,
+  type Origin,
+  type RelationalInput,
+  relationalInput,
+} from './types.ts'
 
 /**
  * Returns the children of a relational database in the order of creation, stores before the Cluster that references

@@ -6,9 +6,9 @@ import {
 } from '../../contracts/relational.ts'
 import { type Child, child } from '../workload/child.ts'
 import {
-  allow,
+  allowIngress,
   allowMetrics,
-  namespaceNamed,
+  namespacePeer,
   networkPolicy,
   publicService,
   service,
@@ -54,7 +54,10 @@ export function policy(input: RelationalInput): Child<'NetworkPolicy'> {
   return networkPolicy(input, cluster, {
     selector: { [ENGINE_CLUSTER_LABEL]: cluster },
     clientPorts: [RELATIONAL_PORT],
-    rules: [allow([namespaceNamed(ENGINE_NAMESPACE)], [RELATIONAL_PORT, STATUS_PORT]), allowMetrics(METRICS_PORT)],
+    rules: [
+      allowIngress([namespacePeer(ENGINE_NAMESPACE)], [RELATIONAL_PORT, STATUS_PORT]),
+      allowMetrics(METRICS_PORT),
+    ],
     networks: input.apiServer,
   })
 }

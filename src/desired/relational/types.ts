@@ -18,7 +18,7 @@ export type BackupTarget = {
 export type Origin = NonNullable<StatusOf<typeof RelationalCluster>['origin']>
 
 /** Where the database writes its own backups. */
-export type BackupPlace = {
+export type BackupDestination = {
   target: BackupTarget
   destinationPath: string
   serverName: string
@@ -34,7 +34,7 @@ export type RelationalDecisions = {
   maxConnections: number | undefined
   instances: number
   /** Undefined without backups. */
-  backup: BackupPlace | undefined
+  backup: BackupDestination | undefined
   /** What the database is restored from; undefined for an empty one. */
   origin: Origin | undefined
   target: BackupTarget | undefined

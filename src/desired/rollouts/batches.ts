@@ -1,10 +1,10 @@
-import type { PlanItem, Planned } from '../../contracts/rollouts/states.ts'
-import { timeLimitOf } from '../../contracts/rollouts/states.ts'
+import type { PlanItem, PlannedRollout } from '../../contracts/rollouts/states.ts'
+import { batchTimeoutMinutes } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
-import type { Batch, Execution, Observed, Rolled } from './types.ts'
+import type { Batch, BatchComponent, Execution, RolloutObservation } from './types.ts'
 
 /** Returns the batches of a plan in their initial state. */
-export function batchesOfPlan({ items, batches }: Pick<Planned, 'items' | 'batches'>): Batch[] {
+export function batchesOfPlan({ items, batches }: Pick<PlannedRollout, 'items' | 'batches'>): Batch[] {
   const byName = new Map(items.map((item) => [item.component, item]))
   return batches.map(({ components, ...batch }) => ({
     ...batch,
@@ -13,14 +13,14 @@ export function batchesOfPlan({ items, batches }: Pick<Planned, 'items' | 'batch
   }))
 }
 
-function rolledOf(item: PlanItem | undefined): Rolled[] {
+function rolledOf(item: PlanItem | undefined): BatchComponent[] {
   if (item === undefined) return []
   const { component: name, fromVersion, toVersion, isReversible } = item
   return [{ name, fromVersion, toVersion, isReversible, state: 'Pending' }]
 }
 
 /** Returns the current or next batch; undefined when all are done. */
-export function batchUnderWay({ batches }: Pick<Execution, 'batches'>): Batch | undefined {
+export function activeBatch({ batches }: Pick<Execution, 'batches'>): Batch | undefined {
   return batches.find(({ state }) => state !== 'Succeeded' && state !== 'Skipped')
 }
 
@@ -28,10 +28,14 @@ export function batchUnderWay({ batches }: Pick<Execution, 'batches'>): Batch | 
 export const numberOf = ({ index }: Pick<Batch, 'index'>): number => index + 1
 
 /** Updates a batch from the current state of its components. */
-export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componentOf'>, now: number): Batch {
-  const components = batch.components.map((one): Rolled => {
+export function updateBatch(
+  batch: Batch,
+  { findComponent }: Pick<RolloutObservation, 'findComponent'>,
+  now: number,
+): Batch {
+  const components = batch.components.map((one): BatchComponent => {
     if (one.state !== 'Applying') return one
-    const seen = componentOf(one.name, one)
+    const seen = findComponent(one.name, one)
     const message = seen?.message === undefined ? {} : { message: seen.message }
     if (seen === undefined) {
       return {
@@ -44,22 +48,22 @@ export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componen
     if (seen.state === 'Applying') return { ...one, ...message }
     return { ...one, ...message, state: seen.state, finishedAt: timestamp(now) }
   })
-  const isInstalled = components.every((one) => one.state !== 'Applying' || componentOf(one.name, one)?.isInstalled)
+  const isInstalled = components.every((one) => one.state !== 'Applying' || findComponent(one.name, one)?.isInstalled)
   return { ...batch, state: isInstalled ? 'WaitingForHealth' : 'Applying', components }
 }
 
 /** Charts that can only be reverted by restoring their database need the snapshot. */
-export function mayGoWithoutSnapshot({ batches }: Pick<Execution, 'batches'>): boolean {
+export function maySkipSnapshot({ batches }: Pick<Execution, 'batches'>): boolean {
   return batches
     .filter(({ kind }) => kind !== 'CrdBundle' && kind !== 'PlatformStep')
     .every(({ components }) => components.every((one) => one.isReversible || one.fromVersion === undefined))
 }
 
-function goesBack({ state, isReversible, fromVersion, toVersion }: Rolled): boolean {
+function goesBack({ state, isReversible, fromVersion, toVersion }: BatchComponent): boolean {
   return isReversible && fromVersion !== toVersion && (state === 'Ready' || state === 'Failed' || state === 'Applying')
 }
 
-export function ended(execution: Execution): Execution {
+export function endExecution(execution: Execution): Execution {
   return { ...execution, canRollback: rollbackOf(execution).items.length > 0 }
 }
 
@@ -67,7 +71,7 @@ export function ended(execution: Execution): Execution {
  * Returns the rollback of a rollout, in reverse order: each touched component that is reversible. CRDs, the platform
  * step and charts that migrated their database stay (rule 8 of interface section 4.21).
  */
-export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planned, 'items' | 'batches'> {
+export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<PlannedRollout, 'items' | 'batches'> {
   const back = batches
     .toReversed()
     .map((batch) => ({ ...batch, components: batch.components.filter(goesBack) }))
@@ -89,7 +93,7 @@ export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planne
       })),
     ),
     batches: back.map(({ kind, components }, index) => ({
-      ...{ index, kind, timeLimitMinutes: timeLimitOf(kind) },
+      ...{ index, kind, timeLimitMinutes: batchTimeoutMinutes(kind) },
       components: components.map(({ name }) => name),
     })),
   }

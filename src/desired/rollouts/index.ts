@@ -1,20 +1,20 @@
-import { SNAPSHOT_LIMIT } from '../../contracts/rollouts/states.ts'
-import { batchUnderWay, numberOf } from './batches.ts'
-import type { Execution, Rolled } from './types.ts'
+import { SNAPSHOT_TIMEOUT_MS } from '../../contracts/rollouts/states.ts'
+import { activeBatch, numberOf } from './batches.ts'
+import type { BatchComponent, Execution } from './types.ts'
 
 export { batchesOfPlan, rollbackOf } from './batches.ts'
-export { next } from './next.ts'
-export type { Execution, Observed, SeenComponent } from './types.ts'
+export { nextExecution } from './next.ts'
+export type { Execution, ObservedComponent, RolloutObservation } from './types.ts'
 
-/** An observation that is expensive and only made when `next` needs it. */
-export type Look = 'preflight' | 'snapshot' | 'drift' | 'checks'
+/** An observation that is expensive and only made when `nextExecution` needs it. */
+export type ObservationKind = 'preflight' | 'snapshot' | 'drift' | 'checks'
 
-/** Returns the observation that `next` needs beyond the caches. */
-export function looksFor(execution: Execution, now: number): Look | undefined {
+/** Returns the observation that `nextExecution` needs beyond the caches. */
+export function neededObservation(execution: Execution, now: number): ObservationKind | undefined {
   if (execution.state !== 'Executing') return undefined
   if (execution.step === 'Preflight') return 'preflight'
   if (execution.step === 'Snapshot') return 'snapshot'
-  const batch = batchUnderWay(execution)
+  const batch = activeBatch(execution)
   if (batch?.state === 'Pending') return 'drift'
   return batch?.checkAt !== undefined && now >= Date.parse(batch.checkAt) ? 'checks' : undefined
 }
@@ -23,8 +23,8 @@ export function looksFor(execution: Execution, now: number): Look | undefined {
  * Returns the components whose version must be applied. It reads the stored state, so a process that takes over after a
  * crash applies the same.
  */
-export function toldBy(execution: Execution): readonly Rolled[] {
-  const batch = execution.state === 'Executing' ? batchUnderWay(execution) : undefined
+export function componentsToApply(execution: Execution): readonly BatchComponent[] {
+  const batch = execution.state === 'Executing' ? activeBatch(execution) : undefined
   return batch?.components.filter(({ state }) => state === 'Applying') ?? []
 }
 
@@ -33,8 +33,10 @@ export function wakesIn(execution: Execution, now: number): number | undefined {
   if (execution.state !== 'Executing') return undefined
   const { snapshot, step } = execution
   const limit =
-    step === 'Snapshot' && snapshot !== undefined ? Date.parse(snapshot.startedAt ?? '') + SNAPSHOT_LIMIT : undefined
-  const batch = batchUnderWay(execution)
+    step === 'Snapshot' && snapshot !== undefined
+      ? Date.parse(snapshot.startedAt ?? '') + SNAPSHOT_TIMEOUT_MS
+      : undefined
+  const batch = activeBatch(execution)
   const times = [
     limit,
     ...[batch?.checkAt ?? batch?.deadlineAt].map((at) => (at === undefined ? undefined : Date.parse(at))),
@@ -44,10 +46,10 @@ export function wakesIn(execution: Execution, now: number): number | undefined {
 }
 
 /** Returns the message for the condition of a rollout in progress. */
-export function sentenceOf(execution: Execution): string {
+export function describeExecution(execution: Execution): string {
   const { pause, step, state } = execution
   if (state === 'Paused') return `${pause?.code ?? 'Paused'}: ${pause?.message ?? 'it waits for a decision.'}`
-  const batch = batchUnderWay(execution)
+  const batch = activeBatch(execution)
   if (step === 'Preflight') return 'The checks before the rollout run.'
   if (step === 'Snapshot') return 'A snapshot is taken before the first batch.'
   if (batch === undefined) return 'Every batch is done; the components are checked once more.'

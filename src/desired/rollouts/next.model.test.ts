@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { SeededRandom } from '../../../test/make/random.ts'
 import { DRIFT, MINUTE, World } from '../../../test/worlds/rolloutWorld.ts'
 import { isRolloutOver } from '../../contracts/rollouts/states.ts'
-import { toldBy } from './index.ts'
+import { componentsToApply } from './index.ts'
 
 describe('whatever happens to a rollout', () => {
   const seed = Number(process.env.FREEHOLD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -44,7 +44,7 @@ describe('whatever happens to a rollout', () => {
           then.state === 'Executing' || then.state === 'Paused' ? 1 : 0,
         )
         expect(then.state === 'Paused', `seed ${seed}`).to.equal(then.pause !== undefined)
-        if (then.state !== 'Executing') expect(toldBy(then)).to.deep.equal([])
+        if (then.state !== 'Executing') expect(componentsToApply(then)).to.deep.equal([])
       }
     }
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { CHART, DRIFT, item, MINUTE, MODULE, newOne, World } from '../../../test/worlds/rolloutWorld.ts'
-import { type Execution, rollbackOf, sentenceOf, toldBy, wakesIn } from './index.ts'
+import { componentsToApply, describeExecution, type Execution, rollbackOf, wakesIn } from './index.ts'
 
 const words = ({ state, step, pause, failure, batches }: Execution) =>
   [state, step, pause?.code ?? failure?.code, batches.map((one) => one.state).join(' ')].filter(Boolean).join(', ')
@@ -38,7 +38,7 @@ describe('a rollout', () => {
       'passes over what is at its version already',
       (world) => {
         world.execution = newOne([MODULE])
-        world.set('facade', 'Ready', { isAt: '1.1.0' }).settle()
+        world.set('facade', 'Ready', { currentVersion: '1.1.0' }).settle()
       },
       'Succeeded, Finished, Succeeded',
     ],
@@ -267,22 +267,24 @@ describe('a rollout', () => {
     world.requests = { resumeAt: '2026-01-01T01:00:00Z' }
     world.set('cnpg', 'Applying').settle()
     expect(world.execution.batches[0]?.deadlineAt).to.equal('2026-01-01T00:50:00Z')
-    expect(toldBy(world.execution).map(({ requestedAt }) => requestedAt)).to.deep.equal(['2026-01-01T01:00:00Z'])
+    expect(componentsToApply(world.execution).map(({ requestedAt }) => requestedAt)).to.deep.equal([
+      '2026-01-01T01:00:00Z',
+    ])
   })
 
   it('counts its batches from one in each of its sentences', () => {
     const world = new World()
     world.settle()
-    expect(sentenceOf(world.execution)).to.match(/^Batch 1 of 2/)
+    expect(describeExecution(world.execution)).to.match(/^Batch 1 of 2/)
     world.after(30)
     expect(world.execution.failure?.message).to.match(/^Batch 1 did not finish/)
   })
 
   it('tells only components that are written down as told', () => {
     const world = new World()
-    expect(toldBy(world.execution)).to.deep.equal([])
+    expect(componentsToApply(world.execution)).to.deep.equal([])
     world.settle()
-    expect(toldBy(world.execution).map(({ name }) => name)).to.deep.equal(['cnpg'])
+    expect(componentsToApply(world.execution).map(({ name }) => name)).to.deep.equal(['cnpg'])
     expect(wakesIn(world.execution, world.now)).to.equal(30 * MINUTE)
   })
 

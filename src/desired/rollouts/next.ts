@@ -1,15 +1,15 @@
 import {
-  BATCH_CHECK_AFTER,
+  BATCH_CHECK_DELAY_MS,
   type BatchKind,
   isRolloutOver,
   type PauseCode,
   type RolloutPhase,
-  SNAPSHOT_LIMIT,
+  SNAPSHOT_TIMEOUT_MS,
 } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
-import { agreed, counted } from '../../core/counted.ts'
-import { applying, batchUnderWay, ended, mayGoWithoutSnapshot, numberOf } from './batches.ts'
-import type { Batch, Execution, Observed, Paused } from './types.ts'
+import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
+import { activeBatch, endExecution, maySkipSnapshot, numberOf, updateBatch } from './batches.ts'
+import type { Batch, Execution, ExecutionPause, RolloutObservation } from './types.ts'
 
 const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
   ThirdPartyChart: 'ThirdPartyCharts',
@@ -28,7 +28,7 @@ const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
  *
  * @param now milliseconds since the epoch
  */
-export function next(execution: Execution, seen: Observed, now: number): Execution {
+export function nextExecution(execution: Execution, seen: RolloutObservation, now: number): Execution {
   if (isRolloutOver(execution.state)) return execution
   const { requests } = seen
   if (requests.cancelAt !== undefined) return cancelled(execution, seen, now)
@@ -36,7 +36,7 @@ export function next(execution: Execution, seen: Observed, now: number): Executi
   return onward(execution, seen, now)
 }
 
-function onward(execution: Execution, seen: Observed, now: number): Execution {
+function onward(execution: Execution, seen: RolloutObservation, now: number): Execution {
   if (seen.refusal !== undefined) return paused(execution, seen, { code: 'ClusterRefused', message: seen.refusal })
   switch (execution.step) {
     case 'Preflight':
@@ -50,7 +50,11 @@ function onward(execution: Execution, seen: Observed, now: number): Execution {
   }
 }
 
-function fromPreflight(execution: Execution, { preflight, by = '' }: Observed, now: number): Execution {
+function fromPreflight(
+  execution: Execution,
+  { preflight, startedBy = '' }: RolloutObservation,
+  now: number,
+): Execution {
   if (preflight === undefined) return execution
   const { report, refusal, acknowledged } = preflight
   const checked = { ...execution, preflight: report }
@@ -58,13 +62,13 @@ function fromPreflight(execution: Execution, { preflight, by = '' }: Observed, n
   if (refusal !== undefined && execution.kind !== 'Rollback') return failed(checked, refusal, now)
   const overrides = acknowledged.map((detail) => ({
     kind: 'AcknowledgedFailure' as const,
-    ...{ by, at: timestamp(now), detail },
+    ...{ by: startedBy, at: timestamp(now), detail },
   }))
   const overridden = { ...checked, overrides: [...(execution.overrides ?? []), ...overrides] }
   // A rollback, or a change of the backup target, must not depend on working backups.
   if (execution.kind === 'Rollback' || execution.kind === 'Target') return toNextBatch(overridden)
-  if (acknowledged.includes('snapshot-possible') && mayGoWithoutSnapshot(execution)) {
-    return toNextBatch(skippingSnapshot(overridden, by, now))
+  if (acknowledged.includes('snapshot-possible') && maySkipSnapshot(execution)) {
+    return toNextBatch(skippingSnapshot(overridden, startedBy, now))
   }
   return { ...overridden, step: 'Snapshot' }
 }
@@ -74,7 +78,7 @@ function skippingSnapshot(execution: Execution, by: string, now: number): Execut
   return { ...execution, overrides: [...(execution.overrides ?? []), override] }
 }
 
-function fromSnapshot(execution: Execution, seen: Observed, now: number): Execution {
+function fromSnapshot(execution: Execution, seen: RolloutObservation, now: number): Execution {
   const { snapshot, snapshotName } = seen
   const { snapshot: before } = execution
   // Store the name before the Backup is created.
@@ -84,15 +88,15 @@ function fromSnapshot(execution: Execution, seen: Observed, now: number): Execut
   const { phase = before.phase, completedAt, problem } = snapshot
   const looked = { ...execution, snapshot: { ...before, phase, ...(completedAt !== undefined && { completedAt }) } }
   if (phase === 'Completed') return toNextBatch(looked)
-  const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_LIMIT
+  const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_TIMEOUT_MS
   const message = problem ?? (isLate ? `The snapshot "${before.name}" did not complete within 30 minutes.` : undefined)
   if (message === undefined) return looked
-  return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: mayGoWithoutSnapshot(execution) })
+  return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: maySkipSnapshot(execution) })
 }
 
 /** Moves to the next batch, or to the verification after the last one. */
 function toNextBatch(execution: Execution): Execution {
-  const batch = batchUnderWay(execution)
+  const batch = activeBatch(execution)
   if (batch === undefined) return { ...execution, step: 'Verification' }
   return { ...execution, step: execution.kind === 'Rollback' ? 'RollingBack' : PHASE_OF[batch.kind] }
 }
@@ -101,38 +105,38 @@ function withBatch(execution: Execution, batch: Batch): Execution {
   return { ...execution, batches: execution.batches.map((one) => (one.index === batch.index ? batch : one)) }
 }
 
-function fromBatches(execution: Execution, seen: Observed, now: number): Execution {
-  const batch = batchUnderWay(execution)
+function fromBatches(execution: Execution, seen: RolloutObservation, now: number): Execution {
+  const batch = activeBatch(execution)
   if (batch === undefined) return toNextBatch(execution)
   if (batch.state === 'Pending') return begin(execution, batch, seen, now)
   if (batch.checkAt !== undefined) return afterCheck(execution, batch, seen, now)
-  const looked = applying(batch, seen, now)
+  const looked = updateBatch(batch, seen, now)
   const found = looked.components.find(({ state }) => state === 'Failed')
   if (found !== undefined) {
-    const code = seen.componentOf(found.name)?.isInstalled === true ? 'HealthFailed' : 'ComponentFailed'
+    const code = seen.findComponent(found.name)?.isInstalled === true ? 'HealthFailed' : 'ComponentFailed'
     const message = found.message ?? `${found.name} ${found.toVersion} failed.`
     return paused(withBatch(execution, looked), seen, { code, message, component: found.name })
   }
   if (looked.components.every(({ state }) => state === 'Ready' || state === 'Unchanged')) {
     if (batch.kind !== 'ThirdPartyChart' || execution.kind === 'Rollback') return done(execution, looked, now)
-    return withBatch(execution, { ...looked, checkAt: timestamp(now + BATCH_CHECK_AFTER) })
+    return withBatch(execution, { ...looked, checkAt: timestamp(now + BATCH_CHECK_DELAY_MS) })
   }
   const isLate = now >= Date.parse(looked.deadlineAt ?? '')
   return isLate ? timedOut(execution, looked, now) : withBatch(execution, looked)
 }
 
-function begin(execution: Execution, batch: Batch, seen: Observed, now: number): Execution {
-  const { drift, componentOf } = seen
+function begin(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
+  const { drift, findComponent } = seen
   if (drift === undefined) return execution
   if (drift.length > 0) {
-    const message = `${counted(drift.length, 'field')} of ${batch.components.map(({ name }) => name).join(', ')} ${agreed(drift.length, 'was', 'were')} changed by hand.`
+    const message = `${pluralize(drift.length, 'field')} of ${batch.components.map(({ name }) => name).join(', ')} ${pluralizeVerb(drift.length, 'was', 'were')} changed by hand.`
     return paused(execution, seen, { code: 'PlatformDrift', message, platformDrift: drift })
   }
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
-    const isThere = execution.kind !== 'Target' && componentOf(one.name)?.isAt === one.toVersion
+    const isThere = execution.kind !== 'Target' && findComponent(one.name)?.currentVersion === one.toVersion
     // A failed earlier attempt at the same version does not count: ask Flux again.
-    const isTriedBefore = !isThere && componentOf(one.name, one)?.state === 'Failed'
+    const isTriedBefore = !isThere && findComponent(one.name, one)?.state === 'Failed'
     const state = isThere ? ('Unchanged' as const) : ('Applying' as const)
     return { ...one, state, startedAt, ...(isTriedBefore && { requestedAt: startedAt }) }
   })
@@ -147,7 +151,7 @@ function begin(execution: Execution, batch: Batch, seen: Observed, now: number):
 
 const deadlineOf = ({ timeLimitMinutes }: Batch, now: number) => timestamp(now + timeLimitMinutes * 60_000)
 
-function afterCheck(execution: Execution, batch: Batch, seen: Observed, now: number): Execution {
+function afterCheck(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
   const { worsened } = seen
   if (now < Date.parse(batch.checkAt ?? '') || worsened === undefined) return execution
   if (worsened.length === 0) return done(execution, batch, now)
@@ -167,30 +171,34 @@ function timedOut(execution: Execution, batch: Batch, now: number): Execution {
   return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
 }
 
-function fromVerification(execution: Execution, seen: Observed, now: number): Execution {
-  const { componentOf } = seen
+function fromVerification(execution: Execution, seen: RolloutObservation, now: number): Execution {
+  const { findComponent } = seen
   const rolled = execution.batches.flatMap(({ components }) => components)
-  const ill = rolled.find((one) => componentOf(one.name, one)?.isHealthy !== true)
+  const ill = rolled.find((one) => findComponent(one.name, one)?.isHealthy !== true)
   if (ill !== undefined) {
-    const message = componentOf(ill.name, ill)?.message ?? `${ill.name} is not healthy.`
+    const message = findComponent(ill.name, ill)?.message ?? `${ill.name} is not healthy.`
     return paused(execution, seen, { code: 'HealthFailed', message, component: ill.name })
   }
-  const step = rolled.find(({ name }) => componentOf(name)?.kind === 'PlatformStep')
+  const step = rolled.find(({ name }) => findComponent(name)?.kind === 'PlatformStep')
   const release = execution.kind === 'Release' && step !== undefined ? { release: step.toVersion } : {}
-  return ended({ ...execution, ...release, state: 'Succeeded', step: 'Finished', finishedAt: timestamp(now) })
+  return endExecution({ ...execution, ...release, state: 'Succeeded', step: 'Finished', finishedAt: timestamp(now) })
 }
 
 /** Maximum length of a message in the status. */
 const SENTENCE_MAX = 1024
 
 type Why = { code: PauseCode; message: string; component?: string } & Partial<
-  Pick<Paused, 'canSkipSnapshot' | 'platformDrift'>
+  Pick<ExecutionPause, 'canSkipSnapshot' | 'platformDrift'>
 >
 
 /** Requests made before the pause do not end it. */
-function paused(execution: Execution, { requests: { resumeAt, revertDriftAt } }: Observed, why: Why): Execution {
-  const batch = isInBatch(execution) ? batchUnderWay(execution) : undefined
-  const pause: Paused = {
+function paused(
+  execution: Execution,
+  { requests: { resumeAt, revertDriftAt } }: RolloutObservation,
+  why: Why,
+): Execution {
+  const batch = isInBatch(execution) ? activeBatch(execution) : undefined
+  const pause: ExecutionPause = {
     canSkipSnapshot: false,
     platformDrift: [],
     ...why,
@@ -213,14 +221,14 @@ function failed(execution: Execution, failure: NonNullable<Execution['failure']>
   const batches = execution.batches.map((batch) =>
     batch.state === 'Pending' ? { ...batch, state: 'Skipped' as const } : batch,
   )
-  return ended({ ...execution, batches, state: 'Failed', step: 'Finished', failure, finishedAt: timestamp(now) })
+  return endExecution({ ...execution, batches, state: 'Failed', step: 'Finished', failure, finishedAt: timestamp(now) })
 }
 
 /** Lets the running batch finish, and starts no further one. */
-function cancelled(execution: Execution, seen: Observed, now: number): Execution {
-  const batch = execution.state === 'Executing' ? batchUnderWay(execution) : undefined
+function cancelled(execution: Execution, seen: RolloutObservation, now: number): Execution {
+  const batch = execution.state === 'Executing' ? activeBatch(execution) : undefined
   if (batch?.state === 'Applying' || batch?.state === 'WaitingForHealth') {
-    const looked = applying(batch, seen, now)
+    const looked = updateBatch(batch, seen, now)
     const isLate = now >= Date.parse(looked.deadlineAt ?? '')
     const isUnderWay = looked.components.some(({ state }) => state === 'Applying')
     if (isUnderWay && !isLate) return withBatch(execution, looked)
@@ -241,10 +249,10 @@ function withdrawn(execution: Execution, now: number): Execution {
     batch.state === 'Pending' || batch.state === 'Paused' ? { ...batch, state: 'Cancelled' as const } : batch,
   )
   const { pause: _, ...rest } = execution
-  return ended({ ...rest, batches, state: 'Cancelled', step: 'Finished', finishedAt: timestamp(now) })
+  return endExecution({ ...rest, batches, state: 'Cancelled', step: 'Finished', finishedAt: timestamp(now) })
 }
 
-function fromPause(execution: Execution, seen: Observed, now: number): Execution {
+function fromPause(execution: Execution, seen: RolloutObservation, now: number): Execution {
   const { pause, ...rest } = execution
   const { resumeAt, revertDriftAt, skipSnapshot, by = '' } = seen.requests
   if (pause?.code === 'PlatformDrift') {
@@ -261,7 +269,7 @@ function fromPause(execution: Execution, seen: Observed, now: number): Execution
 
 /** Resumes the paused batch with its full time limit. */
 function again(execution: Execution, resumeAt: string, now: number): Execution {
-  const batch = batchUnderWay(execution)
+  const batch = activeBatch(execution)
   if (batch?.state !== 'Paused') return execution
   const components = batch.components.map((one) => {
     if (one.state !== 'Failed') return one
@@ -281,8 +289,8 @@ function again(execution: Execution, resumeAt: string, now: number): Execution {
 }
 
 /** Reinstalling a component restores its rendered objects, whoever changed them. */
-function reverting(execution: Execution, { requests: { by = '' } }: Observed, now: number): Execution {
-  const batch = batchUnderWay(execution)
+function reverting(execution: Execution, { requests: { by = '' } }: RolloutObservation, now: number): Execution {
+  const batch = activeBatch(execution)
   const at = timestamp(now)
   const names = batch?.components.map(({ name }) => name).join(', ') ?? ''
   const overrides = [

@@ -26,15 +26,15 @@ export type Execution = Pick<
 }
 
 export type Batch = NonNullable<Status['batches']>[number]
-export type Rolled = Batch['components'][number]
-export type Paused = NonNullable<Status['pause']>
-export type Checked = NonNullable<Status['preflight']>
+export type BatchComponent = Batch['components'][number]
+export type ExecutionPause = NonNullable<Status['pause']>
+export type PreflightReport = NonNullable<Status['preflight']>
 
 /** State of a component relative to the version it should get. */
-export type SeenComponent = {
+export type ObservedComponent = {
   readonly kind: ComponentKind
   /** The version it runs healthily, or that Flux was given. */
-  readonly isAt?: string | undefined
+  readonly currentVersion?: string | undefined
   readonly state: 'Applying' | 'Ready' | 'Failed'
   readonly message?: string | undefined
   /** Whether that version is installed, healthy or not. */
@@ -42,13 +42,18 @@ export type SeenComponent = {
   readonly isHealthy: boolean
 }
 
-/** What is observed. Expensive observations are undefined until `looksFor` asks for them. */
-export type Observed = {
+/** What is observed. Expensive observations are undefined until `neededObservation` asks for them. */
+export type RolloutObservation = {
   readonly requests: RolloutExecution['spec']['requests']
   /** Who started it. */
-  readonly by?: string | undefined
-  readonly componentOf: (name: string, wanted?: Pick<Rolled, 'toVersion' | 'requestedAt'>) => SeenComponent | undefined
-  readonly preflight?: { report: Checked; refusal: Execution['failure']; acknowledged: readonly string[] } | undefined
+  readonly startedBy?: string | undefined
+  readonly findComponent: (
+    name: string,
+    wanted?: Pick<BatchComponent, 'toVersion' | 'requestedAt'>,
+  ) => ObservedComponent | undefined
+  readonly preflight?:
+    | { report: PreflightReport; refusal: Execution['failure']; acknowledged: readonly string[] }
+    | undefined
   /** Name of the Backup if one is created now. */
   readonly snapshotName: string
   readonly snapshot: { phase?: string | undefined; completedAt?: string | undefined; problem?: string | undefined }

@@ -1,12 +1,12 @@
-import { engineShareMb } from '../../contracts/sql.ts'
+import { defaultEngineMemoryMb } from '../../contracts/sql.ts'
 import { temporaryKiB } from '../workload/temporaryFiles.ts'
 import type { SqlInput } from './types.ts'
 
-export const MARIADB_DATA = '/var/lib/mysql'
+export const MARIADB_DATA_DIR = '/var/lib/mysql'
 
 /** Returns the engine's memory limit in MiB. */
 export function engineMemoryMb({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): number {
-  return instance.spec.memoryLimitMb ?? engineShareMb(plan.memoryLimit)
+  return instance.spec.memoryLimitMb ?? defaultEngineMemoryMb(plan.memoryLimit)
 }
 
 /** The engine's configuration file; a change restarts the engine. No secrets: passwords come from the Secret. */
@@ -34,9 +34,9 @@ const TEMPORARY_PART = 4n
  * the engine. Temporary files go to the tenant's volume: on the node's disk they would get the pod evicted. MariaDB
  * before 11.5 does not know the limit.
  */
-export function laterConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
+export function deferredConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (instance.spec.engine === 'MsSql') return {}
   const most = temporaryKiB(plan.storageSize, TEMPORARY_PART)
   const limit = most === undefined ? [] : [`loose-max-tmp-total-space-usage = ${most}K`]
-  return { 'temporary.cnf': ['[mariadbd]', `tmpdir = ${MARIADB_DATA}`, ...limit, ''].join('\n') }
+  return { 'temporary.cnf': ['[mariadbd]', `tmpdir = ${MARIADB_DATA_DIR}`, ...limit, ''].join('\n') }
 }

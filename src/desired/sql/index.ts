@@ -3,19 +3,19 @@ import type { KubeObject } from '../../core/object.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import { configMap, secret } from '../workload/child.ts'
 import { networkPolicy, publicService, service, servicePort } from '../workload/network.ts'
-import { engineConfiguration, laterConfiguration } from './config.ts'
+import { deferredConfiguration, engineConfiguration } from './config.ts'
 import { type SqlInput, sqlShared } from './types.ts'
 
 export { sqlWorkload } from './statefulSet.ts'
 export { type SqlInput, sqlInput } from './types.ts'
 
 /** Returns all children but the Secret, which is written before, and the StatefulSet, which is written last. */
-export function sqlSurroundings(input: SqlInput): KubeObject[] {
+export function sqlAuxiliaryChildren(input: SqlInput): KubeObject[] {
   const { names } = input
   const port = SQL_PORTS[input.instance.spec.engine]
   const ports = [servicePort('sql', port)]
   const objects = [
-    configMap(input, names.config, { ...engineConfiguration(input), ...laterConfiguration(input) }),
+    configMap(input, names.config, { ...engineConfiguration(input), ...deferredConfiguration(input) }),
     // The StatefulSet needs a headless Service for its pod's DNS name.
     service(input, names.peers, { clusterIP: 'None', ports }),
     service(input, names.workload, { type: 'ClusterIP', ports }),

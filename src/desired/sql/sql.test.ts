@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { sqlInput } from '../../../test/make/sql.ts'
-import { loginSecret, type SqlInput, sqlSurroundings, sqlWorkload } from './index.ts'
+import { loginSecret, type SqlInput, sqlAuxiliaryChildren, sqlWorkload } from './index.ts'
 
 type Container = {
   image: string
@@ -22,7 +22,7 @@ const MSSQL = { engine: 'MsSql', acceptEula: true } as const
 
 const workload = (input: SqlInput) => sqlWorkload(input).spec as unknown as Workload
 const container = (input: SqlInput) => workload(input).template.spec.containers[0]
-const all = (input: SqlInput) => sqlSurroundings(input) as unknown as Loose[]
+const all = (input: SqlInput) => sqlAuxiliaryChildren(input) as unknown as Loose[]
 const named = (input: SqlInput) => all(input).map(({ kind, metadata }) => `${kind} ${metadata.name}`)
 const variable = (input: SqlInput, name: string) => {
   const found = container(input).env.find((each) => each.name === name)

@@ -1,7 +1,7 @@
 import { passwordEntry, productKeyEntry, SQL_PORTS } from '../../contracts/sql.ts'
 import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
-import { defaultEdition, newestVersion } from '../../crds/sql.ts'
+import { defaultEdition, newestSqlVersion } from '../../crds/sql.ts'
 import type { Child } from '../workload/child.ts'
 import {
   CONFIG_ANNOTATION,
@@ -12,14 +12,14 @@ import {
   secretVariable,
   statefulSet,
 } from '../workload/pod.ts'
-import { engineConfiguration, engineMemoryMb, MARIADB_DATA } from './config.ts'
+import { engineConfiguration, engineMemoryMb, MARIADB_DATA_DIR } from './config.ts'
 import { type SqlInput, sqlApp } from './types.ts'
 
 /** User ids of the engines' official images. */
 const USERS = { MsSql: 10001, MariaDb: 999 } as const
 
 export function sqlImage({ engine, engineVersion }: SqlInput['instance']['spec']): string {
-  const version = engineVersion ?? newestVersion(engine)
+  const version = engineVersion ?? newestSqlVersion(engine)
   return engine === 'MsSql'
     ? `mcr.microsoft.com/mssql/server:${version}-latest`
     : `docker.io/library/mariadb:${version}`
@@ -81,7 +81,7 @@ function container(input: SqlInput): object {
 function mariadbMounts(): object[] {
   return [
     // Not the volume's root, where ext4 has a lost+found folder.
-    { name: STORAGE_VOLUME, mountPath: MARIADB_DATA, subPath: 'mysql' },
+    { name: STORAGE_VOLUME, mountPath: MARIADB_DATA_DIR, subPath: 'mysql' },
     { name: 'config', mountPath: '/etc/mysql/conf.d', readOnly: true },
     { name: 'run', mountPath: '/run/mysqld' },
     { name: 'tmp', mountPath: '/tmp' },

@@ -5,7 +5,7 @@ const collection = (over: Partial<CollectionView> = {}): CollectionView => ({
   name: 'docs',
   copies: [],
   transfers: [],
-  heldByLeaving: false,
+  hasDataOnLeavingPeer: false,
   ...over,
 })
 const view = (collections: CollectionView[], over: Partial<DrainView> = {}): DrainView => ({
@@ -68,7 +68,7 @@ describe('emptying a peer of a vector database', () => {
     ],
     [
       'keeps a peer that nobody lists but that says it holds a copy: the first peer may have founded a cluster anew',
-      view([collection({ heldByLeaving: true })], away),
+      view([collection({ hasDataOnLeavingPeer: true })], away),
       { kind: 'wait', collection: 'docs', why: 'the peer holds a copy that the others do not know of' },
     ],
     [

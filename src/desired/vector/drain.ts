@@ -1,15 +1,15 @@
 /** A shard replica as the engine reports it. */
-export type Copy = { shard: number; peerId: number; state: string }
+export type ShardReplica = { shard: number; peerId: number; state: string }
 export type Transfer = { shard: number; from: number; to: number }
 
 /** The engine's view of one collection, from both sides: a peer that lost contact sees another cluster. */
 export type CollectionView = {
   name: string
   /** Replicas and transfers as the remaining peers report them. */
-  copies: readonly Copy[]
+  copies: readonly ShardReplica[]
   transfers: readonly Transfer[]
   /** Whether the leaving peer itself reports a replica. */
-  heldByLeaving: boolean
+  hasDataOnLeavingPeer: boolean
 }
 
 export type DrainView = {
@@ -49,7 +49,7 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
   if (transfer !== undefined) return wait(`shard ${transfer.shard} is being moved`)
   const copy = copies.find(({ peerId }) => peerId === leaving.id)
   if (copy === undefined) {
-    return collection.heldByLeaving ? wait('the peer holds a copy that the others do not know of') : undefined
+    return collection.hasDataOnLeavingPeer ? wait('the peer holds a copy that the others do not know of') : undefined
   }
   if (!leaving.isMember) return wait('the peer is not a member of the cluster that the others form')
   const others = copies.filter(({ shard, peerId }) => shard === copy.shard && staying.includes(peerId))
@@ -64,7 +64,7 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
 }
 
 /** Returns the staying peer with the fewest replicas of the collection and none of the shard; ties: lowest id. */
-function emptiest(staying: readonly number[], copies: readonly Copy[], shard: number): number | undefined {
+function emptiest(staying: readonly number[], copies: readonly ShardReplica[], shard: number): number | undefined {
   const load = (id: number) => copies.filter(({ peerId }) => peerId === id).length
   return staying
     .filter((id) => !copies.some((copy) => copy.shard === shard && copy.peerId === id))

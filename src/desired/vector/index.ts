@@ -9,15 +9,15 @@ import { clientService, loadBalancer, peerService, policy } from './network.ts'
 import { type VectorInput, vectorShared } from './types.ts'
 
 export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
-export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
-export { KEY_ANNOTATION, standingVersion, vectorWorkload, versionOfVectorImage, withKeys } from './statefulSet.ts'
+export { podKeys, promotePendingKey, wantedKeys } from './rotation.ts'
+export { existingVersion, KEY_ANNOTATION, vectorWorkload, versionOfVectorImage, withKeys } from './statefulSet.ts'
 export { type VectorInput, vectorInput } from './types.ts'
 
 /**
  * Returns all children but the Secret, which is written before, and the StatefulSet, which is written last so that pods
  * find what they mount. Other children are pruned.
  */
-export function vectorSurroundings(input: VectorInput): KubeObject[] {
+export function vectorAuxiliaryChildren(input: VectorInput): KubeObject[] {
   const { names, peers } = input
   const backend = { name: names.workload, port: { name: 'rest', number: VECTOR_PORTS.rest } }
   const objects = [

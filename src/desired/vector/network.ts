@@ -1,8 +1,8 @@
 import { VECTOR_PORTS } from '../../contracts/vector.ts'
 import { METRICS_LABEL } from '../../core/labels.ts'
 import type { Child } from '../workload/child.ts'
-import { proxies } from '../workload/host.ts'
-import { allow, allowMetrics, networkPolicy, publicService, service, servicePort } from '../workload/network.ts'
+import { proxyPeers } from '../workload/host.ts'
+import { allowIngress, allowMetrics, networkPolicy, publicService, service, servicePort } from '../workload/network.ts'
 import type { VectorInput } from './types.ts'
 
 const CLIENT_PORTS = [servicePort('rest', VECTOR_PORTS.rest), servicePort('grpc', VECTOR_PORTS.grpc)]
@@ -27,7 +27,7 @@ export function policy(input: VectorInput): Child<'NetworkPolicy'> {
   const { rest, grpc, peer } = VECTOR_PORTS
   return networkPolicy(input, input.names.workload, {
     clientPorts: [rest, grpc],
-    clients: proxies(input),
-    rules: [allow([{ podSelector: { matchLabels: input.selector } }], [peer]), allowMetrics(rest)],
+    clients: proxyPeers(input),
+    rules: [allowIngress([{ podSelector: { matchLabels: input.selector } }], [peer]), allowMetrics(rest)],
   })
 }

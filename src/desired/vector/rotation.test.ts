@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { VectorKey, VectorKeys } from '../../contracts/vector.ts'
-import { podKeys, settledKeys, wantedKeys } from './rotation.ts'
+import { podKeys, promotePendingKey, wantedKeys } from './rotation.ts'
 
 const key = (version: number): VectorKey => ({
   version,
@@ -29,7 +29,7 @@ describe('the keys of a vector database', () => {
     const made = wantedKeys(undefined, 4, { ...options, peersMayRun: true })
     expect(made).to.deep.equal(keys({ pending: key(4), createdAt: 't1' }))
     expect(podKeys(made, TWO)).to.deep.equal({ main: key(4), alternative: undefined })
-    expect(settledKeys(made, TWO, 't2').current).to.deep.equal(key(4))
+    expect(promotePendingKey(made, TWO, 't2').current).to.deep.equal(key(4))
   })
 
   const unchanged: [sentence: string, stored: VectorKeys, version: number][] = [
@@ -45,18 +45,18 @@ describe('the keys of a vector database', () => {
   it('shows the former key as working all through a rotation, on every peer, where the engine accepts two', () => {
     const started = wantedKeys(keys({ current: key(1) }), 2, options)
     expect(podKeys(started, TWO)).to.deep.equal({ main: key(2), alternative: key(1) })
-    const promoted = settledKeys(started, TWO, 't2')
+    const promoted = promotePendingKey(started, TWO, 't2')
     expect(promoted).to.deep.equal(keys({ current: key(2), retired: key(1), rotatedAt: 't2' }))
     // The peers are told to forget the former key; until they have, its entry must stay for those that restart.
     expect(podKeys(promoted, TWO)).to.deep.equal({ main: key(2), alternative: undefined })
-    expect(settledKeys(promoted, TWO, 't3')).to.deep.equal(keys({ current: key(2), rotatedAt: 't2' }))
+    expect(promotePendingKey(promoted, TWO, 't3')).to.deep.equal(keys({ current: key(2), rotatedAt: 't2' }))
   })
 
   it('goes over in one rollout where the engine accepts one key', () => {
     const started = wantedKeys(keys({ current: key(1) }), 2, options)
     expect(podKeys(started, ONE)).to.deep.equal({ main: key(2), alternative: undefined })
-    const promoted = settledKeys(started, ONE, 't2')
+    const promoted = promotePendingKey(started, ONE, 't2')
     expect(promoted).to.deep.equal(keys({ current: key(2), rotatedAt: 't2' }))
-    expect(settledKeys(promoted, ONE, 't3')).to.equal(promoted)
+    expect(promotePendingKey(promoted, ONE, 't3')).to.equal(promoted)
   })
 })

@@ -40,7 +40,7 @@ export function podKeys(keys: VectorKeys, vectorVersion: string): PodKeys | unde
  * Returns the keys once every peer runs with `podKeys`: the pending generation becomes current. The previous one is
  * kept as retired while pods may still use it, and dropped one rollout later.
  */
-export function settledKeys(keys: VectorKeys, vectorVersion: string, now: string): VectorKeys {
+export function promotePendingKey(keys: VectorKeys, vectorVersion: string, now: string): VectorKeys {
   const { current, pending, retired } = keys
   if (pending !== undefined) {
     const former = acceptsTwoKeys(vectorVersion) ? current : undefined

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { vectorInput } from '../../../test/make/vector.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type HttpRoute, judgeRoute, routeObstacle } from '../workload/host.ts'
-import { type VectorInput, vectorSurroundings } from './index.ts'
+import { type VectorInput, vectorAuxiliaryChildren } from './index.ts'
 
 const gateway = { namespace: 'infra', name: 'public' }
 const host = 'p.example.org'
@@ -10,9 +10,9 @@ const withGateway = (spec: Parameters<typeof vectorInput>[0] = {}, over: Partial
   vectorInput(spec, { host, gateway, ingressClassName: 'nginx', ...over })
 
 type Loose = KubeObject & { spec: Record<string, unknown> }
-const kinds = (input: VectorInput) => vectorSurroundings(input).map(({ kind }) => kind)
+const kinds = (input: VectorInput) => vectorAuxiliaryChildren(input).map(({ kind }) => kind)
 const specsOf = (input: VectorInput, kind: string) =>
-  vectorSurroundings(input)
+  vectorAuxiliaryChildren(input)
     .filter((object) => object.kind === kind)
     .map(({ spec }) => (spec ?? {}) as Loose['spec'])
 const policyFrom = (input: VectorInput) =>

@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
-import { isUnfinished, nextOfSnapshot, type SnapshotFacts, withNoted, withoutPeers, withWanted } from './snapshots.ts'
+import {
+  failIfPeerRemoved,
+  isUnfinished,
+  mergeWantedSnapshots,
+  nextSnapshotAction,
+  type SnapshotFacts,
+  withExistingFiles,
+} from './snapshots.ts'
 
 const NOW = '2026-01-01T12:00:00Z'
 const [HERE, THERE] = [
@@ -62,7 +69,7 @@ describe('the next step of a snapshot', () => {
   ]
   for (const [sentence, snapshot, more, kind, kept] of cases) {
     it(sentence, () => {
-      const action = nextOfSnapshot(snapshot, { places: [HERE, THERE], found: [], now: NOW, ...more })
+      const action = nextSnapshotAction(snapshot, { places: [HERE, THERE], found: [], now: NOW, ...more })
       expect(action.kind).to.equal(kind)
       if (kept !== undefined) expect(action).to.deep.equal({ kind, snapshot: taken(kept) })
     })
@@ -70,7 +77,7 @@ describe('the next step of a snapshot', () => {
 
   it('is none where there would be too many files', () => {
     const places = Array.from({ length: 301 }, (_, index) => ({ ...HERE, collection: `c${index}` }))
-    const action = nextOfSnapshot(taken(), { places, found: [], now: NOW })
+    const action = nextSnapshotAction(taken(), { places, found: [], now: NOW })
     expect(action.kind === 'keep' && action.snapshot.failure).to.match(/301 files/)
   })
 })
@@ -80,13 +87,13 @@ describe('what is noted before a file is asked for', () => {
 
   it('is when it began, and what is there already', () => {
     const noted = taken({ startedAt: NOW, pending: { ...HERE, known: ['old-0', 'old-1'] } })
-    expect(withNoted(taken(), HERE, there(2), NOW)).to.deep.equal(noted)
-    expect(withNoted(noted, HERE, there(2), '2026-01-01T13:00:00Z')).to.deep.equal(noted)
+    expect(withExistingFiles(taken(), HERE, there(2), NOW)).to.deep.equal(noted)
+    expect(withExistingFiles(noted, HERE, there(2), '2026-01-01T13:00:00Z')).to.deep.equal(noted)
   })
 
   it('is that it fails where there is more than the status can hold', () => {
-    expect(isUnfinished(withNoted(taken(), HERE, there(300), NOW))).to.equal(true)
-    const failed = withNoted(taken(), HERE, there(301), NOW)
+    expect(isUnfinished(withExistingFiles(taken(), HERE, there(300), NOW))).to.equal(true)
+    const failed = withExistingFiles(taken(), HERE, there(301), NOW)
     expect(failed.failure).to.equal(
       'Collection "docs" has 301 other snapshots at peer vc-a-0; at most 300 are possible.',
     )
@@ -97,25 +104,25 @@ describe('what is noted before a file is asked for', () => {
 describe('snapshots that are wanted', () => {
   it('are those of before and new ones', () => {
     const known = taken({ completedAt: NOW })
-    expect(withWanted([known], [{ name: 'first' }, { name: 'second' }])).to.deep.equal([
+    expect(mergeWantedSnapshots([known], [{ name: 'first' }, { name: 'second' }])).to.deep.equal([
       ...[known, taken({ name: 'second' })],
     ])
   })
 
   it('are none that somebody removed, even if the name is asked for again', () => {
-    const [left] = withWanted([taken({ completedAt: NOW, files: [file(HERE)] })], [])
+    const [left] = mergeWantedSnapshots([taken({ completedAt: NOW, files: [file(HERE)] })], [])
     expect(left).to.deep.include({ isLeaving: true })
-    expect(withWanted([left as TakenSnapshot], [{ name: 'first' }])).to.deep.equal([left])
+    expect(mergeWantedSnapshots([left as TakenSnapshot], [{ name: 'first' }])).to.deep.equal([left])
   })
 
   it('are forgotten at once where there is nothing of them', () => {
-    expect(withWanted([taken()], [{ name: 'second' }])).to.deep.equal([taken({ name: 'second' })])
+    expect(mergeWantedSnapshots([taken()], [{ name: 'second' }])).to.deep.equal([taken({ name: 'second' })])
     const asked = taken({ pending: { ...HERE, known: [] } })
-    expect(withWanted([asked], [])).to.deep.equal([{ ...asked, isLeaving: true }])
+    expect(mergeWantedSnapshots([asked], [])).to.deep.equal([{ ...asked, isLeaving: true }])
   })
 
   it('are not whole any more once a peer is gone, and nothing more is asked of it', () => {
-    const one = withoutPeers(taken({ files: [file(HERE)], pending: { ...THERE, known: [] } }), ['vc-a-0'])
+    const one = failIfPeerRemoved(taken({ files: [file(HERE)], pending: { ...THERE, known: [] } }), ['vc-a-0'])
     expect(one).to.deep.equal(taken({ files: [file(HERE)], failure: 'Peer vc-a-1 went, and its part with it.' }))
     expect(isUnfinished(one)).to.equal(false)
   })

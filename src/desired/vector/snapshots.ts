@@ -5,11 +5,11 @@ const FILE_TAKES_MOST = 3_600_000
 /** Maximum files of a snapshot, and of other snapshots next to a pending file: the status lists them all. */
 const FILES_MAX = 300
 
-export type Place = { readonly peer: string; readonly collection: string }
+export type SnapshotSource = { readonly peer: string; readonly collection: string }
 /** The next action for a snapshot. */
 export type SnapshotAction =
-  | { readonly kind: 'note'; readonly place: Place }
-  | { readonly kind: 'ask'; readonly place: Place }
+  | { readonly kind: 'note'; readonly place: SnapshotSource }
+  | { readonly kind: 'ask'; readonly place: SnapshotSource }
   | { readonly kind: 'wait' }
   | { readonly kind: 'keep'; readonly snapshot: TakenSnapshot }
   | { readonly kind: 'delete' }
@@ -19,7 +19,7 @@ type Wanted = { readonly name: string }
 type Found = { readonly name: string; readonly sizeBytes: number }
 
 /** Adds wanted snapshots and marks unwanted ones for deletion; a mark is final, even if the name is wanted again. */
-export function withWanted(taken: readonly TakenSnapshot[], wanted: readonly Wanted[]): TakenSnapshot[] {
+export function mergeWantedSnapshots(taken: readonly TakenSnapshot[], wanted: readonly Wanted[]): TakenSnapshot[] {
   const isWanted = ({ name, isLeaving }: TakenSnapshot) => isLeaving !== true && wanted.some((one) => one.name === name)
   const marked = taken.flatMap((one) => {
     if (isWanted(one)) return one
@@ -31,7 +31,7 @@ export function withWanted(taken: readonly TakenSnapshot[], wanted: readonly Wan
 }
 
 /** Fails a snapshot whose peer was removed together with its files. */
-export function withoutPeers(snapshot: TakenSnapshot, peers: readonly string[]): TakenSnapshot {
+export function failIfPeerRemoved(snapshot: TakenSnapshot, peers: readonly string[]): TakenSnapshot {
   const gone = [...snapshot.files, ...(snapshot.pending ? [snapshot.pending] : [])].find(
     ({ peer }) => !peers.includes(peer),
   )
@@ -46,7 +46,7 @@ export function isUnfinished({ isLeaving, completedAt, failure, pending }: Taken
 }
 
 export type SnapshotFacts = {
-  readonly places: readonly Place[]
+  readonly places: readonly SnapshotSource[]
   /** Files at the place of the pending file. */
   readonly found: readonly Found[]
   readonly now: string
@@ -56,7 +56,7 @@ export type SnapshotFacts = {
  * Returns the next action for a snapshot. The engine chooses file names, so existing files are recorded before a new
  * one is requested: after a crash the new file is recognized, and requested again only if it does not exist yet.
  */
-export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: SnapshotFacts): SnapshotAction {
+export function nextSnapshotAction(snapshot: TakenSnapshot, { places, found, now }: SnapshotFacts): SnapshotAction {
   const { pending, files, isLeaving } = snapshot
   if (pending !== undefined) return ofPending(snapshot, pending, found, now)
   if (isLeaving === true) return { kind: 'delete' }
@@ -77,7 +77,12 @@ export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: 
 }
 
 /** Records the existing files before a new one is requested. */
-export function withNoted(snapshot: TakenSnapshot, place: Place, found: readonly Found[], now: string): TakenSnapshot {
+export function withExistingFiles(
+  snapshot: TakenSnapshot,
+  place: SnapshotSource,
+  found: readonly Found[],
+  now: string,
+): TakenSnapshot {
   const { peer, collection } = place
   const started = { ...snapshot, startedAt: snapshot.startedAt ?? now }
   if (found.length <= FILES_MAX) return { ...started, pending: { ...place, known: found.map(({ name }) => name) } }

@@ -48,7 +48,7 @@ type Standing = KubeObject & {
 }
 
 /** Returns the version that an existing workload runs; undefined for a custom image. */
-export const standingVersion = ({ spec }: Standing): string | undefined =>
+export const existingVersion = ({ spec }: Standing): string | undefined =>
   versionOfVectorImage(spec.template?.spec?.containers?.[0]?.image)
 
 /** Returns an existing workload with only its keys replaced; the same object if it already has them. */

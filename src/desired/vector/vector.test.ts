@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { vectorInput } from '../../../test/make/vector.ts'
-import { type VectorInput, vectorSurroundings, vectorWorkload } from './index.ts'
+import { type VectorInput, vectorAuxiliaryChildren, vectorWorkload } from './index.ts'
 
 const labels = {
   'freehold.dev/owner-kind': 'VectorCluster',
@@ -25,7 +25,7 @@ type Loose = {
   metadata: { name: string; annotations?: Record<string, string> }
   spec: Record<string, unknown>
 }
-const all = (input: VectorInput) => vectorSurroundings(input) as unknown as Loose[]
+const all = (input: VectorInput) => vectorAuxiliaryChildren(input) as unknown as Loose[]
 const one = (input: VectorInput, kind: string) => all(input).filter((object) => object.kind === kind)
 
 /** The parts of a pod that tests look at. */
@@ -39,7 +39,7 @@ const template = (input: VectorInput) => (vectorWorkload(input).spec as { templa
 
 describe('the children of a vector database', () => {
   it('are, for one peer of the development plan, exactly these beside the workload', () => {
-    expect(vectorSurroundings(vectorInput())).to.deep.equal([
+    expect(vectorAuxiliaryChildren(vectorInput())).to.deep.equal([
       {
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -343,7 +343,7 @@ describe('an option of a vector database', () => {
   for (const [sentence, look, expected] of cases) it(sentence, () => expect(look()).to.deep.equal(expected))
 
   it('changes nothing of the rest: two equal inputs build equal objects', () => {
-    expect(vectorSurroundings(vectorInput())).to.deep.equal(vectorSurroundings(vectorInput()))
+    expect(vectorAuxiliaryChildren(vectorInput())).to.deep.equal(vectorAuxiliaryChildren(vectorInput()))
     expect(vectorWorkload(vectorInput())).to.deep.equal(vectorWorkload(vectorInput()))
   })
 })

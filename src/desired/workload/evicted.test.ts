@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
-import { evictionTrouble, evictionWords, forgotten } from './evicted.ts'
-import type { LivePod } from './trouble.ts'
+import { describeEviction, endedPodsToDelete, findEvictionProblem } from './evicted.ts'
+import type { LivePod } from './podProblems.ts'
 
 const NOON = Date.parse('2026-01-01T12:00:00Z')
 const OVER_LIMIT = 'Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. '
@@ -52,7 +52,7 @@ describe('why a pod was evicted', () => {
   for (const [sentence, message, expected] of cases)
     it(sentence, () => {
       const pod = evicted('web-1', '11:50', message)
-      expect(evictionWords('It', pod)).to.equal(`It was evicted at 2026-01-01T11:50:00Z: ${expected}.`)
+      expect(describeEviction('It', pod)).to.equal(`It was evicted at 2026-01-01T11:50:00Z: ${expected}.`)
     })
 })
 
@@ -91,7 +91,7 @@ describe('what was evicted', () => {
   ]
   for (const [sentence, pods, ended, expected] of cases)
     it(sentence, () => {
-      const found = evictionTrouble('it', pods, ended)
+      const found = findEvictionProblem('it', pods, ended)
       expect(found === undefined ? undefined : 'message' in found && `${found.reason}: ${found.message}`).to.equal(
         expected,
       )
@@ -99,7 +99,7 @@ describe('what was evicted', () => {
 })
 
 describe('what ended', () => {
-  const names = (ended: LivePod[]) => forgotten(ended, NOON).map(({ metadata }) => metadata.name)
+  const names = (ended: LivePod[]) => endedPodsToDelete(ended, NOON).map(({ metadata }) => metadata.name)
 
   it('is kept by the last eviction of each component', () =>
     expect(

@@ -1,7 +1,7 @@
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import { timestamp } from '../../core/clock.ts'
 import { degraded, type Outcome } from '../../core/outcome.ts'
-import { bornAt, isReady, type LivePod, newestOf, templateOf } from './trouble.ts'
+import { bornAt, isReady, type LivePod, newestOf, templateOf } from './podProblems.ts'
 
 /**
  * Evicted pods. An evicted pod never restarts: its controller replaces it at once, even if the replacement fills its
@@ -17,7 +17,7 @@ export const hasEnded = ({ status }: LivePod): boolean => status?.phase === 'Fai
 export const isEvicted = ({ status }: LivePod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
 
 /** Returns the ended pods to delete: all but the last eviction of each component while it is reported. */
-export function forgotten(ended: readonly LivePod[], now: number): LivePod[] {
+export function endedPodsToDelete(ended: readonly LivePod[], now: number): LivePod[] {
   const shown = new Map<string, LivePod>()
   for (const each of ended) {
     if (!isEvicted(each) || now - endOf(each) >= EVICTION_SHOWN) continue
@@ -36,15 +36,15 @@ export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; word
  *
  * @param what such as `component "web"`
  */
-export function evictionNote(what: string, ended: readonly LivePod[], now: number): EvictionNote[] {
+export function evictionNotes(what: string, ended: readonly LivePod[], now: number): EvictionNote[] {
   const last = lastOf(ended.filter(isEvicted))
   const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN - now
   if (last === undefined || left <= 0) return []
-  return [{ reason: reasonOf(last), words: evictionWords(`A copy of ${what}`, last), left }]
+  return [{ reason: reasonOf(last), words: describeEviction(`A copy of ${what}`, last), left }]
 }
 
 /** Returns the last eviction if nothing ready has replaced it; during a rollout only the newest template counts. */
-export function evictionTrouble(
+export function findEvictionProblem(
   what: string,
   pods: readonly LivePod[],
   ended: readonly LivePod[],
@@ -54,7 +54,7 @@ export function evictionTrouble(
   const newest = newestOf(pods) ?? last
   const isBack = pods.some((each) => isReady(each) && bornAt(each) >= endOf(last))
   if (isBack || templateOf(newest) !== templateOf(last)) return undefined
-  return degraded(reasonOf(last), evictionWords(`A copy of ${what}`, last))
+  return degraded(reasonOf(last), describeEviction(`A copy of ${what}`, last))
 }
 
 function endOf({ status, metadata }: LivePod): number {
@@ -78,7 +78,7 @@ const reasonOf = ({ status }: LivePod) => (/exceed/.test(status?.message ?? '') 
  *
  * @param subject start of the sentence, such as `Its container`
  */
-export function evictionWords(subject: string, pod: LivePod): string {
+export function describeEviction(subject: string, pod: LivePod): string {
   return `${subject} was evicted at ${timestamp(endOf(pod))}: ${causeOf(pod.status?.message ?? '')}.`
 }
 

@@ -2,7 +2,7 @@ import { PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Gateway } from '../../crds/clusters.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
-import { namespaceNamed } from './network.ts'
+import { namespacePeer } from './network.ts'
 
 /** Administrators set it on the namespace of an ingress controller, to let its pods reach what has an Ingress. */
 const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
@@ -81,10 +81,10 @@ export function ingress(
 }
 
 /** Returns the network policy peers of the proxies that may serve the host. */
-export function proxies({ host, gateway }: Hosted): object[] {
+export function proxyPeers({ host, gateway }: Hosted): object[] {
   if (host === undefined) return []
   const ingressController = { namespaceSelector: { matchLabels: { [INGRESS_NAMESPACE_LABEL]: 'true' } } }
-  return [ingressController, ...(gateway === undefined ? [] : [namespaceNamed(gateway.namespace)])]
+  return [ingressController, ...(gateway === undefined ? [] : [namespacePeer(gateway.namespace)])]
 }
 
 /** The fields of an HTTPRoute that are read. Each parent writes its own status (Gateway API, RouteStatus). */

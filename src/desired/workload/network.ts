@@ -46,7 +46,7 @@ export function publicService(
   })
 }
 
-export const namespaceNamed = (name: string) => ({
+export const namespacePeer = (name: string) => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
 })
 
@@ -54,7 +54,7 @@ export const DNS_PORTS = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 
 
 /** An egress rule. The address is that of NodeLocal DNSCache. */
 export const ALLOW_DNS = {
-  to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }],
+  to: [namespacePeer('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }],
   ports: DNS_PORTS,
 }
 
@@ -71,12 +71,12 @@ type Rule = { from: readonly object[]; ports: readonly object[] }
 
 const tcp = (port: number) => ({ port, protocol: 'TCP' })
 
-export function allow(from: readonly object[], ports: readonly number[]): Rule {
+export function allowIngress(from: readonly object[], ports: readonly number[]): Rule {
   return { from, ports: ports.map(tcp) }
 }
 
 /** An egress rule. */
-export function allowTo({ cidr, except = [], ports }: Network): object {
+export function allowEgress({ cidr, except = [], ports }: Network): object {
   return {
     to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
     ...(ports !== undefined && { ports: ports.map(tcp) }),
@@ -85,7 +85,7 @@ export function allowTo({ cidr, except = [], ports }: Network): object {
 
 /** Allows metrics collectors of this cluster, by the label of their namespace. */
 export function allowMetrics(port: number): Rule {
-  return allow([{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }], [port])
+  return allowIngress([{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }], [port])
 }
 
 /**
@@ -110,7 +110,7 @@ export function networkPolicy(
   const clientsOutside = input.isPublic ? (input.ranges ?? ['0.0.0.0/0', '::/0']) : []
   const from = [
     { podSelector: {} },
-    namespaceNamed(SYSTEM_NAMESPACE),
+    namespacePeer(SYSTEM_NAMESPACE),
     ...clients,
     ...clientsOutside.map((cidr) => ({ ipBlock: { cidr } })),
   ]
@@ -121,8 +121,8 @@ export function networkPolicy(
       spec: {
         podSelector: { matchLabels: selector },
         policyTypes: ['Ingress', ...(networks.length === 0 ? [] : ['Egress'])],
-        ingress: [...(clientPorts.length === 0 ? [] : [allow(from, clientPorts)]), ...rules],
-        ...(networks.length > 0 && { egress: networks.map(allowTo) }),
+        ingress: [...(clientPorts.length === 0 ? [] : [allowIngress(from, clientPorts)]), ...rules],
+        ...(networks.length > 0 && { egress: networks.map(allowEgress) }),
       },
     },
   )

@@ -1,6 +1,6 @@
 import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../../core/labels.ts'
-import { DISK, type DiskShare, withinLimit } from '../../core/sizing/disk.ts'
+import { capRequestAtLimit, type DiskShare, EPHEMERAL_STORAGE } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 
@@ -62,10 +62,18 @@ export function resourcesOf(
   plan: Pick<EffectivePlan, 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit'>,
   disk?: DiskShare,
 ) {
-  const { limit, request } = disk === undefined ? {} : withinLimit(disk)
+  const { limit, request } = disk === undefined ? {} : capRequestAtLimit(disk)
   return {
-    requests: { cpu: plan.cpuRequest, memory: plan.memoryRequest, ...(request !== undefined && { [DISK]: request }) },
-    limits: { cpu: plan.cpuLimit, memory: plan.memoryLimit, ...(limit !== undefined && { [DISK]: limit }) },
+    requests: {
+      cpu: plan.cpuRequest,
+      memory: plan.memoryRequest,
+      ...(request !== undefined && { [EPHEMERAL_STORAGE]: request }),
+    },
+    limits: {
+      cpu: plan.cpuLimit,
+      memory: plan.memoryLimit,
+      ...(limit !== undefined && { [EPHEMERAL_STORAGE]: limit }),
+    },
   }
 }
 

@@ -8,10 +8,10 @@ import { pipeline } from 'node:stream/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { readWithin } from '../../core/readWithin.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
-import { keepAsking, LIVENESS, type Liveness, type StreamAnswer } from '../sessions.ts'
+import { keepPinging, LIVENESS, type Liveness, type StreamAnswer } from '../sessions.ts'
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'
-import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
+import { FLOW_CONTROL_WINDOWS, TUNNEL_PROTOCOL } from './tunnels.ts'
 import { serveUpgrade } from './upgrades.ts'
 
 /** The credentials that an agent presents to the hub, and those by which it recognises the hub, as PEM. */
@@ -53,11 +53,15 @@ export async function serveTunnel(
 ): Promise<void> {
   const transport = new Transport(access, 'freehold/agent', { liveness })
   const session: ServerHttp2Session = performServerHandshake(socket, {
-    settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000, enableConnectProtocol: true },
+    settings: {
+      initialWindowSize: FLOW_CONTROL_WINDOWS.stream,
+      maxConcurrentStreams: 1000,
+      enableConnectProtocol: true,
+    },
   })
-  session.setLocalWindowSize(WINDOWS.session)
+  session.setLocalWindowSize(FLOW_CONTROL_WINDOWS.session)
   session.on('error', () => {})
-  const stopPings = keepAsking(session, liveness, () => {})
+  const stopPings = keepPinging(session, liveness, () => {})
   const end = () => session.destroy()
   signal.addEventListener('abort', end, { once: true })
   session.on('stream', (stream, headers) => {

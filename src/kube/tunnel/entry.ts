@@ -4,7 +4,7 @@ import type { RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { isSameText } from '../../core/sameText.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
-import { refuse, relay, relayToPeer } from './relay.ts'
+import { relay, relayToPeer, sendStatusError } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
 import { OpenConnections, refuseUpgrade, relayUpgrade, relayUpgradeToPeer, type Upgrade } from './upgrades.ts'
 
@@ -88,13 +88,14 @@ export class TunnelEntry {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isSameText(request.headers.authorization ?? '', this.#key)) return refuse(response, 'Not for you.', 403)
+    if (!isSameText(request.headers.authorization ?? '', this.#key))
+      return sendStatusError(response, 'Not for you.', 403)
     const asked = readTunnelPath(request.url)
-    if (asked === undefined) return refuse(response, 'No cluster is named.', 403)
+    if (asked === undefined) return sendStatusError(response, 'No cluster is named.', 403)
     const session = this.#tunnels.find(asked.clusterId)
     if (session !== undefined) return relay(session, asked.path, request, response)
     const peer = await this.#findPeer(asked.clusterId).catch(() => undefined)
     if (peer !== undefined) return relayToPeer(peer, request, response)
-    refuse(response, 'The agent of the cluster is not connected.')
+    sendStatusError(response, 'The agent of the cluster is not connected.')
   }
 }

@@ -83,7 +83,7 @@ export async function relayToPeer(
 }
 
 /** Refuses as the API server does, so that clients understand: on 503 they retry, as the tunnel may come back. */
-export function refuse(response: ServerResponse, message: string, code = 503): void {
+export function sendStatusError(response: ServerResponse, message: string, code = 503): void {
   if (response.headersSent) {
     response.destroy()
     return

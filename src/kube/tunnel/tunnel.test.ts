@@ -19,12 +19,12 @@ import { type CertificatePair, createAuthority, issueCertificate } from '../../c
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { namespace } from '../builtin.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
-import { createExec, type ExecRefused } from '../exec.ts'
+import { createExec, type ExecRefusedError } from '../exec.ts'
 import { createPortForward } from '../portForward.ts'
 import { dial, serveTunnel, type TunnelCredentials } from './agentEnd.ts'
-import { askTunnel } from './ask.ts'
 import { readTunnelPath, TunnelEntry } from './entry.ts'
 import { ForwardedPorts } from './forwardedPorts.ts'
+import { getOverTunnel } from './getOverTunnel.ts'
 import { relay } from './relay.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
 import { relayUpgrade } from './upgrades.ts'
@@ -192,7 +192,7 @@ describe('a tunnel to the API server of another cluster', () => {
   it('carries what is asked of the agent itself', async () => {
     const session = tunnels.find(CLUSTER)
     if (session === undefined) throw new Error('There is no tunnel.')
-    expect(await askTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
+    expect(await getOverTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
   })
 
   it('carries connections to ports of pods, which look like ports of this machine', async () => {
@@ -228,7 +228,7 @@ describe('a tunnel to the API server of another cluster', () => {
       session.end()
       expect((await buffer(session.stdout)).equals(Buffer.from(`cat -${'X'.repeat(3_000_000)}`))).to.equal(true)
       const refused = await exec({ ...asked, pod: 'nobody' }).catch((error: unknown) => error)
-      expect((refused as ExecRefused).status, 'there is no such pod').to.equal(404)
+      expect((refused as ExecRefusedError).status, 'there is no such pod').to.equal(404)
       const leave = new AbortController()
       const left = await exec({ ...asked, pod: 'db-0', signal: leave.signal })
       leave.abort()
@@ -298,7 +298,7 @@ describe('a tunnel to the API server of another cluster', () => {
     await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
     const session = tunnels.find(HOSTILE)
     if (session === undefined) throw new Error('There is no tunnel.')
-    const said = await askTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
+    const said = await getOverTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
     expect(said).to.contain('too long')
     const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test' })
     const headers = await other.request({ method: 'POST', path: '/headers', body: '{}' }).catch(String)

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
+import { keepPinging, LIVENESS, type Liveness } from '../sessions.ts'
 
 /** The ALPN protocol of tunnels (RFC 7301): after the handshake, the accepting side sends the requests. */
 export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
@@ -9,11 +9,11 @@ export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
 export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session }
 
 /** Maximum tunnels per cluster. An agent that reconnects may have lost its former tunnel unnoticed. */
-const MOST_OF_A_CLUSTER = 3
+const CLUSTER_TUNNELS_MAX = 3
 /** Maximum bytes of the headers of an answer; the API server's are a tenth of it. */
 const HEADERS_MAX = 16 * 1024
 /** Flow-control windows, large enough that a distant cluster does not wait for round trips. */
-export const WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
+export const FLOW_CONTROL_WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
 
 /**
  * The tunnels that end in this process. An agent opens the connection; over it we send requests to the agent's API
@@ -32,16 +32,16 @@ export class Tunnels {
   begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
     const session = connectHttp2('http://tunnel', {
       createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize: WINDOWS.stream, maxHeaderListSize: HEADERS_MAX },
+      settings: { enablePush: false, initialWindowSize: FLOW_CONTROL_WINDOWS.stream, maxHeaderListSize: HEADERS_MAX },
     })
-    session.setLocalWindowSize(WINDOWS.session)
+    session.setLocalWindowSize(FLOW_CONTROL_WINDOWS.session)
     const tunnel: Tunnel = { clusterId, session }
     const before = this.#open.get(clusterId) ?? []
     this.#open.set(clusterId, [...before, tunnel])
-    if (before.length >= MOST_OF_A_CLUSTER) before[0]?.session.destroy()
+    if (before.length >= CLUSTER_TUNNELS_MAX) before[0]?.session.destroy()
     // Each stream gets an error of its own when its session ends.
     session.on('error', () => {})
-    const stopPings = keepAsking(session, this.#liveness, () => {})
+    const stopPings = keepPinging(session, this.#liveness, () => {})
     session.once('close', () => {
       stopPings()
       const left = (this.#open.get(clusterId) ?? []).filter((each) => each !== tunnel)

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, constants, type ServerHttp2Stream } from 'node
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { type Duplex, pipeline } from 'node:stream'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
-import { agentOf } from '../proxy.ts'
+import { proxyAgentOf } from '../proxyAgent.ts'
 import { relayedHeaders } from './relay.ts'
 
 /**
@@ -114,7 +114,7 @@ export async function serveUpgrade(
   }
   const onward = (protocol === 'https:' ? requestHttps : requestHttp)({
     ...(await access.tls()),
-    ...agentOf(access),
+    ...proxyAgentOf(access),
     host: hostname.replace(/^\[|\]$/g, ''),
     ...(port !== '' && { port }),
     path: `${pathname.replace(/\/$/, '')}${String(headers[HTTP2_HEADER_PATH])}`,

@@ -5,7 +5,7 @@ import { ManualClock } from '../../../test/make/clock.ts'
 import { type MemoryRecords, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { GATES } from '../../core/refusals.ts'
+import { ENFORCEMENT_POINTS } from '../../core/refusals.ts'
 import { parseScope } from '../../core/scope.ts'
 import { PlatformClient } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -13,7 +13,7 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { createAdmission } from './index.ts'
-import { SHOWS_WITHIN } from './turns.ts'
+import { VISIBILITY_TIMEOUT_MS } from './judgeWithLock.ts'
 
 /** Caches over records in memory. */
 function cachesOver(records: MemoryRecords) {
@@ -123,7 +123,9 @@ describe('admission of writes of access control', () => {
       const code = (await answerTo(prepare(), one))?.status?.details?.causes[0]?.reason
       if (code !== undefined) told.add(code)
     }
-    const listed = Object.values(GATES).flatMap((gates) => gates.flatMap((gate) => ('as' in gate ? gate.as : [])))
+    const listed = Object.values(ENFORCEMENT_POINTS).flatMap((gates) =>
+      gates.flatMap((gate) => ('as' in gate ? gate.as : [])),
+    )
     // These refuse to everybody what is not theirs to write at all, or is not well-formed.
     for (const code of ['FORBIDDEN', 'BAD_REQUEST']) told.delete(code)
     expect([...told].sort()).to.deep.equal([...new Set<string>(listed)].sort())
@@ -289,7 +291,7 @@ describe('admission of writes of access control', () => {
     })
     const write = { kind: RoleAssignment, namespace, name, spec: {}, operation: 'delete' }
     await admit(reviewOf(prepared, { write: () => write } as unknown as GrantingCase))
-    expect(SHOWS_WITHIN).to.be.greaterThan(30_000)
+    expect(VISIBILITY_TIMEOUT_MS).to.be.greaterThan(30_000)
     expect(durations).to.deep.equal([10_000])
   })
 

@@ -3,10 +3,10 @@ import { checkNewAssignment } from '../../api/rules/assignments.ts'
 import { refuseUngoverned } from '../../api/rules/governing.ts'
 import { type AssignmentRecord, assignmentIdOf, findRole, refuseExceeding } from '../../api/rules/grants.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { type Judged, requireAction, scopeOfRecord } from './change.ts'
+import { type AdmissionChange, requireAction, scopeOfRecord } from './change.ts'
 
 /** Judges creating, extending, shortening and deleting a role assignment. */
-export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise<void> {
+export async function judgeAssignment(judged: AdmissionChange<AssignmentRecord>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
   requireAction(services, caller, boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage', place)
   if (next === undefined) return refuseLosingOwner(judged)
@@ -20,7 +20,7 @@ export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise
 }
 
 /** Only the expiry can change. A later one is treated as a grant, an earlier one as a removal. */
-async function judgeEnd(judged: Judged<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
+async function judgeEnd(judged: AdmissionChange<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
   const { services, caller, boundaryId } = judged
   if (isEqual(next.spec, previous.spec)) return
   const { principalId, roleDefinitionName, scope, expiresAt } = next.spec
@@ -29,7 +29,12 @@ async function judgeEnd(judged: Judged<AssignmentRecord>, next: AssignmentRecord
   refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
 }
 
-async function refuseLosingOwner({ services, boundaryId, place, previous }: Judged<AssignmentRecord>): Promise<void> {
+async function refuseLosingOwner({
+  services,
+  boundaryId,
+  place,
+  previous,
+}: AdmissionChange<AssignmentRecord>): Promise<void> {
   if (previous === undefined) return
   const assignmentId = assignmentIdOf(previous)
   const code = boundaryId === undefined ? 'last_owner' : 'LAST_OWNER'

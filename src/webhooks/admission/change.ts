@@ -6,7 +6,7 @@ import { PlatformError, permissionMissing, refusedFields } from '../../core/erro
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { mayStandIn } from '../../crds/scopeObjects.ts'
+import { isAllowedInNamespace } from '../../crds/scopeObjects.ts'
 
 /** A write of one object, as the admission webhook is asked about it. */
 export type Change = {
@@ -19,7 +19,7 @@ export type Change = {
 }
 
 /** A change of a known kind, with what the rules need to know about its place. */
-export type Judged<R> = {
+export type AdmissionChange<R> = {
   readonly services: Services
   readonly caller: Granter
   /** The boundary of the namespace; undefined in the platform's own namespace. */
@@ -31,7 +31,7 @@ export type Judged<R> = {
   readonly previous: R | undefined
 }
 
-export function closed({ kind }: Pick<AnyKind, 'kind'>, where: string): PlatformError {
+export function notWritableHere({ kind }: Pick<AnyKind, 'kind'>, where: string): PlatformError {
   return new PlatformError(
     'forbidden',
     `${kind} objects are not written ${where}: ask an administrator of the cluster.`,
@@ -61,7 +61,7 @@ export function scopeOfRecord(
   }: { metadata: { namespace?: string }; spec: { scope: string; scopeIncarnation?: string | undefined } },
 ): Scope {
   const scope = parseScope(spec.scope)
-  if (scope === undefined || !mayStandIn(scope, metadata.namespace)) {
+  if (scope === undefined || !isAllowedInNamespace(scope, metadata.namespace)) {
     throw refused('scope', `does not belong to namespace "${metadata.namespace}"`)
   }
   if (scope.level === 'root') return scope

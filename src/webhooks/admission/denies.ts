@@ -3,12 +3,12 @@ import type { RecordOf } from '../../api/records/records.ts'
 import { checkDeny, refuseOwnDeny } from '../../api/rules/denies.ts'
 import { refuseLockout } from '../../api/rules/governing.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
+import { type AdmissionChange, notWritableHere, requireAction, scopeOfRecord } from './change.ts'
 
 /** A principal that a deny affects may neither change nor delete it, and no deny may lock everybody out. */
-export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>): Promise<void> {
+export async function judgeDeny(judged: AdmissionChange<RecordOf<typeof DenyAssignment>>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
-  if (boundaryId === undefined) throw closed(DenyAssignment, 'at the root by tenants')
+  if (boundaryId === undefined) throw notWritableHere(DenyAssignment, 'at the root by tenants')
   requireAction(services, caller, 'rbac/members/write', place)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
   if (previous !== undefined) await refuseOwnDeny(services, caller, boundaryId, previous)

@@ -1,20 +1,20 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
-import { refuseSheddingDenies } from '../../api/rules/denies.ts'
+import { refuseEscapingDenies } from '../../api/rules/denies.ts'
 import { refuseDenyingRootOwners, refuseUngoverned } from '../../api/rules/governing.ts'
 import { groupsIn } from '../../api/rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../../api/rules/groups.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
-import { closed, type Judged, requireAction } from './change.ts'
+import { type AdmissionChange, notWritableHere, requireAction } from './change.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
 /** Membership is a grant: a new member gets the roles of the group, a removed one loses them. */
-export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
+export async function judgeGroup(judged: AdmissionChange<GroupRecord>): Promise<void> {
   const { services, caller, boundaryId, place, next, previous } = judged
-  if (boundaryId === undefined) throw closed(PrincipalGroup, 'at the root by tenants')
+  if (boundaryId === undefined) throw notWritableHere(PrincipalGroup, 'at the root by tenants')
   requireAction(services, caller, 'rbac/members/write', place)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
   const groups = groupsAfter(judged)
@@ -28,7 +28,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
     refuseTakenName(services, boundaryId, { id, displayName })
     if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')
   }
-  refuseSheddingDenies(services, caller, boundaryId, groups)
+  refuseEscapingDenies(services, caller, boundaryId, groups)
   if (next !== undefined) await refuseDenyingRootOwners(services, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
   await refuseUngoverned(services, place, { groups }, 'last_owner', { groupId })
@@ -39,13 +39,13 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
  * denies.
  * @throws PlatformError already_exists
  */
-async function refuseIdOfOthers({ services, boundaryId }: Judged<GroupRecord>, id: string): Promise<void> {
+async function refuseIdOfOthers({ services, boundaryId }: AdmissionChange<GroupRecord>, id: string): Promise<void> {
   const found = (await services.principals.find([id], boundaryId)).get(id)
   if (found === undefined || found.isAssumed === true) return
   throw new PlatformError('already_exists', `The id "${id}" is that of another principal.`, { id })
 }
 
-function groupsAfter({ services, boundaryId, next, previous }: Judged<GroupRecord>): Memberships {
+function groupsAfter({ services, boundaryId, next, previous }: AdmissionChange<GroupRecord>): Memberships {
   const groups = new Map(groupsIn(services, boundaryId))
   if (next !== undefined) groups.set(next.metadata.name, next.spec.memberIds)
   else if (previous !== undefined) groups.delete(previous.metadata.name)

@@ -9,8 +9,8 @@ import { KINDS } from '../../crds/index.ts'
 import { principalOfUser } from '../authorizer/index.ts'
 import type { Change } from './change.ts'
 import { judge } from './judge.ts'
-import { type Caches, servicesOfNow } from './now.ts'
-import { judgedInTurn, SHOWS_WITHIN } from './turns.ts'
+import { judgeWithLock, VISIBILITY_TIMEOUT_MS } from './judgeWithLock.ts'
+import { type Caches, uncachedServices } from './uncachedServices.ts'
 
 const API_VERSION = 'admission.k8s.io/v1'
 const IAM = 'iam.freehold.dev'
@@ -68,7 +68,7 @@ export type AdmissionOptions = {
  * server. Returns undefined if the body is not such a review.
  * @throws KubeError if the API server cannot be reached; the write is then refused, because the webhook fails closed
  */
-export function createAdmission({ services, caches, isReady, showsWithin = SHOWS_WITHIN }: AdmissionOptions) {
+export function createAdmission({ services, caches, isReady, showsWithin = VISIBILITY_TIMEOUT_MS }: AdmissionOptions) {
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
@@ -85,8 +85,8 @@ export function createAdmission({ services, caches, isReady, showsWithin = SHOWS
       // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
       const review = { key, change, isDryRun: request.dryRun === true, patience: PATIENCE, showsWithin }
-      await judgedInTurn(services, review, async () => {
-        await judge(await servicesOfNow(services, caches, boundaryId), change)
+      await judgeWithLock(services, review, async () => {
+        await judge(await uncachedServices(services, caches, boundaryId), change)
       })
       return answer()
     } catch (error) {

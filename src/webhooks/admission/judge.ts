@@ -14,14 +14,14 @@ import {
   RoleDefinition,
 } from '../../crds/rbac.ts'
 import { judgeAssignment } from './assignments.ts'
-import { type Change, closed, type Judged } from './change.ts'
+import { type AdmissionChange, type Change, notWritableHere } from './change.ts'
 import { judgeDeny } from './denies.ts'
 import { judgeGroup } from './groups.ts'
 import { judgeRequest } from './requests.ts'
 import { judgeRole } from './roles.ts'
 import { judgeTrust } from './trusts.ts'
 
-type Judge = (judged: Judged<never>) => Promise<void> | void
+type Judge = (judged: AdmissionChange<never>) => Promise<void> | void
 
 const JUDGES = new Map<AnyKind, Judge>([
   [RoleAssignment, judgeAssignment],
@@ -39,7 +39,7 @@ const JUDGES = new Map<AnyKind, Judge>([
 export async function judge(services: Services, change: Change): Promise<void> {
   const { kind, caller, namespace = '', operation } = change
   const judgeKind = JUDGES.get(kind)
-  if (judgeKind === undefined) throw closed(kind, 'by tenants')
+  if (judgeKind === undefined) throw notWritableHere(kind, 'by tenants')
   const boundaryId = boundaryOfNamespace(namespace)
   if (boundaryId !== undefined && operation === 'CREATE') {
     refuseWhileDeleting(await findBoundary({ services }, boundaryId))
@@ -53,7 +53,7 @@ export async function judge(services: Services, change: Change): Promise<void> {
 
 type Ending = { readonly spec: { readonly expiresAt?: string | null } }
 
-/** The admission policy (src/crds/ends.ts) derives the time from managedFields, which a writer can remove. */
+/** The admission policy (src/crds/expiry.ts) derives the time from managedFields, which a writer can remove. */
 function refuseEnded({ clock }: Services, next: unknown, previous: unknown): void {
   const [wanted, stored] = [(next as Ending | undefined)?.spec, (previous as Ending | undefined)?.spec]
   if (wanted === undefined || wanted.expiresAt === stored?.expiresAt) return

@@ -7,14 +7,14 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
 import { JitRequest } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
-import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
+import { type AdmissionChange, notWritableHere, requireAction, scopeOfRecord } from './change.ts'
 
 type RequestRecord = RecordOf<typeof JitRequest>
 
 /** People request roles for themselves and may withdraw a request, but they cannot write its decision. */
-export function judgeRequest(judged: Judged<RequestRecord>): void {
+export function judgeRequest(judged: AdmissionChange<RequestRecord>): void {
   const { services, caller, boundaryId, place, next, previous } = judged
-  if (boundaryId === undefined) throw closed(JitRequest, 'at the root')
+  if (boundaryId === undefined) throw notWritableHere(JitRequest, 'at the root')
   const { principalId } = caller
   const isOwn = (next ?? previous)?.spec.principalId === principalId
   if (previous !== undefined) {

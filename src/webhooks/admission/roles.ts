@@ -6,7 +6,7 @@ import { patternFaults } from '../../core/actionPatterns.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
-import { type Judged, requireAction } from './change.ts'
+import { type AdmissionChange, requireAction } from './change.ts'
 
 type RoleRecord = RecordOf<typeof RoleDefinition>
 
@@ -14,7 +14,7 @@ type RoleRecord = RecordOf<typeof RoleDefinition>
  * A custom role may only contain what its writer holds everywhere, even if nobody has the role yet: that may have
  * changed by the time the write is stored.
  */
-export function judgeRole({ services, caller, place, next, previous }: Judged<RoleRecord>): void {
+export function judgeRole({ services, caller, place, next, previous }: AdmissionChange<RoleRecord>): void {
   requireAction(services, caller, 'rbac/members/admin', place)
   if (next?.spec.isBuiltIn === true || previous?.spec.isBuiltIn === true) {
     throw new PlatformError('forbidden', 'Only the platform can write built-in roles.')

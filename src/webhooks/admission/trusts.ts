@@ -5,11 +5,11 @@ import { incarnationAt } from '../../api/rules/grants.ts'
 import { checkTrust, isTrusted, trustedAlready } from '../../api/rules/trusts.ts'
 import { refusedFields } from '../../core/errors.ts'
 import type { BoundaryTrust } from '../../crds/rbac.ts'
-import { type Judged, requireAction } from './change.ts'
+import { type AdmissionChange, requireAction } from './change.ts'
 
 type TrustRecord = RecordOf<typeof BoundaryTrust>
 
-export function judgeTrust({ services, caller, place, next, previous }: Judged<TrustRecord>): void {
+export function judgeTrust({ services, caller, place, next, previous }: AdmissionChange<TrustRecord>): void {
   requireAction(services, caller, 'rbac/boundaryTrusts/admin', place)
   if (next === undefined || (previous !== undefined && isEqual(next.spec, previous.spec))) return
   checkTrust(services, next.spec)

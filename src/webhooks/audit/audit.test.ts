@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Told } from '../../api/records/activity/recorder.ts'
+import type { ActivityReport } from '../../api/records/activity/recorder.ts'
 import { silentLog } from '../../core/log.ts'
 import { createAuditor } from './index.ts'
 
@@ -43,7 +43,7 @@ function event(more: Record<string, unknown> = {}) {
 }
 
 async function toldBy(events: object[], more: { isThere?: boolean; owner?: string } = {}) {
-  const told: Told[] = []
+  const told: ActivityReport[] = []
   const audit = createAuditor({
     placeOf: (namespace) => PLACES[namespace],
     ownerOfPart: () => more.owner,

@@ -1,12 +1,12 @@
 import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import type { PlaceOfNamespace } from '../authorizer/question.ts'
+import { type AuditLookups, activityOfEvent } from './activityOfEvent.ts'
 import { type AuditEvent, readEvents } from './events.ts'
-import { type Surroundings, toldByEvent } from './told.ts'
 
-export type AuditOptions = Surroundings & {
+export type AuditOptions = AuditLookups & {
   recorder: Pick<ActivityRecorder, 'write'>
   isReady: () => boolean
   log: Log
@@ -20,7 +20,7 @@ const REMEMBERED = 2_000
  * them until then. Returns undefined if the body is not an audit log.
  */
 export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
-  const places = recentlyUsed<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED)
+  const places = createLruCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED)
   const placeOf: PlaceOfNamespace = (namespace) => {
     const found = options.placeOf(namespace)
     if (found !== undefined) places.set(namespace, found)
@@ -29,7 +29,7 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
   // Skip the event: a resent batch would fail again, and the events around it would be lost.
   const told = (event: AuditEvent) => {
     try {
-      return toldByEvent(event, { ...options, placeOf })
+      return activityOfEvent(event, { ...options, placeOf })
     } catch (error) {
       options.log.error({ auditId: event.auditID.slice(0, 64), error: messageOf(error) }, 'An audit event is left out.')
       return []

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { Evaluator } from '../../iam/evaluate.ts'
-import { answerTo, type Verdict } from './answer.ts'
+import { answerReview, type ReviewStatus } from './answer.ts'
 import { createReviewer, type ReviewerOptions } from './index.ts'
-import { type Question, questionOf } from './question.ts'
+import { questionOf, type ReviewQuestion } from './question.ts'
 
 const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
 const GROUP = `/boundaries/${B}/resourcegroups/orders`
@@ -43,20 +43,24 @@ function access(denyAt?: string, denied = '*') {
   }
 }
 
-function question(action: 'vectorcluster/read' | 'vectorcluster/write', scope: string, isOfAll = false): Question {
+function question(
+  action: 'vectorcluster/read' | 'vectorcluster/write',
+  scope: string,
+  isOfAll = false,
+): ReviewQuestion {
   return { asks: 'evaluator', principalId: ANNA, action, scope, isOfAll }
 }
 
 describe('the answer to the API server', () => {
   it('allows what a role gives, and says which', () => {
-    expect(answerTo(question('vectorcluster/read', MINE), access(), everyRole)).to.deep.equal({
+    expect(answerReview(question('vectorcluster/read', MINE), access(), everyRole)).to.deep.equal({
       allowed: true,
       reason: `Reader at ${GROUP}`,
     })
   })
 
   it('has no opinion on what no role gives, and says what is missing', () => {
-    const verdict = answerTo(question('vectorcluster/write', MINE), access(), everyRole)
+    const verdict = answerReview(question('vectorcluster/write', MINE), access(), everyRole)
     expect(verdict).to.deep.equal({
       allowed: false,
       reason: `The permission vectorcluster/write is missing at ${MINE}.`,
@@ -64,15 +68,17 @@ describe('the answer to the API server', () => {
   })
 
   it('denies what a deny covers, so that no role of Kubernetes gives it back', () => {
-    const verdict = answerTo(question('vectorcluster/read', MINE), access(GROUP), everyRole)
+    const verdict = answerReview(question('vectorcluster/read', MINE), access(GROUP), everyRole)
     expect(verdict).to.deep.equal({ allowed: false, denied: true, reason: `vectorcluster/read is denied at ${GROUP}.` })
   })
 
   it('denies a list in which one object is denied, and allows the list beside it', () => {
-    expect(answerTo(question('vectorcluster/read', GROUP, true), access(MINE), everyRole)).to.include({ denied: true })
-    expect(answerTo(question('vectorcluster/read', GROUP), access(MINE), everyRole)).to.include({ allowed: true })
+    expect(answerReview(question('vectorcluster/read', GROUP, true), access(MINE), everyRole)).to.include({
+      denied: true,
+    })
+    expect(answerReview(question('vectorcluster/read', GROUP), access(MINE), everyRole)).to.include({ allowed: true })
     const neighbour = `/boundaries/${B}/resourcegroups/orders-2`
-    expect(answerTo(question('vectorcluster/read', GROUP, true), access(neighbour), everyRole)).to.include({
+    expect(answerReview(question('vectorcluster/read', GROUP, true), access(neighbour), everyRole)).to.include({
       allowed: true,
     })
   })
@@ -86,24 +92,24 @@ describe('the answer about the pods of a group', () => {
   )
 
   it('allows them to who reads the group', () =>
-    expect(answerTo(pods, access(), everyRole)).to.include({ allowed: true }))
+    expect(answerReview(pods, access(), everyRole)).to.include({ allowed: true }))
 
   for (const denied of ['*', 'vectorcluster/*', 'vectorcluster/read'])
     it(`denies them where ${denied} is denied at one of its resources, whose pods are among them`, () => {
-      expect(answerTo(pods, access(MINE, denied), everyRole)).to.include({ allowed: false, denied: true })
+      expect(answerReview(pods, access(MINE, denied), everyRole)).to.include({ allowed: false, denied: true })
     })
 
   it('minds no deny of another group, nor of what shows nothing', () => {
     const neighbour = MINE.replace('orders', 'orders-2')
-    expect(answerTo(pods, access(neighbour, 'vectorcluster/read'), everyRole)).to.include({ allowed: true })
-    expect(answerTo(pods, access(MINE, 'vectorcluster/write'), everyRole)).to.include({ allowed: true })
+    expect(answerReview(pods, access(neighbour, 'vectorcluster/read'), everyRole)).to.include({ allowed: true })
+    expect(answerReview(pods, access(MINE, 'vectorcluster/write'), everyRole)).to.include({ allowed: true })
   })
 })
 
 describe('the answer about several actions at once', () => {
   const both = (also: 'vectorcluster/read' | 'vectorcluster/write') =>
-    answerTo(
-      { ...question('vectorcluster/read', MINE), also: [{ action: also, scope: MINE }] } as Question,
+    answerReview(
+      { ...question('vectorcluster/read', MINE), also: [{ action: also, scope: MINE }] } as ReviewQuestion,
       access(),
       everyRole,
     )
@@ -118,11 +124,11 @@ describe('the answer about several actions at once', () => {
 })
 
 describe('the answer about giving a role', () => {
-  const asked: Question = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
+  const asked: ReviewQuestion = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
 
   it('is that of the rules of granting, in their words', () => {
-    expect(answerTo(asked, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
-    expect(answerTo(asked, access(), everyRole)).to.include({ allowed: true })
+    expect(answerReview(asked, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
+    expect(answerReview(asked, access(), everyRole)).to.include({ allowed: true })
   })
 })
 
@@ -203,7 +209,7 @@ describe('reviews', () => {
       expect(denied?.status.reason).to.equal(there?.status.reason)
     })
 
-  const ages: [string, number, Partial<Verdict>][] = [
+  const ages: [string, number, Partial<ReviewStatus>][] = [
     ['the watches are open', 0, { allowed: true }],
     ['a watch has been lost for as long as reads are answered', 60_000, { allowed: true }],
     ['a watch has been lost for longer', 60_001, { allowed: false, denied: true }],

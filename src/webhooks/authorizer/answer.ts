@@ -1,31 +1,31 @@
 import type { Access } from '../../api/http/context.ts'
-import type { Question } from './question.ts'
+import type { ReviewQuestion } from './question.ts'
 
 /**
  * The status of a SubjectAccessReview. `denied` is final; neither allowed nor denied leaves the decision to later
  * authorizers.
  */
-export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
+export type ReviewStatus = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
 
 export const API_VERSION = 'authorization.k8s.io/v1'
 
-export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: Verdict }
+export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: ReviewStatus }
 
-export const reviewAnswer = (status: Verdict): ReviewAnswer => ({
+export const reviewAnswer = (status: ReviewStatus): ReviewAnswer => ({
   apiVersion: API_VERSION,
   kind: 'SubjectAccessReview',
   status,
 })
 
 /** Returns why a principal may not grant a role at a scope, with the message of REST; undefined if it may. */
-export type WhyNotGiven = (principalId: string, roleName: string, scope: string) => string | undefined
+export type GetGrantRefusal = (principalId: string, roleName: string, scope: string) => string | undefined
 
 /** Translates the evaluator's answer for the API server, without I/O. */
-export function answerTo(
-  question: Question,
+export function answerReview(
+  question: ReviewQuestion,
   access: Pick<Access, 'explain' | 'scopesWith'>,
-  whyNotGiven: WhyNotGiven,
-): Verdict {
+  whyNotGiven: GetGrantRefusal,
+): ReviewStatus {
   if (question.asks === 'nothing') return { allowed: question.isAllowed, reason: question.reason }
   if (question.asks === 'grant') {
     const { principalId, roleName, scope } = question
@@ -39,9 +39,15 @@ export function answerTo(
 }
 
 function answerToOne(
-  { principalId, action, scope, isOfAll, shows = [] }: Omit<Extract<Question, { asks: 'evaluator' }>, 'asks' | 'also'>,
+  {
+    principalId,
+    action,
+    scope,
+    isOfAll,
+    shows = [],
+  }: Omit<Extract<ReviewQuestion, { asks: 'evaluator' }>, 'asks' | 'also'>,
   access: Pick<Access, 'explain' | 'scopesWith'>,
-): Verdict {
+): ReviewStatus {
   const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)
   if (reason === 'DeniedByAssignment')
     return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }

@@ -1,25 +1,32 @@
 import { z } from 'zod'
-import type { Standing } from '../../api/callers/standing.ts'
+import type { PrincipalStatus } from '../../api/callers/principalStatus.ts'
 import { isVisible } from '../../api/callers/visibility.ts'
 import type { Access } from '../../api/http/context.ts'
 import type { Staleness } from '../../api/http/staleness.ts'
 import type { ReferencedRight } from '../../contracts/references.ts'
 import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
-import { API_VERSION, answerTo, type ReviewAnswer, reviewAnswer, type Verdict, type WhyNotGiven } from './answer.ts'
+import {
+  API_VERSION,
+  answerReview,
+  type GetGrantRefusal,
+  type ReviewAnswer,
+  type ReviewStatus,
+  reviewAnswer,
+} from './answer.ts'
 import { entersPod, type GivenToPod, type OwnerOfPod } from './podAccess.ts'
 import {
   type OwnerOfPart,
   type PlaceOfNamespace,
   principalOfUser,
-  type Question,
   questionOf,
   type ReviewedRequest,
+  type ReviewQuestion,
 } from './question.ts'
 
-export { paced } from './pace.ts'
 export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
+export { limitReviewRate } from './reviewRateLimit.ts'
 
 /** The uid of the object that the token was issued for, mapped from a claim by the API server's authentication. */
 const PRINCIPAL_UID_EXTRA = 'freehold.dev/principal-uid'
@@ -50,13 +57,13 @@ export type ReviewerOptions = {
   ownerOf: OwnerOfPod
   givenTo: GivenToPod
   ownerOfPart: OwnerOfPart
-  whyNotGiven: WhyNotGiven
+  whyNotGiven: GetGrantRefusal
   /** False until all assignments and denies are loaded. Until then answers would be wrong. */
   isReady: () => boolean
   /** The same bound as for REST: with staler caches nothing is answered. Absent if no watch can be lost. */
   staleness?: Staleness | undefined
   /** Denies deleted and disabled principals, whatever a later authorizer would say. Absent with Keycloak. */
-  standing?: Standing | undefined
+  standing?: PrincipalStatus | undefined
 }
 
 const TOO_OLD =
@@ -64,7 +71,7 @@ const TOO_OLD =
 
 /** Returns the scope where another replica may have just granted access; undefined for foreign requests. */
 function scopeToCatchUp(
-  question: Question,
+  question: ReviewQuestion,
   { resourceAttributes }: ReviewedRequest,
   placeOf: PlaceOfNamespace,
 ): string | undefined {
@@ -101,7 +108,7 @@ export function createReviewer({
   staleness,
   standing,
 }: ReviewerOptions) {
-  async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
+  async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<ReviewStatus> {
     if (!isReady()) {
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
     }
@@ -116,12 +123,12 @@ export function createReviewer({
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
     return decide(spec, principalId)
   }
-  async function decide(spec: z.output<typeof Review>['spec'], principalId: string | undefined): Promise<Verdict> {
+  async function decide(spec: z.output<typeof Review>['spec'], principalId: string | undefined): Promise<ReviewStatus> {
     const { namespace = '', name = '', ...asked } = spec.resourceAttributes ?? {}
     const given = principalId !== undefined && entersPod(asked) ? await givenTo(namespace, name) : []
     const now = () => {
       const question = questionOf(spec, placeOf, seeingAlso(ownerOf, given), ownerOfPart)
-      return { question, verdict: answerTo(question, access, whyNotGiven) }
+      return { question, verdict: answerReview(question, access, whyNotGiven) }
     }
     const { question, verdict } = now()
     if (principalId === undefined) return verdict
@@ -130,7 +137,7 @@ export function createReviewer({
     return shownTo(principalId, namespace, scope === undefined ? verdict : now().verdict)
   }
   /** Hides from callers without a role in a boundary that a namespace belongs to it, and what it contains. */
-  function shownTo(principalId: string, namespace: string, verdict: Verdict): Verdict {
+  function shownTo(principalId: string, namespace: string, verdict: ReviewStatus): ReviewStatus {
     if (verdict.allowed || namespace === '' || namespace === SYSTEM_NAMESPACE) return verdict
     const place = placeOf(namespace)
     if (place !== undefined && isVisible(access, principalId, place.boundaryId)) return verdict

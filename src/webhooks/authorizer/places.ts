@@ -1,4 +1,9 @@
-import { type GivenPod, givenRights, type ReferringRevision, waysOf } from '../../contracts/given.ts'
+import {
+  type PodWithSecrets,
+  podSecretRights,
+  type ReferringRevision,
+  secretUsesOfPod,
+} from '../../contracts/podSecretAccess.ts'
 import { referencedRights } from '../../contracts/references.ts'
 import { revisionOf } from '../../contracts/revisions.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
@@ -6,8 +11,8 @@ import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { REFERRING } from '../../crds/referring.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { KINDS_WITH_VALUE_REFERENCES } from '../../crds/valueReferences.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -55,7 +60,7 @@ export function podOwners(caches: Caches): OwnerOfPod {
     const labels = pods.get(namespace, name)?.metadata.labels
     const [kind, owner] = [labels?.[OWNER_KIND_LABEL], labels?.[OWNER_NAME_LABEL]]
     if (kind === undefined || owner === undefined) return undefined
-    const referring = REFERRING[kind]
+    const referring = KINDS_WITH_VALUE_REFERENCES[kind]
     if (referring === undefined) return { kind, name: owner }
     const spec = caches.get(referring.resource).get(namespace, owner)?.spec
     return { kind, name: owner, sees: referencedRights(spec === undefined ? {} : referring.of(spec as object)) }
@@ -67,22 +72,22 @@ export function podOwners(caches: Caches): OwnerOfPod {
  * cached: few pods with secrets are entered. If the API server does not answer, the pod may have been given anything.
  */
 export function givenToPods(caches: Caches, client: Pick<KubeClient, 'list'>): GivenToPod {
-  const pods = caches.get<GivenPod>(pod)
+  const pods = caches.get<PodWithSecrets>(pod)
   return async (namespace, name) => {
     const found = pods.get(namespace, name)
     if (found === undefined) return []
-    const { variables, files } = waysOf(found)
-    return givenRights(found, variables || files ? await revisionsOf(caches, client, found).catch(() => []) : [])
+    const { variables, files } = secretUsesOfPod(found)
+    return podSecretRights(found, variables || files ? await revisionsOf(caches, client, found).catch(() => []) : [])
   }
 }
 
 async function revisionsOf(
   caches: Caches,
   client: Pick<KubeClient, 'list'>,
-  { metadata: { namespace = '', labels = {}, creationTimestamp = '' } }: GivenPod,
+  { metadata: { namespace = '', labels = {}, creationTimestamp = '' } }: PodWithSecrets,
 ): Promise<ReferringRevision[]> {
   const [kind = '', name = ''] = [labels[OWNER_KIND_LABEL], labels[OWNER_NAME_LABEL]]
-  const referring = REFERRING[kind]
+  const referring = KINDS_WITH_VALUE_REFERENCES[kind]
   const owner = referring && caches.get(referring.resource).get(namespace, name)?.metadata
   // The revisions are those of the existing resource, which may be a later namesake of the pod's resource.
   if (referring === undefined || owner === undefined || creationTimestamp < (owner.creationTimestamp ?? '')) return []

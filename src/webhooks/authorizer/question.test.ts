@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { actionsInsidePod } from './podAccess.ts'
-import { principalOfUser, type Question, questionOf, tenantOf } from './question.ts'
+import { principalOfUser, questionOf, type ReviewQuestion, rateLimitTenantOf } from './question.ts'
 
 const PRINCIPAL = '11111111-1111-4111-8111-111111111111'
 const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
@@ -180,7 +180,7 @@ describe('what a request to the API server asks of authorization', () => {
   for (const [words, action, scope, isOfAll] of ASKED) {
     it(`${words.replaceAll(B, '<id>')}: ${action}`, () => {
       const principalId = PRINCIPAL
-      const { also = [], shows = [], ...asked } = ask(words) as Extract<Question, { asks: 'evaluator' }>
+      const { also = [], shows = [], ...asked } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
       const isOfResources =
         /^(get|list) (pods|events)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
@@ -203,7 +203,7 @@ describe('what a request to the API server asks of authorization', () => {
   }
 
   it('asks for a command in a container also at all that its environment shows, and for its log only at itself', () => {
-    const also = (words: string) => (ask(words) as Extract<Question, { asks: 'evaluator' }>).also
+    const also = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).also
     const shop = `${GROUP}/resources/containerinstances/shop`
     const inside = ['readFiles', 'writeFiles'].map((verb) => ({ action: `containerinstance/${verb}`, scope: shop }))
     const vault = { action: 'secretvault/readSecrets', scope: `${GROUP}/resources/secretvaults/safe` }
@@ -288,5 +288,5 @@ describe('who pays for a question', () => {
     ['nobody for a name that only looks like a principal', 'p:anna', undefined],
   ]
   for (const [sentence, user, tenant] of cases)
-    it(`is ${sentence}`, () => expect(tenantOf(user, placeOf)).to.equal(tenant))
+    it(`is ${sentence}`, () => expect(rateLimitTenantOf(user, placeOf)).to.equal(tenant))
 })

@@ -34,7 +34,7 @@ export type PlaceOfNamespace = (
 export type OwnerOfPart = (kind: AnyKind, namespace: string, name: string) => string | undefined
 
 /** What to ask the evaluator, or why it is not asked. */
-export type Question =
+export type ReviewQuestion =
   | {
       readonly asks: 'evaluator'
       readonly principalId: string
@@ -70,7 +70,7 @@ const READ_IN_GROUPS = new Set(['/pods', '/services', '/events', 'events.k8s.io/
 /** Built-in kinds that are readable in a boundary's own namespace: events about its groups. */
 const READ_IN_BOUNDARIES = new Set(['/events', 'events.k8s.io/events'])
 
-const nothing = (reason: string): Question => ({ asks: 'nothing', isAllowed: false, reason })
+const nothing = (reason: string): ReviewQuestion => ({ asks: 'nothing', isAllowed: false, reason })
 
 /**
  * Returns the principal behind a user name of the API server, which prefixes token subjects with `p:`: a person, a
@@ -83,7 +83,7 @@ export function principalOfUser(user: string | undefined): string | undefined {
 }
 
 /** Returns whose rate limit a question counts against: a principal, or a tenant namespace for its accounts. */
-export function tenantOf(user: string, placeOf: PlaceOfNamespace): string | undefined {
+export function rateLimitTenantOf(user: string, placeOf: PlaceOfNamespace): string | undefined {
   if (principalOfUser(user) !== undefined) return user
   const [system, kind, namespace] = user.split(':')
   if (system !== 'system' || kind !== 'serviceaccount' || namespace === undefined) return undefined
@@ -99,7 +99,7 @@ export function questionOf(
   placeOf: PlaceOfNamespace,
   ownerOf: OwnerOfPod,
   ownerOfPart: OwnerOfPart = () => undefined,
-): Question {
+): ReviewQuestion {
   const principalId = principalOfUser(user)
   if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
   const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
@@ -153,9 +153,9 @@ type Grant = {
   at: string
 }
 
-function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): Question {
+function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): ReviewQuestion {
   if (roleName === '') return nothing('Name the role to give.')
-  const asked = (scope: Scope): Question => ({ asks: 'grant', principalId, roleName, scope: formatScope(scope) })
+  const asked = (scope: Scope): ReviewQuestion => ({ asks: 'grant', principalId, roleName, scope: formatScope(scope) })
   if (namespace === SYSTEM_NAMESPACE && at === '') return asked(ROOT_SCOPE)
   const place = placeOf(namespace)
   if (place === undefined) return nothing(`Roles are given in boundaries, their groups and ${SYSTEM_NAMESPACE}.`)
@@ -178,7 +178,7 @@ function insidePod(
   { subresource, verb, namespace, name }: PodRequest,
   placeOf: PlaceOfNamespace,
   ownerOf: OwnerOfPod,
-): Question {
+): ReviewQuestion {
   const owner = ownerOf(namespace, name)
   const kind = KINDS.find((one) => one.kind === owner?.kind && one.placement === 'group' && one.partOf === undefined)
   const actions = kind && actionsInsidePod(kind, subresource, verb)
@@ -211,7 +211,7 @@ function insidePod(
 
 type CoreRequest = { id: string; verb: string; namespace: string; name: string }
 
-function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfNamespace): Question {
+function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfNamespace): ReviewQuestion {
   const place = placeOf(request.namespace)
   const readable = place?.resourceGroup === undefined ? READ_IN_BOUNDARIES : READ_IN_GROUPS
   if (place === undefined || !READS.includes(request.verb) || !readable.has(request.id))

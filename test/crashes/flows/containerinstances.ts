@@ -5,7 +5,7 @@ import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
 import { controllerRevision, persistentVolumeClaim, pod } from '../../../src/kube/builtin.ts'
-import { veleroBackup, veleroDeletion, veleroSchedule } from '../../../src/kube/velero.ts'
+import { veleroBackup, veleroDeleteBackupRequest, veleroSchedule } from '../../../src/kube/velero.ts'
 import { mountedCredentials } from '../credentials.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME, seedVelero } from '../seeds.ts'
@@ -104,7 +104,7 @@ async function backupFacts(world: World): Promise<object> {
     ...(await facts(world)),
     schedules: (await world.server.list(veleroSchedule)).items.map(({ spec }) => spec),
     backups: await names(veleroBackup),
-    deletions: await names(veleroDeletion),
+    deletions: await names(veleroDeleteBackupRequest),
   }
 }
 

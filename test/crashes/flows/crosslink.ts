@@ -3,7 +3,7 @@ import { CROSSLINK_CA_SECRET, CROSSLINK_GRANTS_SECRET } from '../../../src/contr
 import type { KubeObject, Resource } from '../../../src/core/object.ts'
 import { BoundaryCrosslink } from '../../../src/crds/crosslink.ts'
 import { SKUPPER_CA_SECRET } from '../../../src/desired/crosslink.ts'
-import { SKUPPER, skupperAccessGrant, skupperSite } from '../../../src/kube/skupper.ts'
+import { SKUPPER_RESOURCES, skupperAccessGrant, skupperSite } from '../../../src/kube/skupper.ts'
 import type { Flow, Step } from '../flow.ts'
 import { OUTER, seedTypes } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -59,7 +59,7 @@ async function facts(world: World) {
   }
 }
 
-const given: readonly Step[] = [{ user: 'installs Skupper', act: ({ server }) => seedTypes(server, SKUPPER) }]
+const given: readonly Step[] = [{ user: 'installs Skupper', act: ({ server }) => seedTypes(server, SKUPPER_RESOURCES) }]
 
 /** What owners of a boundary do with its links. */
 export const crosslinkFlows: readonly Flow[] = [

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../../src/core/object.ts'
 import { PlatformBackupSettings } from '../../../src/crds/platformBackups.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../../src/kube/postgresql.ts'
-import { veleroBackup, veleroLocation, veleroSchedule } from '../../../src/kube/velero.ts'
+import { veleroBackup, veleroBackupStorageLocation, veleroSchedule } from '../../../src/kube/velero.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME, seedVelero } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -47,7 +47,7 @@ async function facts(world: World): Promise<object> {
     (await world.server.list(resource)).items.map(({ spec }) => spec)
   return {
     schedules: await specs(veleroSchedule),
-    locations: await specs(veleroLocation),
+    locations: await specs(veleroBackupStorageLocation),
     databases: await specs(postgresqlBackup),
     key: await world.secret(VELERO_SECRET, 'velero'),
   }

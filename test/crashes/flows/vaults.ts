@@ -1,6 +1,6 @@
 import { openValue, unwrapDataKey, wrappingKeyId } from '../../../src/contracts/vaults/envelope.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../../src/contracts/vaults/names.ts'
-import { jweOf } from '../../../src/contracts/vaults/valueSecret.ts'
+import { decodeJwe } from '../../../src/contracts/vaults/valueSecret.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
 import { secret } from '../../../src/kube/builtin.ts'
 import type { Flow, Step } from '../flow.ts'
@@ -54,12 +54,12 @@ async function facts(world: World): Promise<object> {
   const { history } = (await entryOf(world))?.spec ?? {}
   const life = history?.life ?? 1
   const names = valueNames(ENTRY, life)
-  const wrapped = jweOf(await world.secret(names.key))
+  const wrapped = decodeJwe(await world.secret(names.key))
   const { platformKeys } = world.engines
   const versions = history?.versions ?? []
   const values = await Promise.all(
     versions.map(async ({ version }) => {
-      const sealed = jweOf(await world.secret(names.version(version)))
+      const sealed = decodeJwe(await world.secret(names.version(version)))
       if (sealed === undefined || wrapped === undefined) return [version, 'lost']
       const dataKey = await unwrapDataKey(wrapped, platformKeys, keyContext(HOME, ENTRY, life))
       return [version, await openValue(sealed, dataKey, valueContext(HOME, ENTRY, life, version))]

@@ -5,29 +5,33 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failureOfBuild } from '../../../contracts/builds/failure.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
-import { BUILD_FOLDERS, type BuildOrder, type BuildWord } from '../../../contracts/builds/pod.ts'
+import { BUILD_MOUNT_PATHS, type BuildTask, type TerminationMessage } from '../../../contracts/builds/pod.ts'
 import { ENVIRONMENT_SECRET } from '../../../contracts/builds/recipes/dockerfile.ts'
-import { ran } from './commands.ts'
-import type { Hand, Places } from './places.ts'
-import { accountFor } from './registry.ts'
+import type { BuildPaths, PreparedBuild } from './buildPaths.ts'
+import { runProgram } from './commands.ts'
+import { registryClientEnvironment } from './registry.ts'
 
-const HOME = BUILD_FOLDERS.state
+const HOME = BUILD_MOUNT_PATHS.state
 const SOCKET_PATH = join(HOME, 'run/buildkitd.sock')
 const SOCKET = `unix://${SOCKET_PATH}`
 const START_WITHIN = 60_000
 const LOOK_EVERY = 100
 
 /** The second part: builds the image. Its only credential may pull from this image's repository. */
-export async function buildImage(places: Places): Promise<BuildWord> {
+export async function buildImage(places: BuildPaths): Promise<TerminationMessage> {
   const order = places.readOrder()
-  const hand = JSON.parse(await readFile(places.hand, 'utf8')) as Hand
+  const hand = JSON.parse(await readFile(places.hand, 'utf8')) as PreparedBuild
   await shareBlobs(places)
   const daemon = await startBuildkit(order.settings)
   try {
-    const environment = await accountFor(places, 'pull')
-    const { code, said } = await ran('buildctl', ['--addr', SOCKET, 'build', ...optionsOf(order, hand, places)], {
-      environment,
-    })
+    const environment = await registryClientEnvironment(places, 'pull')
+    const { code, said } = await runProgram(
+      'buildctl',
+      ['--addr', SOCKET, 'build', ...optionsOf(order, hand, places)],
+      {
+        environment,
+      },
+    )
     if (code !== 0) throw failureOfBuild(said)
     return {}
   } finally {
@@ -36,14 +40,14 @@ export async function buildImage(places: Places): Promise<BuildWord> {
 }
 
 /** Shares one blob folder between image and cache, so that common layers, above all the base, are written once. */
-async function shareBlobs({ image, cache }: Places): Promise<void> {
+async function shareBlobs({ image, cache }: BuildPaths): Promise<void> {
   const blobs = join(image, 'blobs')
   await Promise.all([mkdir(blobs, { recursive: true }), mkdir(cache)])
   await symlink(blobs, join(cache, 'blobs'))
 }
 
 /** Runs BuildKit in its own user namespace and in the network of the pod. */
-async function startBuildkit(settings: BuildOrder['settings']) {
+async function startBuildkit(settings: BuildTask['settings']) {
   const folders = { XDG_RUNTIME_DIR: join(HOME, 'run'), XDG_DATA_HOME: join(HOME, 'data'), TMPDIR: join(HOME, 'tmp') }
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 })
   const configuration = join(HOME, 'buildkitd.toml')
@@ -83,7 +87,7 @@ async function startBuildkit(settings: BuildOrder['settings']) {
 }
 
 /** Pulls of all registries go through the mirror, if there is one. */
-function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildOrder['settings']): string {
+function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildTask['settings']): string {
   const plain = (host: string) => `[registry."${host}"]\n  http = ${isRegistryInsecure}\n`
   const hosts = new Set([registry, ...(imageMirror === undefined ? [] : [imageMirror])])
   const mirrored = imageMirror === undefined ? [] : ['docker.io', 'gcr.io', 'ghcr.io', 'quay.io', 'mcr.microsoft.com']
@@ -94,7 +98,7 @@ function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildOrd
   ].join('')
 }
 
-function optionsOf({ cache, image, recipe, settings }: BuildOrder, hand: Hand, places: Places): string[] {
+function optionsOf({ cache, image, recipe, settings }: BuildTask, hand: PreparedBuild, places: BuildPaths): string[] {
   const insecure = settings.isRegistryInsecure ? ',registry.insecure=true' : ''
   const { variables } = recipe
   return [

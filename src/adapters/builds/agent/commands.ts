@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 /** Bytes of output to keep: enough to tell why a program failed. */
 const TAIL = 64 * 1024
 
-export type Ended = { readonly code: number; readonly said: string; readonly output: string }
+export type ProgramResult = { readonly code: number; readonly said: string; readonly output: string }
 
 type Running = {
   readonly cwd?: string
@@ -16,7 +16,11 @@ type Running = {
 const BASE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/tmp', LC_ALL: 'C' }
 
 /** Runs a program. Its stderr also goes to the build log. */
-export async function ran(program: string, args: readonly string[], running: Running = {}): Promise<Ended> {
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  running: Running = {},
+): Promise<ProgramResult> {
   const { cwd, environment = {}, watch } = running
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommitJudge } from '../../../contracts/builds/commit.ts'
+import { CommitValidator } from '../../../contracts/builds/commit.ts'
 import { failureOfArchive, failureOfGit } from '../../../contracts/builds/failure.ts'
-import { AUTHORITY_BUNDLE, type BuildOrder } from '../../../contracts/builds/pod.ts'
-import { ran } from './commands.ts'
-import type { Places } from './places.ts'
-import { accountFor, flagsOf } from './registry.ts'
+import { type BuildTask, CA_BUNDLE_PATH } from '../../../contracts/builds/pod.ts'
+import type { BuildPaths } from './buildPaths.ts'
+import { runProgram } from './commands.ts'
+import { registryClientEnvironment, registryClientFlags } from './registry.ts'
 import { unpackOutput } from './unpackOutput.ts'
 
-type Git = Extract<BuildOrder['source'], { kind: 'Git' }>
+type Git = Extract<BuildTask['source'], { kind: 'Git' }>
 
 /** Restricts git to the repository itself: no hooks, no other protocols, no submodules, no prompts. */
 const GIT = [
@@ -28,7 +28,11 @@ const GIT = [
 ].flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
 /** @returns the id of the commit. @throws BuildRefusal */
-export async function clone({ url, branch, commit }: Git, { settings }: BuildOrder, places: Places): Promise<string> {
+export async function clone(
+  { url, branch, commit }: Git,
+  { settings }: BuildTask,
+  places: BuildPaths,
+): Promise<string> {
   const authorities = await authoritiesOf(settings, places)
   const environment = {
     GIT_TERMINAL_PROMPT: '0',
@@ -38,14 +42,14 @@ export async function clone({ url, branch, commit }: Git, { settings }: BuildOrd
   }
   const git = async (args: readonly string[], watch?: (text: string) => void) => {
     const running = { cwd: places.source, environment, ...(watch && { watch }) }
-    const { code, said, output } = await ran('git', [...GIT, ...credentials(places), ...args], running)
+    const { code, said, output } = await runProgram('git', [...GIT, ...credentials(places), ...args], running)
     if (code !== 0) throw failureOfGit(said)
     return output.trim()
   }
   await git(['init', '--quiet', '--template='])
   const wanted = commit ?? `refs/heads/${branch}`
   await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', named(url), wanted])
-  const judge = new CommitJudge()
+  const judge = new CommitValidator()
   await git(['ls-tree', '-r', '-t', '-z', '--long', 'FETCH_HEAD'], (text) => judge.take(text))
   await git(['checkout', '--quiet', 'FETCH_HEAD'])
   const head = await git(['rev-parse', 'HEAD'])
@@ -55,12 +59,12 @@ export async function clone({ url, branch, commit }: Git, { settings }: BuildOrd
 
 /** The public authorities, plus the configured one. */
 async function authoritiesOf(
-  { certificateAuthority }: BuildOrder['settings'],
-  { temporary }: Places,
+  { certificateAuthority }: BuildTask['settings'],
+  { temporary }: BuildPaths,
 ): Promise<Record<string, string>> {
   if (certificateAuthority === undefined) return {}
   const bundle = join(temporary, 'authorities.crt')
-  await writeFile(bundle, `${await readFile(AUTHORITY_BUNDLE, 'utf8')}\n${certificateAuthority}`)
+  await writeFile(bundle, `${await readFile(CA_BUNDLE_PATH, 'utf8')}\n${certificateAuthority}`)
   return { GIT_SSL_CAINFO: bundle }
 }
 
@@ -68,7 +72,7 @@ async function authoritiesOf(
  * Uses git's credential store, which matches by host, also after redirects. Only `get` is passed on: `store` and
  * `erase` would fail on the read-only file and print what looks like a fatal error to the log.
  */
-const credentials = ({ hasEntry, entryAt }: Places) =>
+const credentials = ({ hasEntry, entryAt }: BuildPaths) =>
   hasEntry('gitCredentials') ? ['-c', `credential.helper=${onlyAsked(entryAt('gitCredentials'))}`] : []
 
 const onlyAsked = (file: string) =>
@@ -82,7 +86,7 @@ function named(address: string): string {
   return url.href
 }
 
-function ssh({ entryAt }: Places): string {
+function ssh({ entryAt }: BuildPaths): string {
   const known = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${entryAt('knownHosts')}`]
   const key = ['-i', entryAt('privateKey'), '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
   return ['ssh', '-F', '/dev/null', ...key, ...known].join(' ')
@@ -91,13 +95,15 @@ function ssh({ entryAt }: Places): string {
 type Manifest = { layers?: { digest?: string }[] }
 
 /** Gets an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
-export async function fetchArchive(reference: string, { settings }: BuildOrder, places: Places): Promise<void> {
-  const environment = await accountFor(places, 'pull')
+export async function fetchArchive(reference: string, { settings }: BuildTask, places: BuildPaths): Promise<void> {
+  const environment = await registryClientEnvironment(places, 'pull')
   const named = `${settings.registry}/${reference}`
-  const { code, said, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
+  const { code, said, output } = await runProgram('crane', ['manifest', ...registryClientFlags(settings), named], {
+    environment,
+  })
   const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
   if (digest === undefined) throw failureOfArchive(said)
-  const args = ['blob', ...flagsOf(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
+  const args = ['blob', ...registryClientFlags(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
   const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
   await unpackOutput(spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] }), places.source)
 }

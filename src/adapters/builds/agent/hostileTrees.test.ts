@@ -8,7 +8,7 @@ import { expectClear } from '../../../../test/cases/hostileSources/reasons.ts'
 import { HOSTILE_TREES, type HostileTree } from '../../../../test/cases/hostileSources/trees.ts'
 import { GitObjects } from '../../../../test/make/gitObjects.ts'
 import type { Asked, PartPlayed } from '../../../../test/make/partsApart.ts'
-import { readWord } from '../../../contracts/builds/pod.ts'
+import { parseTerminationMessage } from '../../../contracts/builds/pod.ts'
 
 const HOST = join(import.meta.dirname, '../../../../test/node/builds/host.ts')
 const PROGRAM = join(import.meta.dirname, '../../../../test/make/partsApart.ts')
@@ -71,7 +71,7 @@ describe('a hostile commit fails with a reason, and nothing outside is touched',
   for (const [at, one] of HOSTILE_TREES.entries()) {
     it(one.sentence, async () => {
       const { below, root, log, last, status } = await play(one, at)
-      const { failure, message = '' } = readWord(last)
+      const { failure, message = '' } = parseTerminationMessage(last)
       expect(failure, `${message}\n${last}\n${log}`).to.equal(one.failure)
       expect(status).to.equal(1)
       expect(message).to.match(one.says)

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { endOfOwn } from '../../../../test/make/ownProcess.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import type { BuildFailure } from '../../../contracts/builds/progress.ts'
+import { buildPathsUnder } from './buildPaths.ts'
 import { runPart } from './part.ts'
-import { placesBelow } from './places.ts'
 
 describe('one part of a build ends', () => {
   let root: string
@@ -18,7 +18,7 @@ describe('one part of a build ends', () => {
 
   const endOf = async (failure: BuildFailure) => {
     const source = () => Promise.reject(new BuildRefusal(failure, 'It failed.'))
-    const status = await runPart('source', placesBelow(root), { source })
+    const status = await runPart('source', buildPathsUnder(root), { source })
     return [status, JSON.parse(readFileSync(join(root, 'dev/termination-log'), 'utf8'))]
   }
 

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
-import { BUILD_EXITS, type BuildWord } from '../../../contracts/builds/pod.ts'
+import { BUILD_EXIT_CODES, type TerminationMessage } from '../../../contracts/builds/pod.ts'
 import type { BuildContainer } from '../../../contracts/builds/progress.ts'
 import { buildImage } from './build.ts'
-import type { Places } from './places.ts'
+import type { BuildPaths } from './buildPaths.ts'
 import { pushImage } from './push.ts'
 import { fetchSource } from './source.ts'
 
-type Parts = Partial<Record<BuildContainer, (places: Places) => Promise<BuildWord>>>
+type Parts = Partial<Record<BuildContainer, (places: BuildPaths) => Promise<TerminationMessage>>>
 const PARTS: Parts = {
   source: fetchSource,
   build: buildImage,
@@ -20,18 +20,18 @@ const PARTS: Parts = {
  * @returns the exit status
  * @throws Error for an unknown part, and for faults of the platform
  */
-export async function runPart(name: string | undefined, places: Places, parts = PARTS): Promise<number> {
+export async function runPart(name: string | undefined, places: BuildPaths, parts = PARTS): Promise<number> {
   const part = Object.entries(parts).find(([known]) => known === name)?.[1]
   if (part === undefined) throw new Error(`Usage: main.ts ${Object.keys(parts).join(' | ')}`)
   try {
     writeFileSync(places.lastWord, JSON.stringify(await part(places)))
-    return BUILD_EXITS.ended
+    return BUILD_EXIT_CODES.ended
   } catch (error) {
     const refusal = refusalOf(error)
     console.log(refusal.message)
     const { failure, message } = refusal
-    writeFileSync(places.lastWord, JSON.stringify({ failure, message } satisfies BuildWord))
-    return failure === 'BuilderFailed' ? BUILD_EXITS.builderFailed : BUILD_EXITS.sourceFailed
+    writeFileSync(places.lastWord, JSON.stringify({ failure, message } satisfies TerminationMessage))
+    return failure === 'BuilderFailed' ? BUILD_EXIT_CODES.builderFailed : BUILD_EXIT_CODES.sourceFailed
   }
 }
 

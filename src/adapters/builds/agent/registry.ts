@@ -1,11 +1,11 @@
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BuildOrder } from '../../../contracts/builds/pod.ts'
-import type { Places } from './places.ts'
+import type { BuildTask } from '../../../contracts/builds/pod.ts'
+import type { BuildPaths } from './buildPaths.ts'
 
 /** Returns the environment for a registry client: a configuration folder, with this part's account if it has one. */
-export async function accountFor(
-  { temporary, hasEntry, entryAt }: Places,
+export async function registryClientEnvironment(
+  { temporary, hasEntry, entryAt }: BuildPaths,
   part: 'pull' | 'push',
 ): Promise<{ DOCKER_CONFIG: string }> {
   const folder = join(temporary, part)
@@ -14,4 +14,5 @@ export async function accountFor(
   return { DOCKER_CONFIG: folder }
 }
 
-export const flagsOf = ({ isRegistryInsecure }: BuildOrder['settings']) => (isRegistryInsecure ? ['--insecure'] : [])
+export const registryClientFlags = ({ isRegistryInsecure }: BuildTask['settings']) =>
+  isRegistryInsecure ? ['--insecure'] : []

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { BuildRefusal, nothingToBuild, type SourceFiles } from '../../../contracts/builds/files.ts'
-import { quotedPath } from '../../../contracts/builds/words.ts'
+import { quotedPath } from '../../../contracts/builds/messageText.ts'
 
-export const MOST_OF_A_FILE = 1024 ** 2
+export const MAX_SOURCE_FILE_BYTES = 1024 ** 2
 const MOST_PATHS = 20_000
 
 /**
@@ -12,7 +12,7 @@ const MOST_PATHS = 20_000
  * @param by the field of the recipe that names it
  * @throws BuildRefusal if it is missing, no folder, or outside of the source
  */
-export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerfilePath'): string {
+export function resolveSourceFolder(source: string, path: string, by: 'rootPath' | 'dockerfilePath'): string {
   let found: string
   try {
     found = realpathSync(join(source, path))
@@ -27,7 +27,7 @@ export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerf
 }
 
 /** Lists a folder for runtime detection. Links are not followed: they may point at secrets of this container. */
-export function filesIn(folder: string): SourceFiles {
+export function listSourceFiles(folder: string): SourceFiles {
   const paths = new Set<string>()
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (paths.size > MOST_PATHS) break
@@ -52,7 +52,7 @@ function textOf(path: string): string | undefined {
   }
   try {
     const stats = fstatSync(file)
-    return stats.isFile() && stats.size <= MOST_OF_A_FILE ? readFileSync(file, 'utf8') : undefined
+    return stats.isFile() && stats.size <= MAX_SOURCE_FILE_BYTES ? readFileSync(file, 'utf8') : undefined
   } finally {
     closeSync(file)
   }

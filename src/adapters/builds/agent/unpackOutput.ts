@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../../contracts/builds/archive.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import { unpack } from '../unpack.ts'
 
@@ -22,7 +22,7 @@ export async function unpackOutput(child: ChildProcess & { stdout: Readable }, i
   if (!child.stdout.readableEnded) child.kill()
   else if ((await ended)[0] !== 0)
     throw new BuildRefusal('BuilderFailed', 'The uploaded source could not be read from the registry to its end.')
-  if (refusal instanceof ArchiveRefused)
+  if (refusal instanceof ArchiveRefusedError)
     throw new BuildRefusal('SourceRefused', `The archive is refused. ${refusal.message}`)
   if (refusal !== undefined) throw refusal
 }

@@ -1,11 +1,11 @@
 /** The result of reading a complete, accepted archive. */
-export type ArchiveRead = {
+export type ArchiveSummary = {
   /** `sha256:...` of the bytes as received. */
   readonly digest: string
   readonly files: number
 }
 
-export interface ReadingArchive {
+export interface ArchiveSink {
   /**
    * Takes the next piece, and copies it.
    *
@@ -17,14 +17,14 @@ export interface ReadingArchive {
   end(): void
   /** Cancels reading. No effect once the archive was read or refused. */
   cut(): void
-  /** @throws ArchiveRefused as soon as refused content is seen; ReaderGone */
-  readonly read: Promise<ArchiveRead>
+  /** @throws ArchiveRefusedError as soon as refused content is seen; ReaderGone */
+  readonly read: Promise<ArchiveSummary>
 }
 
 /** Reads many archives at once, off the main thread. */
 export interface ArchiveReader {
   /** @param who key whose archives are limited, so that one sender cannot hold up the others */
-  begin(who: string, signal?: AbortSignal): Promise<ReadingArchive>
+  begin(who: string, signal?: AbortSignal): Promise<ArchiveSink>
 }
 
 /** The thread died while reading: the caller may retry. */

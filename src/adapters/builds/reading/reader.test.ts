@@ -5,9 +5,9 @@ import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { pack } from 'tar-stream'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../../contracts/builds/archive.ts'
 import { unpack } from '../unpack.ts'
-import type { ArchiveReader, ReadingArchive } from './port.ts'
+import type { ArchiveReader, ArchiveSink } from './port.ts'
 import { threadedReader } from './reader.ts'
 
 async function archiveOf(names: readonly string[]): Promise<Buffer> {
@@ -19,7 +19,7 @@ async function archiveOf(names: readonly string[]): Promise<Buffer> {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `src/${at % 100}/file-${at}.ts`)
 
-async function give(reading: ReadingArchive, bytes: Buffer, length = 16_384): Promise<void> {
+async function give(reading: ArchiveSink, bytes: Buffer, length = 16_384): Promise<void> {
   for (let at = 0; at < bytes.length; at += length) await reading.take(bytes.subarray(at, at + length))
   reading.end()
 }
@@ -67,7 +67,7 @@ describe('archives that are read beside the thread that answers everybody', () =
     const reading = await reader.begin('a')
     void give(reading, bytes, 1_000).catch(() => {})
     expect(await reading.read.catch((error: Error) => error))
-      .to.be.instanceOf(ArchiveRefused)
+      .to.be.instanceOf(ArchiveRefusedError)
       .and.have.property('message')
       .that.includes('leads out of the archive')
     expect(() => reading.take(bytes)).to.throw('The archive is not read to its end.')

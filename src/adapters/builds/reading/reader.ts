@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { ArchiveRefusedError } from '../../../contracts/builds/archive.ts'
 import { KeyedSemaphore } from '../../../core/keyedSemaphore.ts'
 import type { FromThread, ToThread } from './messages.ts'
-import { type ArchiveRead, type ArchiveReader, ReaderGone, type ReadingArchive } from './port.ts'
+import { type ArchiveReader, type ArchiveSink, type ArchiveSummary, ReaderGone } from './port.ts'
 
 /** Bytes of one archive that may be in flight to the thread. */
 const UNDER_WAY = 256 * 1024
@@ -22,7 +22,7 @@ class ThreadedReader implements ArchiveReader {
   #worker: Worker | undefined
   #ids = 0
 
-  async begin(who: string, signal?: AbortSignal): Promise<ReadingArchive> {
+  async begin(who: string, signal?: AbortSignal): Promise<ArchiveSink> {
     const release = await this.#turns.take(who, signal)
     this.#ids += 1
     const id = this.#ids
@@ -56,11 +56,11 @@ class ThreadedReader implements ArchiveReader {
   }
 }
 
-class Reading implements ReadingArchive {
-  readonly read: Promise<ArchiveRead>
+class Reading implements ArchiveSink {
+  readonly read: Promise<ArchiveSummary>
   readonly #id: number
   readonly #send: (message: ToThread, transferred: ArrayBuffer[]) => void
-  readonly #outcome = Promise.withResolvers<ArchiveRead>()
+  readonly #outcome = Promise.withResolvers<ArchiveSummary>()
   #isOver = false
   #underWay = 0
   #room: PromiseWithResolvers<void> | undefined
@@ -100,7 +100,7 @@ class Reading implements ReadingArchive {
       this.#underWay -= message.taken
       if (this.#underWay < UNDER_WAY) this.#makeRoom()
     } else if ('read' in message) this.#over(() => this.#outcome.resolve(message.read))
-    else this.fail('refused' in message ? new ArchiveRefused(message.refused) : new Error(message.failed))
+    else this.fail('refused' in message ? new ArchiveRefusedError(message.refused) : new Error(message.failed))
   }
 
   fail(error: Error): void {

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { parentPort } from 'node:worker_threads'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
-import { giveWay } from '../../workers/giveWay.ts'
+import { ArchiveRefusedError } from '../../../contracts/builds/archive.ts'
+import { lowerThreadPriority } from '../../workers/threadPriority.ts'
 import { unpack } from '../unpack.ts'
 import type { FromThread, ToThread } from './messages.ts'
 
@@ -15,7 +15,7 @@ async function outcomeOf(id: number, { input, hash }: { input: PassThrough; hash
     const { files } = await unpack(input, undefined)
     return { id, read: { digest: `sha256:${hash.digest('hex')}`, files } }
   } catch (error) {
-    if (error instanceof ArchiveRefused) return { id, refused: error.message }
+    if (error instanceof ArchiveRefusedError) return { id, refused: error.message }
     return { id, failed: (error as Error).message }
   }
 }
@@ -28,7 +28,7 @@ async function begin(id: number): Promise<void> {
   tell(outcome)
 }
 
-giveWay()
+lowerThreadPriority()
 parentPort?.on('message', (message: ToThread) => {
   const { id } = message
   if ('now' in message && message.now === 'begin') return void begin(id)

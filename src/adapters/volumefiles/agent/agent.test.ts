@@ -23,8 +23,8 @@ import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { extract } from 'tar-stream'
 import type { FileAnswer, FileRequest } from '../../../contracts/files.ts'
-import { END, frame } from '../frames.ts'
-import { received } from '../session.ts'
+import { END_FRAME, encodeFrame } from '../frames.ts'
+import { decodeFileAnswer } from '../session.ts'
 import { serve } from './serve.ts'
 
 type Answer = {
@@ -56,13 +56,13 @@ describe('files of volumes', () => {
   const inData = (path: string) => join(root, 'data', path)
   const run = async (request: FileRequest, body?: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, ends = true) => {
     async function* input() {
-      yield* frame(Buffer.from(JSON.stringify({ volumes, request })))
-      for await (const part of body ?? []) yield* frame(part)
-      if (ends) yield END
+      yield* encodeFrame(Buffer.from(JSON.stringify({ volumes, request })))
+      for await (const part of body ?? []) yield* encodeFrame(part)
+      if (ends) yield END_FRAME
     }
     const output = new PassThrough()
     const served = serve(input(), output)
-    const { answer, bytes } = await received(output)
+    const { answer, bytes } = await decodeFileAnswer(output)
     const found = {
       answer: answer as Answer & FileAnswer,
       bytes: await buffer(bytes),

@@ -2,25 +2,25 @@ import { once } from 'node:events'
 import { accessSync, closeSync, constants, createReadStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { pack as newPack, type Pack } from 'tar-stream'
-import type { Held, Name } from './held.ts'
-import { bytesIn, foldersIn, unlessGone, within } from './operations.ts'
+import type { Name, OpenEntry } from './openEntry.ts'
+import { ignoreMissing, listEntryNames, listFolderNames, withOpenFolder } from './operations.ts'
 import { Refused } from './refused.ts'
 
 /** Maximum depth: each level keeps a folder open and takes a stack frame. */
 const DEEPEST = 1_000
 
 /** Checks the depth first, because a response that has begun cannot be refused any more. @throws Refused TooDeep */
-export function refuseTooDeep(folder: Held, depth = 0): void {
+export function assertDepth(folder: OpenEntry, depth = 0): void {
   if (depth > DEEPEST) throw new Refused('TooDeep')
   if (mayRead(folder))
-    for (const name of foldersIn(folder)) within(folder, name, (one) => refuseTooDeep(one, depth + 1))
+    for (const name of listFolderNames(folder)) withOpenFolder(folder, name, (one) => assertDepth(one, depth + 1))
 }
 
 /**
  * Streams a tar of a folder, or of one file. Leaves out FIFOs, devices, sockets, and what may not be read, such as the
  * `lost+found` of a file system. Links are stored as links.
  */
-export function tarOf(held: Held, name: string): Pack {
+export function streamTar(held: OpenEntry, name: string): Pack {
   const pack = newPack()
   const write = async () => {
     if (held.stats.isDirectory()) await addFolder(pack, held, '', 0)
@@ -31,14 +31,14 @@ export function tarOf(held: Held, name: string): Pack {
   return pack
 }
 
-async function addFolder(pack: Pack, folder: Held, prefix: string, depth: number): Promise<void> {
+async function addFolder(pack: Pack, folder: OpenEntry, prefix: string, depth: number): Promise<void> {
   if (depth > DEEPEST) throw new Refused('TooDeep')
-  for (const name of bytesIn(folder).sort(Buffer.compare)) await add(pack, folder, name, prefix, depth)
+  for (const name of listEntryNames(folder).sort(Buffer.compare)) await add(pack, folder, name, prefix, depth)
 }
 
-async function add(pack: Pack, folder: Held, name: Name, prefix: string, depth: number): Promise<void> {
+async function add(pack: Pack, folder: OpenEntry, name: Name, prefix: string, depth: number): Promise<void> {
   const path = `${prefix}${name}`
-  const held = unlessGone(() => folder.child(name))
+  const held = ignoreMissing(() => folder.child(name))
   if (held === undefined) return
   try {
     const { stats } = held
@@ -57,7 +57,7 @@ async function add(pack: Pack, folder: Held, name: Name, prefix: string, depth: 
   }
 }
 
-function mayRead(held: Held): boolean {
+function mayRead(held: OpenEntry): boolean {
   try {
     accessSync(held.self, constants.R_OK)
     return true
@@ -67,7 +67,7 @@ function mayRead(held: Held): boolean {
 }
 
 /** The size is sent before the content: a file that grows meanwhile is cut, one that shrinks is padded with zeros. */
-async function addFile(pack: Pack, held: Held, path: string): Promise<void> {
+async function addFile(pack: Pack, held: OpenEntry, path: string): Promise<void> {
   const { size, mode, mtime } = held.stats
   const entry = pack.entry({ name: path, size, mode: mode & 0o7777, mtime })
   const ended = finished(entry)
@@ -76,14 +76,17 @@ async function addFile(pack: Pack, held: Held, path: string): Promise<void> {
     left -= bytes.length
     if (!entry.write(bytes)) await once(entry, 'drain')
   }
-  for await (const chunk of bytesFrom(held, { first: 0, last: size - 1 })) await put(chunk)
+  for await (const chunk of readByteRange(held, { first: 0, last: size - 1 })) await put(chunk)
   while (left > 0) await put(Buffer.alloc(Math.min(left, 65_536)))
   ;(entry as NodeJS.WritableStream).end()
   await ended
 }
 
 /** Yields the bytes from `first` to `last`, both inclusive. */
-export async function* bytesFrom(held: Held, { first, last }: { first: number; last: number }): AsyncGenerator<Buffer> {
+export async function* readByteRange(
+  held: OpenEntry,
+  { first, last }: { first: number; last: number },
+): AsyncGenerator<Buffer> {
   if (last < first) return
   const fd = held.read()
   try {

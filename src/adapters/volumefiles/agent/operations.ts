@@ -6,11 +6,11 @@ import {
   type FileEntry,
   type FileRequest,
   joinPath,
-  MOST_ENTRIES,
-  MOST_OF_AN_ANSWER,
+  LISTED_ENTRIES_MAX,
+  MAX_FILE_ANSWER_BYTES,
   pathSegments,
 } from '../../../contracts/files.ts'
-import { entryOf, type Held, type Name } from './held.ts'
+import { entryOf, type Name, type OpenEntry } from './openEntry.ts'
 import { hasCode, Refused } from './refused.ts'
 import type { Slot, Tree } from './tree.ts'
 
@@ -41,12 +41,12 @@ export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
     return folders !== 0 ? folders : Buffer.compare(Buffer.from(a), Buffer.from(b))
   })
   const entries: FileEntry[] = []
-  let left = MOST_OF_AN_ANSWER - BESIDE_ENTRIES
+  let left = MAX_FILE_ANSWER_BYTES - BESIDE_ENTRIES
   for (const name of order) {
-    const entry = unlessGone(() => found.held.entry(name, below(name)))
+    const entry = ignoreMissing(() => found.held.entry(name, below(name)))
     if (entry === undefined) continue
     left -= Buffer.byteLength(JSON.stringify(entry)) + 1
-    if (entries.length === MOST_ENTRIES || left < 0) return { entries, truncated: true }
+    if (entries.length === LISTED_ENTRIES_MAX || left < 0) return { entries, truncated: true }
     entries.push(entry)
   }
   return { entries, truncated: !isWhole }
@@ -60,7 +60,7 @@ function entryOfMount(tree: Tree, path: string): FileEntry {
   return { name, path, type: 'Directory', sizeBytes: 0, modifiedAt, mode: '0755', linkTarget: null }
 }
 
-function namesIn(folder: Held) {
+function namesIn(folder: OpenEntry) {
   const names: { name: string; isDirectory: boolean }[] = []
   const reader = opendirSync(folder.self)
   try {
@@ -76,11 +76,11 @@ function namesIn(folder: Held) {
 }
 
 /** Returns all names in a folder, as bytes, because they need not be valid Unicode. */
-export const bytesIn = (folder: Held) => bytesOfNames(folder, () => true)
+export const listEntryNames = (folder: OpenEntry) => bytesOfNames(folder, () => true)
 /** Returns the names of subfolders, as bytes. */
-export const foldersIn = (folder: Held) => bytesOfNames(folder, (one) => one.isDirectory())
+export const listFolderNames = (folder: OpenEntry) => bytesOfNames(folder, (one) => one.isDirectory())
 
-function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[] {
+function bytesOfNames(folder: OpenEntry, isMeant: (one: Dirent) => boolean): Buffer[] {
   const names: Buffer[] = []
   const reader = opendirSync(folder.self, { encoding: 'buffer' as BufferEncoding })
   try {
@@ -93,7 +93,7 @@ function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[]
 }
 
 /** Resolves a byte range against the size of a file. @throws Refused NotSatisfiable */
-export function bytesOf(range: ByteRange | undefined, sizeBytes: number): { first: number; last: number } {
+export function resolveByteRange(range: ByteRange | undefined, sizeBytes: number): { first: number; last: number } {
   const end = sizeBytes - 1
   if (range === undefined) return { first: 0, last: end }
   if ('suffix' in range) {
@@ -118,7 +118,7 @@ export function makeDirectory(tree: Tree, { path, parents }: Of<'makeDirectory'>
 }
 
 /** Returns undefined if there is nothing. @throws Refused NotAllowed */
-function found(tree: Tree, path: string): Held | undefined {
+function found(tree: Tree, path: string): OpenEntry | undefined {
   try {
     const one = tree.find(path)
     if (one.kind === 'virtual') throw new Refused('NotAllowed')
@@ -132,30 +132,30 @@ function found(tree: Tree, path: string): Held | undefined {
 export function move(tree: Tree, { from, to, overwrite }: Of<'move'>): FileAnswer {
   const [source, target] = [tree.slot(from), tree.slot(to)]
   const moved = source.folder.statsOf(source.name)
-  const before = unlessGone(() => target.folder.statsOf(target.name))
+  const before = ignoreMissing(() => target.folder.statsOf(target.name))
   if (before !== undefined && !overwrite) throw new Refused('AlreadyExists')
   if (moved.isDirectory() || overwrite) {
     // Without overwrite, this can only replace an empty folder that was created just now.
-    replace(source, target)
-  } else linkAnew(source, target)
+    renameOver(source, target)
+  } else renameIfAbsent(source, target)
   return { entry: entryIn(target), isNew: before === undefined }
 }
 
 /** Renames without replacing anything: creating a hard link fails if the target exists. */
-export function linkAnew(source: Slot, target: Slot): void {
+export function renameIfAbsent(source: Slot, target: Slot): void {
   try {
     linkSync(source.folder.at(source.name), target.folder.at(target.name))
   } catch (error) {
     // The file system has no hard links.
     if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error
-    replace(source, target)
+    renameOver(source, target)
     return
   }
   unlinkSync(source.folder.at(source.name))
 }
 
 /** @throws Refused AlreadyExists if a folder is in the way */
-export function replace(source: Slot, target: Slot): void {
+export function renameOver(source: Slot, target: Slot): void {
   try {
     renameSync(source.folder.at(source.name), target.folder.at(target.name))
   } catch (error) {
@@ -166,35 +166,35 @@ export function replace(source: Slot, target: Slot): void {
 
 export function remove(tree: Tree, { path, recursive }: Of<'remove'>): FileAnswer {
   const { folder, name } = tree.slot(path)
-  if (folder.statsOf(name).isDirectory() && recursive) within(folder, name, emptyAll)
+  if (folder.statsOf(name).isDirectory() && recursive) withOpenFolder(folder, name, emptyAll)
   discard(folder, name)
   return { removed: true }
 }
 
 /** Empties a folder. Folders that are too deep to hold open are moved to the top and removed from there. */
-function emptyAll(top: Held): void {
+function emptyAll(top: OpenEntry): void {
   while (empty(top, top, 0)) {}
 }
 
 /** Deletes the contents of a folder, without following links. Returns true if something was moved to the top. */
-function empty(folder: Held, top: Held, depth: number): boolean {
+function empty(folder: OpenEntry, top: OpenEntry, depth: number): boolean {
   let isMoved = false
-  for (const each of bytesIn(folder)) {
-    const isFolder = unlessGone(() => folder.statsOf(each))?.isDirectory() === true
+  for (const each of listEntryNames(folder)) {
+    const isFolder = ignoreMissing(() => folder.statsOf(each))?.isDirectory() === true
     if (isFolder && depth === DEEPEST) {
       isMoved = true
-      unlessGone(() => renameSync(folder.at(each), top.at(randomUUID())))
+      ignoreMissing(() => renameSync(folder.at(each), top.at(randomUUID())))
       continue
     }
-    if (isFolder) within(folder, each, (child) => (isMoved = empty(child, top, depth + 1) || isMoved))
-    unlessGone(() => discard(folder, each))
+    if (isFolder) withOpenFolder(folder, each, (child) => (isMoved = empty(child, top, depth + 1) || isMoved))
+    ignoreMissing(() => discard(folder, each))
   }
   return isMoved
 }
 
 /** Runs `work` with the folder held open; skipped if it is gone or not a folder. */
-export function within(above: Held, name: Name, work: (folder: Held) => void): void {
-  const folder = unlessGone(() => above.child(name, true))
+export function withOpenFolder(above: OpenEntry, name: Name, work: (folder: OpenEntry) => void): void {
+  const folder = ignoreMissing(() => above.child(name, true))
   if (folder === undefined) return
   try {
     work(folder)
@@ -203,7 +203,7 @@ export function within(above: Held, name: Name, work: (folder: Held) => void): v
   }
 }
 
-function discard(folder: Held, name: Name): void {
+function discard(folder: OpenEntry, name: Name): void {
   if (folder.statsOf(name).isDirectory()) rmdirSync(folder.at(name))
   else unlinkSync(folder.at(name))
 }
@@ -215,7 +215,7 @@ export function entryIn({ folder, name, path }: Slot): FileEntry {
 }
 
 /** Returns undefined if the file is gone. */
-export function unlessGone<T>(ask: () => T): T | undefined {
+export function ignoreMissing<T>(ask: () => T): T | undefined {
   try {
     return ask()
   } catch (error) {

@@ -9,10 +9,10 @@ import {
   pathSegments,
   type VolumeFolder,
 } from '../../../contracts/files.ts'
-import { END, Frames, frame } from '../frames.ts'
-import { bytesFrom, refuseTooDeep, tarOf } from './archive.ts'
-import { entryOf, type Held } from './held.ts'
-import { bytesOf, list, makeDirectory, move, remove } from './operations.ts'
+import { END_FRAME, encodeFrame, FrameReader } from '../frames.ts'
+import { assertDepth, readByteRange, streamTar } from './archive.ts'
+import { entryOf, type OpenEntry } from './openEntry.ts'
+import { list, makeDirectory, move, remove, resolveByteRange } from './operations.ts'
 import { Refused, refusalOf } from './refused.ts'
 import { Tree } from './tree.ts'
 import { upload } from './upload.ts'
@@ -29,7 +29,7 @@ type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
  * @throws Error for defects and lost connections
  */
 export async function serve(input: AsyncIterable<Uint8Array>, output: Writable, root = ''): Promise<void> {
-  const frames = new Frames(input)
+  const frames = new FrameReader(input)
   const { volumes, request } = JSON.parse(((await frames.whole()) ?? '').toString()) as ServedRequest
   const tree = new Tree(volumes.map(({ path, folder }) => ({ path, folder: `${root}${folder}` })))
   try {
@@ -48,12 +48,12 @@ function refusedAs(error: unknown): Answered {
 }
 
 async function* framed(answer: FileAnswer, bytes: Answered['bytes']): AsyncGenerator<Buffer> {
-  yield Buffer.concat(frame(Buffer.from(JSON.stringify(answer))))
-  for await (const chunk of bytes ?? []) if (chunk.length > 0) yield* frame(chunk as Buffer)
-  yield END
+  yield Buffer.concat(encodeFrame(Buffer.from(JSON.stringify(answer))))
+  for await (const chunk of bytes ?? []) if (chunk.length > 0) yield* encodeFrame(chunk as Buffer)
+  yield END_FRAME
 }
 
-async function answered(tree: Tree, request: FileRequest, frames: Frames): Promise<Answered> {
+async function answered(tree: Tree, request: FileRequest, frames: FrameReader): Promise<Answered> {
   switch (request.op) {
     case 'list':
       return { answer: list(tree, request) }
@@ -85,22 +85,22 @@ function download(tree: Tree, { path, range }: Extract<FileRequest, { op: 'downl
   const { stats } = held
   if (stats.isDirectory()) throw new Refused('IsDirectory')
   if (!stats.isFile()) throw new Refused('NotAllowed')
-  const part = bytesOf(range, stats.size)
-  return { answer: { file: entryOf(stats, normal(path)), ...part }, bytes: bytesFrom(held, part) }
+  const part = resolveByteRange(range, stats.size)
+  return { answer: { file: entryOf(stats, normal(path)), ...part }, bytes: readByteRange(held, part) }
 }
 
 function archive(tree: Tree, { path }: Extract<FileRequest, { op: 'archive' }>): Answered {
   const held = heldAt(tree, path)
   if (!held.stats.isDirectory() && !held.stats.isFile()) throw new Refused('NotAllowed')
-  if (held.stats.isDirectory()) refuseTooDeep(held)
+  if (held.stats.isDirectory()) assertDepth(held)
   const name = normal(path).split('/').at(-1) ?? ''
-  const tar = tarOf(held, name)
+  const tar = streamTar(held, name)
   const zip = createGzip({ level: 1 })
   pipeline(tar, zip).catch(() => {})
   return { answer: { archive: name }, bytes: zip }
 }
 
-function heldAt(tree: Tree, path: string): Held {
+function heldAt(tree: Tree, path: string): OpenEntry {
   const found = tree.find(path)
   if (found.kind === 'virtual') throw new Refused('IsDirectory')
   return found.held

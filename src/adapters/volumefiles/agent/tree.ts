@@ -1,15 +1,15 @@
 import { joinPath, pathSegments, type VolumeFolder } from '../../../contracts/files.ts'
-import { Held } from './held.ts'
+import { OpenEntry } from './openEntry.ts'
 import { Refused } from './refused.ts'
 
 /** The kernel's own limit (path_resolution(7)). */
 const MOST_LINKS = 40
 
 /** The target of a path. A `virtual` folder only holds mounts below it. */
-export type Found = { kind: 'held'; held: Held } | { kind: 'virtual'; names: string[] }
+export type ResolvedPath = { kind: 'held'; held: OpenEntry } | { kind: 'virtual'; names: string[] }
 
 /** A name in a folder, whether or not it exists. */
-export type Slot = { folder: Held; name: string; path: string }
+export type Slot = { folder: OpenEntry; name: string; path: string }
 
 type Mount = { segments: string[]; folder: string }
 
@@ -20,14 +20,14 @@ type Mount = { segments: string[]; folder: string }
  */
 export class Tree {
   readonly #mounts: readonly Mount[]
-  readonly #open: Held[] = []
+  readonly #open: OpenEntry[] = []
 
   constructor(volumes: readonly VolumeFolder[]) {
     this.#mounts = volumes.map(({ path, folder }) => ({ segments: pathSegments(path) ?? [], folder }))
   }
 
   /** @throws Refused NotAllowed, NotFound */
-  find(path: string): Found {
+  find(path: string): ResolvedPath {
     const segments = segmentsOf(path)
     const mount = this.#mountOf(segments)
     if (mount !== undefined) return { kind: 'held', held: this.#walk(mount, segments.slice(mount.segments.length)) }
@@ -39,7 +39,7 @@ export class Tree {
   }
 
   /** @throws Refused NotAllowed outside the volumes; NotFound also for a file */
-  folder(path: string): Held {
+  folder(path: string): OpenEntry {
     const found = this.find(path)
     if (found.kind === 'virtual') throw new Refused('NotAllowed')
     if (!found.held.stats.isDirectory()) throw new Refused('NotFound')
@@ -57,7 +57,7 @@ export class Tree {
   }
 
   /** Keeps it open until the tree is closed. */
-  hold(held: Held): Held {
+  hold(held: OpenEntry): OpenEntry {
     this.#open.push(held)
     return held
   }
@@ -73,8 +73,8 @@ export class Tree {
       .sort((a, b) => b.segments.length - a.segments.length)[0]
   }
 
-  #walk(from: Mount, segments: readonly string[]): Held {
-    let way = { passed: [this.hold(Held.folder(from.folder))], pending: [...segments] }
+  #walk(from: Mount, segments: readonly string[]): OpenEntry {
+    let way = { passed: [this.hold(OpenEntry.folder(from.folder))], pending: [...segments] }
     for (let links = 0; way.pending.length > 0; ) {
       const { passed, pending } = way
       const name = pending.shift() ?? ''
@@ -96,11 +96,11 @@ export class Tree {
   }
 
   /** A relative link continues from its folder, an absolute one from the mount that it names. */
-  #throughLink(target: string | undefined, passed: Held[], pending: readonly string[]) {
+  #throughLink(target: string | undefined, passed: OpenEntry[], pending: readonly string[]) {
     if (target === undefined) throw new Refused('NotAllowed')
     if (!target.startsWith('/')) return { passed, pending: [...partsOf(target), ...pending] }
     const { mount, rest } = this.#mountOfLink(target)
-    return { passed: [this.hold(Held.folder(mount.folder))], pending: [...rest, ...pending] }
+    return { passed: [this.hold(OpenEntry.folder(mount.folder))], pending: [...rest, ...pending] }
   }
 
   /** An absolute link is a path in the container. One that leaves its mount again through `..` is refused. */
@@ -114,7 +114,7 @@ export class Tree {
 }
 
 /** @throws Refused NotAllowed if a link went above its mount */
-function lastOf(passed: readonly Held[]): Held {
+function lastOf(passed: readonly OpenEntry[]): OpenEntry {
   const last = passed.at(-1)
   if (last === undefined) throw new Refused('NotAllowed')
   return last

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { type FileAnswer, type FileRequest, isFileName, joinPath, pathSegments } from '../../../contracts/files.ts'
-import { entryIn, linkAnew, replace, unlessGone } from './operations.ts'
+import { entryIn, ignoreMissing, renameIfAbsent, renameOver } from './operations.ts'
 import { Refused } from './refused.ts'
 import type { Slot, Tree } from './tree.ts'
 
@@ -19,17 +19,17 @@ export async function upload(
   const segments = [...(pathSegments(path) ?? []), name]
   tree.folder(path)
   const target = tree.slot(joinPath(segments))
-  const before = unlessGone(() => target.folder.statsOf(name))
+  const before = ignoreMissing(() => target.folder.statsOf(name))
   if (before !== undefined && (!overwrite || before.isDirectory())) throw new Refused('AlreadyExists')
   const partial: Slot = { ...target, name: `.upload-${randomUUID()}` }
   let isMoved = false
   try {
     await write(partial, before?.isFile() === true ? before.mode & 0o777 : undefined, bytes)
-    if (overwrite) replace(partial, target)
-    else linkAnew(partial, target)
+    if (overwrite) renameOver(partial, target)
+    else renameIfAbsent(partial, target)
     isMoved = true
   } finally {
-    if (!isMoved) unlessGone(() => unlinkSync(partial.folder.at(partial.name)))
+    if (!isMoved) ignoreMissing(() => unlinkSync(partial.folder.at(partial.name)))
   }
   return { entry: entryIn(target), isNew: before === undefined }
 }

@@ -3,7 +3,7 @@ import { PlainText } from '../../../crds/fields.ts'
 import { STATEMENT_KINDS } from '../../../editor/classification.ts'
 import { OUTCOMES } from '../../../editor/history.ts'
 import { ENCODINGS } from '../../../editor/values.ts'
-import { namedRecord, strictRecord } from '../../http/named.ts'
+import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 
 /** Records of the SQL editor (records: SQL instances, Editor). */

@@ -7,8 +7,14 @@ import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorQueryRequest, EditorQueryResult } from './dto.ts'
-import { type EditorDatabase, type EditorPlace, holds, refusalOf, remember } from './place.ts'
-import { readBatch } from './reading.ts'
+import {
+  addHistoryEntry,
+  type EditorDatabase,
+  type EditorEngine,
+  hasSqlLevel,
+  translateSqlError,
+} from './editorDatabase.ts'
+import { readBatchOnWorker } from './readBatchOnWorker.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
 type Asked = {
@@ -28,7 +34,7 @@ export async function queryEditor(
 ): Promise<Answer<EditorQueryResult>> {
   const began = context.services.clock.monotonic()
   const place = request.execute ? await database.open() : undefined
-  const { classification, masked } = await readBatch(context, database.dialect, request)
+  const { classification, masked } = await readBatchOnWorker(context, database.dialect, request)
   const asked: Asked = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
   const missing = missingOf(asked)
@@ -54,7 +60,7 @@ export async function queryEditor(
 
 /** Returns the highest level that the batch needs and the caller does not have. */
 function missingOf({ context, database, classification }: Asked): SqlLevel | undefined {
-  return needed(classification).find((each) => !holds(context, database, each))
+  return needed(classification).find((each) => !hasSqlLevel(context, database, each))
 }
 
 function nothingRun(asked: Asked, never: string | undefined) {
@@ -112,7 +118,7 @@ async function refuse(asked: Asked, never: string | undefined, isAuthorized: boo
 /** Returns the caller's highest level, at least the needed one; a batch that only reads gets read access only. */
 function highest(asked: Asked, least: SqlLevel): SqlLevel {
   if (least === 'reader') return 'reader'
-  return least === 'owner' || holds(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
+  return least === 'owner' || hasSqlLevel(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
 }
 
 /**
@@ -129,7 +135,7 @@ function needed({ statements }: Classification): SqlLevel[] {
   return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
 }
 
-async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<BatchOutcome> {
+async function run(asked: Asked, place: EditorEngine, level: SqlLevel): Promise<BatchOutcome> {
   const { context, request, classification } = asked
   const target = place.target(level)
   const database = request.database ?? target.database
@@ -150,7 +156,7 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
   } catch (error) {
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')
     const hasLost = signal.aborted && !context.signal.aborted
-    const why = () => (isOfCaller ? unknownDatabase(database, target.user) : refusalOf(error))
+    const why = () => (isOfCaller ? unknownDatabase(database, target.user) : translateSqlError(error))
     const refusal = hasLost ? forbidden(asked.database.actionOf(missingOf(asked) ?? level)) : why()
     await record(asked, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
     throw refusal
@@ -190,7 +196,7 @@ async function record(
     error: error ?? ran?.failure?.code ?? null,
   }
   try {
-    await remember(database, entry)
+    await addHistoryEntry(database, entry)
     return entry.id
   } catch (thrown) {
     log.warn({ err: thrown }, 'The history of the editor could not be written.')

@@ -4,7 +4,7 @@ import { STATEMENT_KINDS } from '../../../editor/classification.ts'
 import { OUTCOMES } from '../../../editor/history.ts'
 import { created, noContent, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { Whole } from '../../http/query.ts'
+import { WholeNumber } from '../../http/query.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { listRoute } from '../../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../../resources/paging.ts'
@@ -21,9 +21,17 @@ import {
   EditorSchemaDto,
   RowMutationRequest,
 } from './dto.ts'
-import { type EditorDatabase, recall, refusalOf } from './place.ts'
+import { type EditorDatabase, readHistory, translateSqlError } from './editorDatabase.ts'
 import { queryEditor } from './query.ts'
-import { changeRows, columnDto, each, keyOf, keyOfPath, rowPage, writtenValues } from './rows.ts'
+import {
+  changeRows,
+  columnDto,
+  mapWithFaultIndex,
+  parseRowKey,
+  parseRowKeyText,
+  rowPage,
+  writtenValues,
+} from './rows.ts'
 
 export type EditorRoutes = {
   /** The path of one database: `{RG}/sqlclusters/{name}`. */
@@ -40,7 +48,7 @@ export type HistoryRoute = {
   history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
 
-const Integer = (low: number, high: number, standard: number) => Whole(low, high).default(standard)
+const Integer = (low: number, high: number, standard: number) => WholeNumber(low, high).default(standard)
 
 const RowQuery = z.strictObject({
   limit: Integer(1, 1000, 100).describe('Most rows; 100 when absent'),
@@ -79,7 +87,7 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
     sort: '-executedAt',
     limitName: 'limit',
     unfollowed: 'the history of the editor',
-    rows: async (context) => recall(await history(context as Context), context.services.clock.now()),
+    rows: async (context) => readHistory(await history(context as Context), context.services.clock.now()),
   })
 }
 
@@ -116,7 +124,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
           }))
           return ok({ database: found.database, schemas })
         } catch (error) {
-          throw refusalOf(error)
+          throw translateSqlError(error)
         }
       },
     }),
@@ -162,7 +170,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         const [row] = await changeRows(context, await find(context), (table) => [
           {
             kind: 'update',
-            key: keyOfPath(table, pkValue),
+            key: parseRowKeyText(table, pkValue),
             values: writtenValues(table, values),
             ifVersion: ifVersion ?? undefined,
           },
@@ -178,7 +186,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       handler: async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
         await changeRows(context, await find(context), (table) => [
-          { kind: 'delete', key: keyOfPath(table, pkValue), ifVersion: undefined },
+          { kind: 'delete', key: parseRowKeyText(table, pkValue), ifVersion: undefined },
         ])
         return noContent()
       },
@@ -202,9 +210,9 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       handler: async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await find(context), (table) =>
-          each(wanted, ({ key, values, ifVersion }) => ({
+          mapWithFaultIndex(wanted, ({ key, values, ifVersion }) => ({
             kind: 'update' as const,
-            key: keyOf(table, key),
+            key: parseRowKey(table, key),
             values: writtenValues(table, values),
             ifVersion: ifVersion ?? undefined,
           })),
@@ -220,9 +228,9 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       handler: async (context) => {
         const { keys } = context.body
         const found = await changeRows(context, await find(context), (table) =>
-          each(keys, ({ key, ifVersion }) => ({
+          mapWithFaultIndex(keys, ({ key, ifVersion }) => ({
             kind: 'delete' as const,
-            key: keyOf(table, key),
+            key: parseRowKey(table, key),
             ifVersion: ifVersion ?? undefined,
           })),
         )
@@ -238,7 +246,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       handler: async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await find(context), (table) =>
-          each(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
+          mapWithFaultIndex(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
         )
         return created({ affected: found.length, rows: present(found) })
       },

@@ -5,18 +5,18 @@ import type { SqlLevel } from '../../../editor/classification.ts'
 import { type BoundValue, bindKeyText, bindValue } from '../../../editor/values.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorRow } from './dto.ts'
+import { type EditorDatabase, type EditorEngine, hasSqlLevel, rowDto, translateSqlError } from './editorDatabase.ts'
 import { filterOf, sortOf } from './filters.ts'
-import { type EditorDatabase, type EditorPlace, holds, refusalOf, rowDto } from './place.ts'
 
 type Values = Record<string, unknown>
 
 /** Returns the table of the path, as the login of that level sees it. */
-export async function tableOf(context: Context, place: EditorPlace, level: SqlLevel): Promise<Table> {
+export async function tableOf(context: Context, place: EditorEngine, level: SqlLevel): Promise<Table> {
   const { schema = '', table = '' } = context.parameters
   try {
     return findTable(await place.engine.catalogue(place.target(level)), schema, table)
   } catch (error) {
-    throw refusalOf(error)
+    throw translateSqlError(error)
   }
 }
 
@@ -27,7 +27,7 @@ export function columnDto({ fullType: _fullType, ...column }: Column) {
 /** Returns one page of rows in key order (interface section 4.5). */
 export async function rowPage(
   context: Context,
-  place: EditorPlace,
+  place: EditorEngine,
   query: { limit: number; offset: number; filter: readonly string[]; sort?: string | undefined },
 ) {
   const table = await tableOf(context, place, 'reader')
@@ -50,7 +50,7 @@ export async function rowPage(
       hasMore,
     }
   } catch (error) {
-    throw refusalOf(error, table)
+    throw translateSqlError(error, table)
   }
 }
 
@@ -64,7 +64,7 @@ export async function changeRows(
   changesOf: (table: Table) => RowChange[],
 ): Promise<(EditorRow | undefined)[]> {
   const place = await database.open()
-  const isReader = holds(context, database, 'reader')
+  const isReader = hasSqlLevel(context, database, 'reader')
   const table = await tableOf(context, place, 'writer')
   try {
     const changes = changesOf(table)
@@ -83,7 +83,7 @@ export async function changeRows(
       return isReader ? rowDto(table, row) : sentRow(table, row, changes[index])
     })
   } catch (error) {
-    throw refusalOf(error, table)
+    throw translateSqlError(error, table)
   }
 }
 
@@ -109,7 +109,7 @@ export function writtenValues(table: Table, values: Values): Map<Column, BoundVa
 }
 
 /** Returns the key: all its columns and no others. @throws SqlFault NoPrimaryKey, UnknownColumn, InvalidValue */
-export function keyOf(table: Table, values: Values): Map<Column, BoundValue> {
+export function parseRowKey(table: Table, values: Values): Map<Column, BoundValue> {
   const columns = keyColumns(table)
   for (const name of Object.keys(values)) findColumn(table, name)
   const stray = Object.keys(values).find((name) => !columns.some((column) => column.name === name))
@@ -123,13 +123,13 @@ export function keyOf(table: Table, values: Values): Map<Column, BoundValue> {
 }
 
 /** Returns the key from its text in the path. */
-export function keyOfPath(table: Table, text: string): Map<Column, BoundValue> {
+export function parseRowKeyText(table: Table, text: string): Map<Column, BoundValue> {
   const column = singleKey(table)
   return new Map([[column, bindKeyText(column, text)]])
 }
 
 /** Maps the items and adds the index of the failing one to a fault. */
-export function each<Item, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] {
+export function mapWithFaultIndex<Item, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] {
   return items.map((item, index) => {
     try {
       return make(item)

@@ -2,8 +2,15 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../test/make/clock.ts'
 import { type PlatformError, permissionMissing } from '../../../core/errors.ts'
-import { Readers } from '../../../core/readers.ts'
-import { ENTRIES_MAX, type Followed, FollowedList, SETTLED_AFTER, TAKEN_WITHIN, TICK } from './followedList.ts'
+import { CacheReadTrackers } from '../../../core/readTrackers.ts'
+import {
+  CHANGE_DEBOUNCE_MS,
+  CHUNK_READ_TIMEOUT_MS,
+  FollowedList,
+  KEEPALIVE_INTERVAL_MS,
+  type ListSubscription,
+  MAX_FOLLOWED_ENTRIES,
+} from './followedList.ts'
 import type { ListEntry } from './listState.ts'
 
 const BOOKMARK = /^retry: 2000\nid:\n\n/
@@ -16,12 +23,12 @@ function world() {
   const clock = new ManualClock()
   const stopping = new AbortController()
   const gone = new AbortController()
-  const readers = new Readers()
+  const readers = new CacheReadTrackers()
   const told = { asked: 0, reads: 0, cut: 0, remembered: 0, spent: 0 }
   let names: readonly string[] = ['one']
   let refusal: PlatformError | undefined
   const entries = (): ListEntry[] => names.map((name) => ({ id: name, name, text: JSON.stringify({ name }) }))
-  const followed: Followed = {
+  const followed: ListSubscription = {
     read: async () => {
       told.reads += 1
       readers.note()
@@ -81,8 +88,8 @@ describe('one list that is followed', () => {
   it('says nothing for ten seconds, then a comment, for which the list is not read', async () => {
     const { told, begin, within } = world()
     await begin()
-    expect(await within(TICK)).to.equal(':\n\n')
-    expect(await within(TICK)).to.equal(':\n\n')
+    expect(await within(KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
+    expect(await within(KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
     expect(told.reads).to.equal(1)
     expect(told.asked).to.equal(2)
   })
@@ -92,7 +99,7 @@ describe('one list that is followed', () => {
     await begin()
     const next = events.next()
     set('one', 'two')
-    await clock.advance(SETTLED_AFTER - 1)
+    await clock.advance(CHANGE_DEBOUNCE_MS - 1)
     set('two', 'three')
     await clock.advance(1)
     const types = ((await next).value as string).match(/^event: \w+\ndata: .*$/gm)
@@ -107,7 +114,7 @@ describe('one list that is followed', () => {
     const { begin, set, within, told } = world()
     await begin()
     set('one')
-    expect(await within(SETTLED_AFTER + TICK)).to.equal(':\n\n')
+    expect(await within(CHANGE_DEBOUNCE_MS + KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
     expect(told.reads).to.equal(2)
   })
 
@@ -115,9 +122,9 @@ describe('one list that is followed', () => {
     const { begin, set, events, clock, told } = world()
     await begin()
     const next = events.next()
-    for (let passed = 0; passed < TICK; passed += SETTLED_AFTER) {
+    for (let passed = 0; passed < KEEPALIVE_INTERVAL_MS; passed += CHANGE_DEBOUNCE_MS) {
       set('one')
-      await clock.advance(SETTLED_AFTER)
+      await clock.advance(CHANGE_DEBOUNCE_MS)
     }
     expect((await next).value).to.equal(':\n\n')
     expect(told.asked).to.equal(1)
@@ -129,16 +136,16 @@ describe('one list that is followed', () => {
     await begin()
     for (let count = 0; count < 100; count += 1) {
       set('one', `new-${count}`)
-      await clock.advance(SETTLED_AFTER)
+      await clock.advance(CHANGE_DEBOUNCE_MS)
     }
     expect(told.reads).to.equal(1)
-    expect(await within(SETTLED_AFTER)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
+    expect(await within(CHANGE_DEBOUNCE_MS)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
   })
 
   it('cuts off a client that does not take what it was sent', async () => {
     const { begin, told, clock } = world()
     await begin()
-    await clock.advance(TAKEN_WITHIN - 1)
+    await clock.advance(CHUNK_READ_TIMEOUT_MS - 1)
     expect(told.cut).to.equal(0)
     await clock.advance(1)
     expect(told.cut).to.equal(1)
@@ -183,21 +190,21 @@ describe('one list that is followed', () => {
     const quiet = world()
     await quiet.begin()
     quiet.refuse(refusal)
-    expect(await quiet.within(TICK)).to.equal(closed)
+    expect(await quiet.within(KEEPALIVE_INTERVAL_MS)).to.equal(closed)
     expect(await quiet.within(0)).to.equal(undefined)
     const busy = world()
     await busy.begin()
     busy.refuse(refusal)
     busy.set('one', 'two')
-    expect(await busy.within(SETTLED_AFTER)).to.equal(closed)
+    expect(await busy.within(CHANGE_DEBOUNCE_MS)).to.equal(closed)
     expect(await busy.within(0)).to.equal(undefined)
   })
 
   it('cannot have more records than are remembered for it', async () => {
     const { begin, set, within, list } = world()
     await begin()
-    set(...Array.from({ length: ENTRIES_MAX + 1 }, (_, index) => `n-${index}`))
-    expect(await within(SETTLED_AFTER)).to.equal('event: closed\ndata: {"code":"BAD_REQUEST"}\n\n')
+    set(...Array.from({ length: MAX_FOLLOWED_ENTRIES + 1 }, (_, index) => `n-${index}`))
+    expect(await within(CHANGE_DEBOUNCE_MS)).to.equal('event: closed\ndata: {"code":"BAD_REQUEST"}\n\n')
     const error = await list.begin().catch((thrown: PlatformError) => thrown)
     expect((error as PlatformError).extras).to.deep.equal({ parameter: 'filter' })
   })
@@ -232,7 +239,7 @@ describe('one list that is followed', () => {
     expect(told.remembered).to.equal(1 + READ)
     const next = events.next()
     set('one', 'two')
-    await clock.advance(SETTLED_AFTER)
+    await clock.advance(CHANGE_DEBOUNCE_MS)
     await next
     expect(told.remembered).to.equal(2 + READ)
     gone.abort()

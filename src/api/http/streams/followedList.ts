@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { pauseFor } from '../../../core/pause.ts'
-import { Reading } from '../../../core/readers.ts'
+import { ReadTracker } from '../../../core/readTrackers.ts'
 import { type ListChange, type ListEntry, ListState } from './listState.ts'
 
 /** What a stream needs to know about its list and its caller. */
-export type Followed = {
+export type ListSubscription = {
   /** Returns every record of the list. @throws the refusal once the same request would be refused */
   readonly read: () => Promise<readonly ListEntry[]>
   /** @throws PlatformError once the same request would be refused */
@@ -25,7 +25,7 @@ export type Followed = {
 }
 
 /** What all streams of a process share. */
-export type Surroundings = {
+export type StreamEnvironment = {
   readonly clock: Clock
   /** Aborted when the platform stops. */
   readonly stopping: AbortSignal
@@ -34,14 +34,14 @@ export type Surroundings = {
 }
 
 /** Milliseconds of silence until a comment keeps proxies from closing the stream, and permission is checked again. */
-export const TICK = 10_000
+export const KEEPALIVE_INTERVAL_MS = 10_000
 /** Milliseconds between a change and its event, so that related changes are sent together. */
-export const SETTLED_AFTER = 100
+export const CHANGE_DEBOUNCE_MS = 100
 /** A list that changes all the time is computed for at most a tenth of the time, but at least every two seconds. */
 const REST = 10
 const REST_MAX = 2_000
 /** Milliseconds in which a client must read a chunk; fewer while the platform stops. */
-export const TAKEN_WITHIN = 30_000
+export const CHUNK_READ_TIMEOUT_MS = 30_000
 const TAKEN_AT_THE_END = 1_000
 /** Milliseconds that a browser waits before it reconnects. */
 const RETRY_AFTER = 2_000
@@ -50,7 +50,7 @@ const PIECE = 65_536
 /** Characters that take as much memory as one remembered record. */
 const RECORD = 200
 /** The most records of one followed list. */
-export const ENTRIES_MAX = 10_000
+export const MAX_FOLLOWED_ENTRIES = 10_000
 
 /**
  * One list as a stream of events (WHATWG HTML, 9.2). No events are queued: until the client has read what it was sent,
@@ -58,13 +58,13 @@ export const ENTRIES_MAX = 10_000
  * ones.
  */
 export class FollowedList {
-  readonly #followed: Followed
-  readonly #around: Surroundings
+  readonly #followed: ListSubscription
+  readonly #around: StreamEnvironment
   /** Aborted when the stream must end. */
   readonly #over = new AbortController()
   readonly #state = new ListState()
   #first: readonly ListChange[] = []
-  #reading: Reading | undefined
+  #reading: ReadTracker | undefined
   /** Aborted once something that the list was computed from has changed, and when the stream must end. */
   #awake = new AbortController()
   #restsUntil = 0
@@ -72,7 +72,7 @@ export class FollowedList {
   #held = 0
   #remembered = 0
 
-  constructor(followed: Followed, around: Surroundings) {
+  constructor(followed: ListSubscription, around: StreamEnvironment) {
     this.#followed = followed
     this.#around = around
     for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#finish)
@@ -133,13 +133,13 @@ export class FollowedList {
   async #next(): Promise<'changed' | 'silence' | 'over'> {
     const { clock } = this.#around
     const over = this.#over.signal
-    const tickAt = this.#toldAt + TICK
+    const tickAt = this.#toldAt + KEEPALIVE_INTERVAL_MS
     const pauseUntil = (time: number, signal: AbortSignal) =>
       pauseFor(clock, Math.max(0, time - clock.monotonic()), signal)
     if (!over.aborted) await pauseUntil(tickAt, this.#awake.signal)
     if (over.aborted) return 'over'
     if (!this.#awake.signal.aborted) return 'silence'
-    const readAt = Math.max(clock.monotonic() + SETTLED_AFTER, this.#restsUntil)
+    const readAt = Math.max(clock.monotonic() + CHANGE_DEBOUNCE_MS, this.#restsUntil)
     await pauseUntil(Math.min(readAt, tickAt), over)
     if (over.aborted) return 'over'
     return clock.monotonic() < tickAt ? 'changed' : 'silence'
@@ -149,7 +149,7 @@ export class FollowedList {
     const { clock, remember } = this.#around
     const awake = new AbortController()
     const began = clock.monotonic()
-    const { reading, result } = Reading.begin(
+    const { reading, result } = ReadTracker.begin(
       () => awake.abort(),
       async () => {
         await this.#followed.turn()
@@ -161,7 +161,7 @@ export class FollowedList {
     this.#reading = reading
     this.#awake = awake
     const entries = await result
-    if (entries.length > ENTRIES_MAX) throw tooMany()
+    if (entries.length > MAX_FOLLOWED_ENTRIES) throw tooMany()
     const changes = this.#state.changesTo(entries)
     const before = this.#remembered
     this.#remembered = this.#state.size + reading.size
@@ -185,7 +185,7 @@ export class FollowedList {
     for (const piece of piecesOf(events)) {
       left -= piece.length
       this.#hold(left)
-      const late = clock.setTimeout(cut, stopping.aborted ? TAKEN_AT_THE_END : TAKEN_WITHIN)
+      const late = clock.setTimeout(cut, stopping.aborted ? TAKEN_AT_THE_END : CHUNK_READ_TIMEOUT_MS)
       stopping.addEventListener('abort', cut)
       try {
         yield piece
@@ -224,6 +224,6 @@ function* piecesOf(events: string[]): Generator<string> {
 }
 
 function tooMany(): PlatformError {
-  const message = `A list of more than ${ENTRIES_MAX} records cannot be followed: narrow it down with filter or search.`
+  const message = `A list of more than ${MAX_FOLLOWED_ENTRIES} records cannot be followed: narrow it down with filter or search.`
   return new PlatformError('BAD_REQUEST', message, { parameter: 'filter' })
 }

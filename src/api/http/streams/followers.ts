@@ -15,7 +15,7 @@ export type FollowersOptions = {
 }
 
 /** For logs and other streams that are not lists, and cost less. */
-export const LOGS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_000 } as const
+export const LOG_STREAM_LIMITS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_000 } as const
 
 /** Limits open streams per principal, place and process: each costs memory and a connection. */
 export class Followers {
@@ -38,7 +38,7 @@ export class Followers {
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
     // A tenant may have any number of principals.
-    if (this.#places.isFullFor(place)) throw tooMany(noun)
+    if (this.#places.isFullFor(place)) throw tooManyStreams(noun)
     this.#ofPrincipal.set(principal, own + 1)
     this.#places.take(place)
     return () => {
@@ -63,7 +63,7 @@ export class Followers {
   }
 }
 
-export function tooMany(noun: string): PlatformError {
+export function tooManyStreams(noun: string): PlatformError {
   const message = `Too many ${noun} are followed here: try again in a moment, or read without following.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
 }

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../test/make/clock.ts'
 import { codeOf } from '../../../../test/worlds/facade.ts'
-import { Readers } from '../../../core/readers.ts'
+import { CacheReadTrackers } from '../../../core/readTrackers.ts'
 import { noMetrics } from '../metrics.ts'
-import type { Followed } from './followedList.ts'
+import type { ListSubscription } from './followedList.ts'
 import type { ListEntry } from './listState.ts'
-import { OF_PRINCIPAL, OF_PROCESS, OpenStreams } from './openStreams.ts'
+import { MAX_STREAMS_PER_PRINCIPAL, MAX_STREAMS_PER_PROCESS, OpenStreams } from './openStreams.ts'
 
-const followed = (entries: readonly ListEntry[] = []): Followed => ({
+const followed = (entries: readonly ListEntry[] = []): ListSubscription => ({
   read: async () => entries,
   ask: async () => {},
   turn: () => undefined,
@@ -27,12 +27,12 @@ describe('the lists that a process has open', () => {
     const first = await streams.open(of('first'), followed())
     const more = async (count: number, place: string) => {
       for (let index = 0; index < count; index += 1)
-        await streams.open(of(`${place} ${Math.floor(index / OF_PRINCIPAL)}`, place), followed())
+        await streams.open(of(`${place} ${Math.floor(index / MAX_STREAMS_PER_PRINCIPAL)}`, place), followed())
     }
-    await more(OF_PROCESS / 2 - 1, 'a boundary')
+    await more(MAX_STREAMS_PER_PROCESS / 2 - 1, 'a boundary')
     const another = async () => (await codeOf(streams.open(of('another'), followed()))).code
     expect(await another()).to.equal('SERVICE_UNAVAILABLE')
-    await more(OF_PROCESS / 4, 'another boundary')
+    await more(MAX_STREAMS_PER_PROCESS / 4, 'another boundary')
     if (first.stream === undefined) throw new Error('There is no stream.')
     first.stream.destroy()
     await once(first.stream, 'close')
@@ -42,7 +42,9 @@ describe('the lists that a process has open', () => {
 
   it('have room again once one ends', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
-    const opened = await Promise.all(Array.from({ length: OF_PRINCIPAL }, () => streams.open(of('caller'), followed())))
+    const opened = await Promise.all(
+      Array.from({ length: MAX_STREAMS_PER_PRINCIPAL }, () => streams.open(of('caller'), followed())),
+    )
     const next = async () => (await codeOf(streams.open(of('caller'), followed()))).code
     expect(await next()).to.equal('TOO_MANY_REQUESTS')
     const stream = opened[0]?.stream
@@ -74,7 +76,7 @@ describe('the lists that a process has open', () => {
 
   it('count what their lists have read as they do what they remember', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 20)
-    const readers = new Readers()
+    const readers = new CacheReadTrackers()
     const read = async () => {
       for (let at = 0; at < 9; at += 1) readers.note('home', String(at))
       return []
@@ -98,7 +100,7 @@ describe('the lists that a process has open', () => {
   it('take no place where the first look fails', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const failing = { ...followed(), read: () => Promise.reject(new Error('away')) }
-    for (let count = 0; count <= OF_PRINCIPAL; count += 1) {
+    for (let count = 0; count <= MAX_STREAMS_PER_PRINCIPAL; count += 1) {
       const error = await streams.open(of('caller'), failing).catch((thrown: Error) => thrown)
       expect((error as Error).message).to.equal('away')
     }

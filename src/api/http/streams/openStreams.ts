@@ -4,12 +4,12 @@ import { SharedPlaces } from '../../../core/sharedPlaces.ts'
 import { type Answer, NO_STORE } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
-import { type Followed, FollowedList } from './followedList.ts'
-import { type Follower, Followers, LOGS, tooMany } from './followers.ts'
+import { FollowedList, type ListSubscription } from './followedList.ts'
+import { type Follower, Followers, LOG_STREAM_LIMITS, tooManyStreams } from './followers.ts'
 
 /** Enough for a person's tabs, or the replicas of a service. */
-export const OF_PRINCIPAL = 32
-export const OF_PROCESS = 1_000
+export const MAX_STREAMS_PER_PRINCIPAL = 32
+export const MAX_STREAMS_PER_PROCESS = 1_000
 /** Records in memory over all streams of the process; what they have read and not yet sent counts as records too. */
 const REMEMBERED_MAX = 500_000
 
@@ -33,13 +33,18 @@ export class OpenStreams {
     this.#records = new SharedPlaces(rememberedMax)
     this.#clock = clock
     this.#metrics = metrics
-    this.logs = new Followers({ ...LOGS, metrics })
-    this.#followers = new Followers({ noun: 'lists', ofPrincipal: OF_PRINCIPAL, ofProcess: OF_PROCESS, metrics })
+    this.logs = new Followers({ ...LOG_STREAM_LIMITS, metrics })
+    this.#followers = new Followers({
+      noun: 'lists',
+      ofPrincipal: MAX_STREAMS_PER_PRINCIPAL,
+      ofProcess: MAX_STREAMS_PER_PROCESS,
+      metrics,
+    })
   }
 
   /** @throws the refusal of an ordinary request; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
-  async open(follower: Follower, followed: Followed): Promise<Answer<never>> {
-    if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
+  async open(follower: Follower, followed: ListSubscription): Promise<Answer<never>> {
+    if (this.#records.isFullFor(follower.place)) throw tooManyStreams('lists')
     const free = this.#followers.enter(follower)
     this.#metrics.following(1)
     const list = new FollowedList(followed, {
@@ -55,7 +60,7 @@ export class OpenStreams {
     try {
       await list.begin()
       // Other streams may have begun meanwhile.
-      if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
+      if (this.#records.isFullFor(follower.place)) throw tooManyStreams('lists')
     } catch (error) {
       leave()
       throw error

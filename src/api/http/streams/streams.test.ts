@@ -18,7 +18,7 @@ import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
 import { noMetrics } from '../metrics.ts'
-import { OF_PRINCIPAL, OF_PROCESS } from './openStreams.ts'
+import { MAX_STREAMS_PER_PRINCIPAL, MAX_STREAMS_PER_PROCESS } from './openStreams.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
 const HOME = groupNamespace(BOUNDARY, 'shop')
@@ -265,12 +265,12 @@ describe('a list as a stream of events', () => {
   })
 
   it('may be open only so often for one caller', async () => {
-    for (let count = 0; count < OF_PRINCIPAL; count += 1) await (await follow()).until('bookmark')
+    for (let count = 0; count < MAX_STREAMS_PER_PRINCIPAL; count += 1) await (await follow()).until('bookmark')
     const { status, body } = await server.ask('get', LIST, READER).set('accept', 'text/event-stream')
     expect([status, body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
     await (await follow(LIST, OWNER)).until('bookmark')
     open[0]?.close()
-    await until('one has ended', () => following === OF_PRINCIPAL)
+    await until('one has ended', () => following === MAX_STREAMS_PER_PRINCIPAL)
     await (await follow()).until('bookmark')
   })
 
@@ -282,7 +282,9 @@ describe('a list as a stream of events', () => {
       server.put(PlatformUser, id(at), spec, SYSTEM_NAMESPACE)
       return id(at)
     }
-    const open500 = Array.from({ length: OF_PROCESS / 2 }, (_, at) => Math.floor(at / OF_PRINCIPAL))
+    const open500 = Array.from({ length: MAX_STREAMS_PER_PROCESS / 2 }, (_, at) =>
+      Math.floor(at / MAX_STREAMS_PER_PRINCIPAL),
+    )
     for (const at of open500) await follow('/boundaries', person(at, tenants[0]))
     const ask = (as: string) => server.ask('get', '/boundaries', as).set('accept', 'text/event-stream')
     expect((await ask(person(998, tenants[0]))).status).to.equal(503)

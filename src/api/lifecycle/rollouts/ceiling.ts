@@ -5,7 +5,7 @@ import { timestamp } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { namedRecord } from '../../http/named.ts'
+import { namedRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 
 const PolicyRule = namedRecord('PolicyRule', {

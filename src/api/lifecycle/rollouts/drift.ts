@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { digestOf } from '../../../contracts/rollouts/drift.ts'
-import { latestScan } from '../../../contracts/rollouts/gather.ts'
-import { SCAN_INTERVAL } from '../../../contracts/rollouts/states.ts'
+import { latestScan } from '../../../contracts/rollouts/checkInput.ts'
+import { driftValueDigest } from '../../../contracts/rollouts/drift.ts'
+import { SCAN_INTERVAL_MS } from '../../../contracts/rollouts/states.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { PlatformError, unreadableFields } from '../../../core/errors.ts'
 import { createdAtOf } from '../../../core/object.ts'
@@ -10,13 +10,13 @@ import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import { namedRecord, strictRecord } from '../../http/named.ts'
+import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
-import { oneAtATime } from '../../rules/turns.ts'
-import { all, idIn } from '../stock.ts'
-import { LIFECYCLE_TURN, refuseInRollout } from '../turn.ts'
+import { withChangeLock } from '../../rules/changeLocks.ts'
+import { listPlatformObjects, platformObjectId } from '../inventory.ts'
+import { LIFECYCLE_LOCK, refuseInRollout } from '../lifecycleLock.ts'
 import { driftDto, PlatformDriftItemDto, PlatformDriftScanDto } from './records.ts'
 import type { ScanRecord } from './service.ts'
 
@@ -28,7 +28,7 @@ const PlatformDriftDto = namedRecord('PlatformDriftDto', {
 
 function scanDto({ metadata, spec, status = {} }: ScanRecord): z.output<typeof PlatformDriftScanDto> {
   return {
-    id: idIn(PlatformDriftScan, metadata),
+    id: platformObjectId(PlatformDriftScan, metadata),
     status: status.state ?? 'Running',
     trigger: spec.trigger,
     startedAt: status.startedAt ?? createdAtOf(metadata),
@@ -45,25 +45,25 @@ const isRunning = (scan: ScanRecord, now: number) =>
 
 async function show(context: Context) {
   const now = context.services.clock.now()
-  const scans = await all(context, PlatformDriftScan)
+  const scans = await listPlatformObjects(context, PlatformDriftScan)
   const begun = scans.filter((scan) => isDue(scan, now)).map((scan) => ({ scan, dto: scanDto(scan) }))
   const [newest] = begun.sort((one, other) => (one.dto.startedAt < other.dto.startedAt ? 1 : -1))
   const next = scans.find((scan) => !isDue(scan, now))?.spec.notBefore
   return ok({
     scan: newest?.dto ?? null,
     items: (latestScan(scans)?.status?.items ?? []).map(driftDto),
-    nextScanAt: next ?? timestamp(now + SCAN_INTERVAL),
+    nextScanAt: next ?? timestamp(now + SCAN_INTERVAL_MS),
   })
 }
 
 /** @throws PlatformError ScanRunning with `scanId`, RolloutBusy with `executionId` */
 async function startScan(context: Context) {
   const { services, caller } = context
-  return oneAtATime(services, LIFECYCLE_TURN, async () => {
-    const scans = await all(context, PlatformDriftScan, true)
+  return withChangeLock(services, LIFECYCLE_LOCK, async () => {
+    const scans = await listPlatformObjects(context, PlatformDriftScan, true)
     const running = scans.find((scan) => isRunning(scan, services.clock.now()))
     if (running !== undefined) {
-      const scanId = idIn(PlatformDriftScan, running.metadata)
+      const scanId = platformObjectId(PlatformDriftScan, running.metadata)
       throw new PlatformError('ScanRunning', 'A scan is under way: wait until it has finished.', { scanId })
     }
     await refuseInRollout(context)
@@ -101,7 +101,7 @@ async function adopt(context: Context<string, unknown, Adopt>) {
   }
   if (configKey === undefined || configKey === null)
     throw unreadableFields([{ field: 'configKey', message: 'is required (a string)' }])
-  return oneAtATime(services, LIFECYCLE_TURN, async () => {
+  return withChangeLock(services, LIFECYCLE_LOCK, async () => {
     const scan = await latest(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
     if (item?.adoption === undefined) throw refused('NotAdoptable', `The last scan offers no value for "${configKey}".`)
@@ -125,12 +125,12 @@ async function adopt(context: Context<string, unknown, Adopt>) {
 
 /** @throws PlatformError ScanStale */
 async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> {
-  const scans = await all(context, PlatformDriftScan, true)
+  const scans = await listPlatformObjects(context, PlatformDriftScan, true)
   const running = scans.find((scan) => isRunning(scan, context.services.clock.now()))
   if (running !== undefined) throw refused('ScanStale', 'A scan is under way: wait for its result.')
   const found = latestScan(scans)
   if (found === undefined) throw refused('ScanStale', 'No scan has finished yet.')
-  if (scanId === idIn(PlatformDriftScan, found.metadata)) return found
+  if (scanId === platformObjectId(PlatformDriftScan, found.metadata)) return found
   throw refused('ScanStale', 'scanId must name the scan that finished last.')
 }
 
@@ -142,7 +142,7 @@ async function secretOf(
 ): Promise<string> {
   const value = await services.rollouts.look.valueOf(item)
   const text = value === undefined ? undefined : String(value)
-  if (text === undefined || digestOf(text) !== digest) {
+  if (text === undefined || driftValueDigest(text) !== digest) {
     throw refused('DriftChanged', 'The value has changed since the scan: scan again.')
   }
   return text

@@ -1,25 +1,25 @@
 import type { z } from 'zod'
-import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { planFromRecords } from '../../../contracts/rollouts/checkInput.ts'
 import { kindOfPlan } from '../../../contracts/rollouts/plan.ts'
-import { blockingChecks, CHECK_IDS, type Checked } from '../../../contracts/rollouts/preflight.ts'
+import { blockingChecks, CHECK_IDS, type CompletedCheck } from '../../../contracts/rollouts/preflight.ts'
 import { isRolloutOver, PLAN_KINDS, ROLLOUT_STATES } from '../../../contracts/rollouts/states.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
 import { uuidV5 } from '../../../core/ids.ts'
 import { createdAtOf } from '../../../core/object.ts'
 import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import type { Context } from '../../http/context.ts'
-import { strictRecord } from '../../http/named.ts'
+import { strictRecord } from '../../http/namedRecord.ts'
 import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { Uuid, wholeRecord } from '../../resources/dto.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
-import type { Stock } from '../records.ts'
-import { all, idIn, stockOf } from '../stock.ts'
-import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
-import { lookedAt } from './plans.ts'
+import { listPlatformObjects, platformObjectId, readInventory } from '../inventory.ts'
+import { LIFECYCLE_LOCK, refuseWhileBusy } from '../lifecycleLock.ts'
+import type { ComponentInventory } from '../records.ts'
+import { validatedPlanOf } from './plans.ts'
 import { driftDto, preflightDto, RolledComponentDto, RolloutBatchDto, RolloutExecutionDto } from './records.ts'
-import { checksNow, type ExecutionRecord, findPlan, type PlanRecord, takenBackBy } from './service.ts'
+import { type ExecutionRecord, findPlan, findRollback, type PlanRecord, runPreflightChecks } from './service.ts'
 
 const CreateExecutionRequest = strictRecord('CreateExecutionRequest', {
   planId: Uuid.describe('Id of the plan that is carried out'),
@@ -37,21 +37,21 @@ async function toSpec(context: Context<string, unknown, z.output<typeof CreateEx
   const plan = await findPlan(context, body.planId)
   const planned = await requireValidated(context, plan)
   await refuseWhileBusy(context)
-  refuseFailed(await checksNow(context, planned), acknowledgedFailures)
+  refuseFailed(await runPreflightChecks(context, planned), acknowledgedFailures)
   return { plan: plan.metadata.name, acknowledgedFailures, startedBy: caller.principalId }
 }
 
 /** @throws PlatformError PlanExecuted, PlanNotValidated with `problems` */
 async function requireValidated(context: Context, plan: PlanRecord) {
-  const executions = await all(context, RolloutExecution, true)
+  const executions = await listPlatformObjects(context, RolloutExecution, true)
   const isOf = ({ spec, status }: ExecutionRecord) =>
     spec.plan === plan.metadata.name && (status?.startedAt !== undefined || !isRolloutOver(status?.state))
   if (plan.status?.state === 'Executed' || executions.some((one) => isOf(one) && one.status?.startedAt !== undefined)) {
     throw new PlatformError('PlanExecuted', 'The plan was already carried out: make a new one.')
   }
-  const stock = await stockOf(context)
-  const seen = lookedAt(plan, stock)
-  const planned = plan.spec.kind === 'Rollback' ? seen : planNow(plan.spec, stock)
+  const stock = await readInventory(context)
+  const seen = validatedPlanOf(plan, stock)
+  const planned = plan.spec.kind === 'Rollback' ? seen : planFromRecords(plan.spec, stock)
   if (seen.state === 'Validated' && planned.problems.length === 0) return { ...planned, items: [...planned.items] }
   const problems = planned.problems.length > 0 ? planned.problems : seen.problems
   const message =
@@ -62,7 +62,7 @@ async function requireValidated(context: Context, plan: PlanRecord) {
 }
 
 /** @throws PlatformError OperatorTooOld, ValueMissing with `keys`, PreflightFailed with `checks` */
-function refuseFailed(checks: readonly Checked[], acknowledged: readonly string[]): void {
+function refuseFailed(checks: readonly CompletedCheck[], acknowledged: readonly string[]): void {
   const blocking = blockingChecks(checks, acknowledged)
   const named = (id: string) => blocking.find((check) => check.id === id)
   const old = named('operator-version')
@@ -86,9 +86,9 @@ export const executions = collection(RolloutExecution, {
   may: { read: action('lifecycle/view'), write: action('lifecycle/execute') },
   dto: RolloutExecutionDto,
   around: async (_, context) => ({
-    executions: await all(context, RolloutExecution),
-    plans: new Map((await all(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
-    stock: await stockOf(context),
+    executions: await listPlatformObjects(context, RolloutExecution),
+    plans: new Map((await listPlatformObjects(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
+    stock: await readInventory(context),
   }),
   toDto: (execution, { around }) => executionFields(execution, around),
   columns: {
@@ -104,7 +104,7 @@ export const executions = collection(RolloutExecution, {
     body: CreateExecutionRequest,
     status: 202,
     answers: [404, 409],
-    turn: () => LIFECYCLE_TURN,
+    turn: () => LIFECYCLE_LOCK,
     toSpec,
   },
 })
@@ -112,18 +112,18 @@ export const executions = collection(RolloutExecution, {
 type Around = {
   executions: readonly ExecutionRecord[]
   plans: ReadonlyMap<string, PlanRecord>
-  stock: Stock
+  stock: ComponentInventory
 }
 
 function executionFields(execution: ExecutionRecord, { executions: others, plans, stock }: Around) {
   const { metadata, spec, status = {} } = execution
   const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
-  const idOfExecution = (name: string) => idIn(RolloutExecution, { name })
-  const back = takenBackBy(metadata.name, others)
+  const idOfExecution = (name: string) => platformObjectId(RolloutExecution, { name })
+  const back = findRollback(metadata.name, others)
   const isOver = isRolloutOver(state)
   const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
   return {
-    planId: idIn(RolloutPlan, { name: spec.plan }),
+    planId: platformObjectId(RolloutPlan, { name: spec.plan }),
     kind: status.kind ?? kindBefore(spec, plans.get(spec.plan), stock),
     ...{ state, phase: step, overrides: [...overrides] },
     pauseReason: pauseOf(status.pause),
@@ -156,9 +156,9 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
 }
 
 /** Returns the kind of a rollout that has not started. */
-function kindBefore({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: Stock) {
+function kindBefore({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: ComponentInventory) {
   if (plan === undefined) return rollbackOf === undefined ? ('Components' as const) : ('Rollback' as const)
-  return kindOfPlan(plan.spec.kind, lookedAt(plan, stock).items)
+  return kindOfPlan(plan.spec.kind, validatedPlanOf(plan, stock).items)
 }
 
 function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {
@@ -171,6 +171,7 @@ function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {
 function preflightOf({ metadata, spec, status }: ExecutionRecord) {
   const { runAt = createdAtOf(metadata), checks = [] } = status?.preflight ?? {}
   const id = uuidV5(`preflight/${metadata.name}/${runAt}`)
-  const canExecute = checks.length > 0 && blockingChecks(checks as Checked[], spec.acknowledgedFailures).length === 0
-  return preflightDto({ id, planId: idIn(RolloutPlan, { name: spec.plan }), runAt, canExecute }, checks)
+  const canExecute =
+    checks.length > 0 && blockingChecks(checks as CompletedCheck[], spec.acknowledgedFailures).length === 0
+  return preflightDto({ id, planId: platformObjectId(RolloutPlan, { name: spec.plan }), runAt, canExecute }, checks)
 }

@@ -1,5 +1,5 @@
 import type { Resource } from '../../../core/object.ts'
-import { CHECKED_TYPES, LOOKED_TYPES } from '../../../kube/looked.ts'
+import { CHECKED_TYPES, INSPECTED_TYPES } from '../../../kube/inspectedTypes.ts'
 import type { RouteDraft } from '../../http/route.ts'
 import { ceilingRoutes } from './ceiling.ts'
 import { driftRoutes } from './drift.ts'
@@ -14,7 +14,7 @@ export { additionalPlanRoutes } from './plans.ts'
 export function rolloutReads(): { resource: Resource; verbs: readonly string[] }[] {
   return [
     ...CHECKED_TYPES.map((resource) => ({ resource, verbs: ['list'] })),
-    ...LOOKED_TYPES.workloads.map((resource) => ({ resource, verbs: ['get', 'list'] })),
+    ...INSPECTED_TYPES.workloads.map((resource) => ({ resource, verbs: ['get', 'list'] })),
   ]
 }
 

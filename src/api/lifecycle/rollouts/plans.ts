@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { planFromRecords } from '../../../contracts/rollouts/checkInput.ts'
 import { kindOfPlan } from '../../../contracts/rollouts/plan.ts'
 import { PLAN_STATES } from '../../../contracts/rollouts/states.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
@@ -10,25 +10,25 @@ import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import { strictRecord } from '../../http/named.ts'
+import { strictRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
-import type { Stock } from '../records.ts'
-import { componentOf, idIn, stockOf } from '../stock.ts'
+import { componentOf, platformObjectId, readInventory } from '../inventory.ts'
+import type { ComponentInventory } from '../records.ts'
 import { RolloutPlanDto } from './records.ts'
 import { findPlan, type PlanRecord } from './service.ts'
 
 /** Returns a plan as last validated, or as computed now if its controller has not validated it yet. */
-export function lookedAt(plan: PlanRecord, stock: Stock) {
+export function validatedPlanOf(plan: PlanRecord, stock: ComponentInventory) {
   const { spec, status } = plan
   const isLooked = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt
   if (isLooked || spec.kind === 'Rollback') {
     const { state = 'Unvalidated', items = [], batches = [], problems = [], validatedAt = null } = status ?? {}
     return { state, items, batches, problems, validatedAt }
   }
-  const planned = planNow(spec, stock)
+  const planned = planFromRecords(spec, stock)
   const state = planned.problems.length === 0 ? ('Validated' as const) : ('Unvalidated' as const)
   return { ...planned, state, validatedAt: spec.validateRequestedAt ?? plan.metadata.creationTimestamp ?? null }
 }
@@ -47,7 +47,7 @@ async function toSpec(context: Context<string, unknown, z.output<typeof CreatePl
   if (chosen.length === 0) {
     throw refusedFields([{ field: 'targetVersions', message: 'must name at least one component with a version' }])
   }
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   for (const [name] of wanted) componentOf(stock, name)
   const unselected = wanted.filter(([, version]) => version === null).map(([name]) => name)
   return { targetVersions: Object.fromEntries(chosen), unselected }
@@ -61,9 +61,9 @@ const plans = collection(RolloutPlan, {
   missing: (key) => new PlatformError('PlanNotFound', `Plan "${key.slice(0, 64)}" was not found.`),
   may: { read: action('lifecycle/view'), write: action('lifecycle/plan') },
   dto: RolloutPlanDto,
-  around: (_, context) => stockOf(context),
+  around: (_, context) => readInventory(context),
   toDto(plan, { around }) {
-    const { state, items, batches, problems, validatedAt } = lookedAt(plan, around)
+    const { state, items, batches, problems, validatedAt } = validatedPlanOf(plan, around)
     const { targetVersions, unselected, kind } = plan.spec
     const stays = Object.fromEntries(unselected.map((name) => [name, null]))
     const execution = plan.status?.execution
@@ -72,7 +72,7 @@ const plans = collection(RolloutPlan, {
       items: items.map(({ fromVersion = null, note = null, ...item }) => ({ ...item, fromVersion, note })),
       batches: [...batches],
       problems: [...problems],
-      executionId: execution === undefined ? null : idIn(RolloutExecution, { name: execution }),
+      executionId: execution === undefined ? null : platformObjectId(RolloutExecution, { name: execution }),
     }
   },
   columns: {

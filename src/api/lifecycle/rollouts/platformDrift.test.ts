@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { DRIFT, LAST, rolloutRoutes } from '../../../../test/worlds/rolloutRoutes.ts'
 import { INSTALL_CONFIGURATION } from '../../../contracts/lifecycle.ts'
-import { type DriftItem, digestOf } from '../../../contracts/rollouts/drift.ts'
+import { type DriftItem, driftValueDigest } from '../../../contracts/rollouts/drift.ts'
 import { SYSTEM_NAMESPACE } from '../../../core/names.ts'
 import type { KubeObject } from '../../../core/object.ts'
 import { PlatformDriftScan } from '../../../crds/rollouts.ts'
@@ -86,7 +86,7 @@ describe('the routes of changes by hand', () => {
   })
 
   it('of secrets are taken over by their digest, and shown to nobody', async () => {
-    const digest = digestOf('s3cret')
+    const digest = driftValueDigest('s3cret')
     const adoption = { configKey: 'cnpg.replicas', liveValue: digest, isSecret: true }
     finished([{ ...CHANGE, adoption }], await configuration({ 'cnpg.replicas': 'old' }))
     world.look.values.set(CHANGE.field, 'changed since')

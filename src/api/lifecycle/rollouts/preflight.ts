@@ -6,10 +6,10 @@ import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { Uuid } from '../../resources/dto.ts'
-import { stockOf } from '../stock.ts'
-import { lookedAt } from './plans.ts'
+import { readInventory } from '../inventory.ts'
+import { validatedPlanOf } from './plans.ts'
 import { PreflightReportDto, preflightDto } from './records.ts'
-import { checksNow, findPlan } from './service.ts'
+import { findPlan, runPreflightChecks } from './service.ts'
 
 const PreflightQuery = z.object({
   planId: Uuid.optional().describe('The plan to check; the platform as it is when absent'),
@@ -19,8 +19,8 @@ const PreflightQuery = z.object({
 async function runPreflight(context: Context<string, z.output<typeof PreflightQuery>>) {
   const { services, query } = context
   const plan = query.planId === undefined ? undefined : await findPlan(context, query.planId)
-  const planned = plan === undefined ? undefined : lookedAt(plan, await stockOf(context))
-  const checks = await checksNow(context, planned && { ...planned, items: [...planned.items] })
+  const planned = plan === undefined ? undefined : validatedPlanOf(plan, await readInventory(context))
+  const checks = await runPreflightChecks(context, planned && { ...planned, items: [...planned.items] })
   const isOpen = planned === undefined || planned.state === 'Validated'
   return ok(
     preflightDto(

@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import { COMPONENT_KINDS } from '../../../contracts/lifecycle.ts'
-import { type Checked, checkOf, RESULTS, resultOf } from '../../../contracts/rollouts/preflight.ts'
+import { type CompletedCheck, findCheck, overallResultOf } from '../../../contracts/rollouts/preflight.ts'
 import {
   ADDED_BY,
+  BATCH_COMPONENT_STATES,
   BATCH_KINDS,
   BATCH_STATES,
   OVERRIDE_KINDS,
   PAUSE_CODES,
   PLAN_KINDS,
+  PLAN_PROBLEM_CODES,
   PLAN_STATES,
-  PROBLEM_CODES,
-  ROLLED_STATES,
   ROLLOUT_PHASES,
   ROLLOUT_STATES,
   SCAN_STATES,
   SCAN_TRIGGERS,
 } from '../../../contracts/rollouts/states.ts'
-import { CATEGORIES } from '../../../contracts/rollouts/verdicts.ts'
-import { namedRecord } from '../../http/named.ts'
+import { CHECK_CATEGORIES, PREFLIGHT_RESULTS } from '../../../contracts/rollouts/verdicts.ts'
+import { namedRecord } from '../../http/namedRecord.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 
 /** The records of section 19. */
@@ -40,7 +40,7 @@ const batchFields = { index: z.int(), kind: z.enum(BATCH_KINDS), timeLimitMinute
 export const PlanBatchDto = namedRecord('PlanBatchDto', { ...batchFields, components: z.array(z.string()) })
 
 export const PlanProblemDto = namedRecord('PlanProblemDto', {
-  code: z.enum(PROBLEM_CODES),
+  code: z.enum(PLAN_PROBLEM_CODES),
   component: z.string(),
   message: z.string(),
   details,
@@ -63,8 +63,8 @@ export const RolloutPlanDto = namedRecord('RolloutPlanDto', {
 export const PreflightCheckDto = namedRecord('PreflightCheckDto', {
   id: z.string(),
   title: z.string(),
-  category: z.enum(CATEGORIES),
-  result: z.enum(RESULTS),
+  category: z.enum(CHECK_CATEGORIES),
+  result: z.enum(PREFLIGHT_RESULTS),
   isOverridable: z.boolean(),
   message: z.string(),
   details,
@@ -111,7 +111,7 @@ export const RolledComponentDto = z.object({
   name: z.string(),
   fromVersion: maybe,
   toVersion: z.string(),
-  state: z.enum(ROLLED_STATES),
+  state: z.enum(BATCH_COMPONENT_STATES),
   message: maybe,
   startedAt: when,
   finishedAt: when,
@@ -181,7 +181,7 @@ export function driftDto(item: DriftItem): z.output<typeof PlatformDriftItemDto>
   return { ...item, expected: shownValue(expected), live: shownValue(live), adoption, firstSeenAt }
 }
 
-type Stored = Pick<Checked, 'id' | 'message' | 'details'> & { result: (typeof RESULTS)[number] }
+type Stored = Pick<CompletedCheck, 'id' | 'message' | 'details'> & { result: (typeof PREFLIGHT_RESULTS)[number] }
 
 /** Returns the results of the checks, with the titles and remedies of this version. */
 export function preflightDto(
@@ -189,11 +189,11 @@ export function preflightDto(
   checks: readonly Stored[],
 ): z.output<typeof PreflightReportDto> {
   const shown = checks.flatMap((one) => {
-    const check = checkOf(one.id)
+    const check = findCheck(one.id)
     if (check === undefined) return []
     const { title, category, isOverridable, remedy } = check
     const isWrong = one.result === 'Failed' || one.result === 'Warnings'
     return [{ ...one, title, category, isOverridable, remedy: isWrong ? remedy : null }]
   })
-  return { ...report, result: resultOf(checks), checks: shown }
+  return { ...report, result: overallResultOf(checks), checks: shown }
 }

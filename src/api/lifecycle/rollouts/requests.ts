@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isSameDrift } from '../../../contracts/rollouts/drift.ts'
-import { type Checked, worsenedChecks } from '../../../contracts/rollouts/preflight.ts'
+import { type CompletedCheck, worsenedChecks } from '../../../contracts/rollouts/preflight.ts'
 import { rollbackNames } from '../../../contracts/rollouts/requests.ts'
 import { isRolloutOver } from '../../../contracts/rollouts/states.ts'
 import { type ErrorCode, PlatformError } from '../../../core/errors.ts'
@@ -10,15 +10,15 @@ import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import { strictRecord } from '../../http/named.ts'
+import { strictRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
-import { oneAtATime } from '../../rules/turns.ts'
-import { all } from '../stock.ts'
-import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
+import { withChangeLock } from '../../rules/changeLocks.ts'
+import { listPlatformObjects } from '../inventory.ts'
+import { LIFECYCLE_LOCK, refuseWhileBusy } from '../lifecycleLock.ts'
 import { executions } from './executions.ts'
 import { driftDto, driftFields, RolloutExecutionDto } from './records.ts'
-import { checksNow, type ExecutionRecord, takenBackBy } from './service.ts'
+import { type ExecutionRecord, findRollback, runPreflightChecks } from './service.ts'
 
 type Status = NonNullable<ExecutionRecord['status']>
 
@@ -96,16 +96,18 @@ async function resume(context: Context<'executionId', unknown, Resume>) {
 async function refuseWhileFailing(context: Context, { metadata, status }: ExecutionRecord): Promise<void> {
   const { pause, preflight } = status ?? {}
   if (pause?.code === 'HealthFailed') {
-    const component = (await all(context, PlatformComponent)).find((one) => one.metadata.name === pause.component)
+    const component = (await listPlatformObjects(context, PlatformComponent)).find(
+      (one) => one.metadata.name === pause.component,
+    )
     if (component?.status?.state === 'Ready') return
     refuse('StillFailing', `${pause.component} is not healthy yet.`)
   }
   if (pause?.code !== 'BatchCheckWorsened' && pause?.code !== 'SnapshotFailed') return
-  const checks = await checksNow(context, undefined, metadata.name)
+  const checks = await runPreflightChecks(context, undefined, metadata.name)
   const worse =
     pause.code === 'SnapshotFailed'
       ? checks.filter(({ id, result }) => id === 'snapshot-possible' && result === 'Failed').map(({ id }) => id)
-      : worsenedChecks((preflight?.checks ?? []) as Checked[], checks)
+      : worsenedChecks((preflight?.checks ?? []) as CompletedCheck[], checks)
   if (worse.length > 0) refuse('StillFailing', `These checks still fail: ${worse.join(', ')}.`, { checks: worse })
 }
 
@@ -119,7 +121,9 @@ async function revert(context: Context<'executionId', unknown, z.output<typeof R
   const { acknowledge, fields } = context.body
   if (acknowledge !== true) refuse('AcknowledgementRequired', 'Send acknowledge: true to revert the changes.')
   const { object: found } = await executions.find(context)
-  const components = new Map((await all(context, PlatformComponent)).map((one) => [one.metadata.name, one]))
+  const components = new Map(
+    (await listPlatformObjects(context, PlatformComponent)).map((one) => [one.metadata.name, one]),
+  )
   const check = ({ state, pause }: Status) => {
     if (state !== 'Paused' || pause?.code !== 'PlatformDrift') {
       throw new PlatformError('NotPausedOnPlatformDrift', 'The rollout is not paused because of manual changes.')
@@ -141,10 +145,11 @@ async function revert(context: Context<'executionId', unknown, z.output<typeof R
 /** @throws PlatformError NOT_FOUND, RolloutBusy, NothingToRollBack */
 async function rollback(context: Context<'executionId'>) {
   const { services, caller } = context
-  return oneAtATime(services, LIFECYCLE_TURN, async () => {
+  return withChangeLock(services, LIFECYCLE_LOCK, async () => {
     const { object: found } = await executions.find(context)
     await refuseWhileBusy(context)
-    const isTaken = takenBackBy(found.metadata.name, await all(context, RolloutExecution, true)) !== undefined
+    const isTaken =
+      findRollback(found.metadata.name, await listPlatformObjects(context, RolloutExecution, true)) !== undefined
     const asked = await ask(
       context,
       found,

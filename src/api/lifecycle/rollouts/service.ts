@@ -1,19 +1,19 @@
 import type { RoleCeiling } from '../../../adapters/clusterlook/ceiling.ts'
-import type { ClusterLook } from '../../../adapters/clusterlook/port.ts'
-import { factsOf, type Gathered, lookedComponent } from '../../../contracts/rollouts/gather.ts'
-import { type Checked, runChecks } from '../../../contracts/rollouts/preflight.ts'
+import type { ClusterInspector } from '../../../adapters/clusterlook/port.ts'
+import { type CheckInput, factsOf, toInspectedComponent } from '../../../contracts/rollouts/checkInput.ts'
+import { type CompletedCheck, runChecks } from '../../../contracts/rollouts/preflight.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
 import { ComponentInstall } from '../../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import type { Context } from '../../http/context.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { all, idIn, stockOf } from '../stock.ts'
+import { listPlatformObjects, platformObjectId, readInventory } from '../inventory.ts'
 
 declare module '../../http/context.ts' {
   interface Services {
     readonly rollouts: {
-      readonly look: ClusterLook
+      readonly look: ClusterInspector
       readonly ceiling: RoleCeiling
       /** The version of the operator. */
       readonly version: string
@@ -26,7 +26,7 @@ export type ExecutionRecord = RecordOf<typeof RolloutExecution>
 export type ScanRecord = RecordOf<typeof PlatformDriftScan>
 
 /** Returns the rollback of an execution. A failed or cancelled one does not count: another may follow. */
-export function takenBackBy(name: string, executions: readonly ExecutionRecord[]): ExecutionRecord | undefined {
+export function findRollback(name: string, executions: readonly ExecutionRecord[]): ExecutionRecord | undefined {
   const isLeft = (state: string | undefined) => state === 'Failed' || state === 'Cancelled'
   return executions.find(({ spec, status }) => spec.rollbackOf === name && !isLeft(status?.state))
 }
@@ -34,25 +34,31 @@ export function takenBackBy(name: string, executions: readonly ExecutionRecord[]
 /** @throws PlatformError PlanNotFound */
 export async function findPlan(context: Context, id: string): Promise<PlanRecord> {
   const named = async (now?: boolean) =>
-    (await all(context, RolloutPlan, now)).find(({ metadata }) => idIn(RolloutPlan, metadata) === id.toLowerCase())
+    (await listPlatformObjects(context, RolloutPlan, now)).find(
+      ({ metadata }) => platformObjectId(RolloutPlan, metadata) === id.toLowerCase(),
+    )
   const found = (await named()) ?? (await named(true))
   if (found !== undefined) return found
   throw new PlatformError('PlanNotFound', `Plan "${id.slice(0, 64)}" was not found.`)
 }
 
-export async function checksNow(context: Context, plan: Gathered['plan'], but?: string): Promise<Checked[]> {
+export async function runPreflightChecks(
+  context: Context,
+  plan: CheckInput['plan'],
+  but?: string,
+): Promise<CompletedCheck[]> {
   const { services } = context
   const { look, version } = services.rollouts
-  const stock = await stockOf(context)
+  const stock = await readInventory(context)
   const now = services.clock.now()
   const [rollouts, installs, scans, clusters, configured, cluster] = await Promise.all([
-    all(context, RolloutExecution),
-    all(context, ComponentInstall),
-    all(context, PlatformDriftScan),
+    listPlatformObjects(context, RolloutExecution),
+    listPlatformObjects(context, ComponentInstall),
+    listPlatformObjects(context, PlatformDriftScan),
     services.records.list(PlatformCluster, {}),
     services.lifecycle.configuration.read(),
     look.facts(
-      stock.components.map((component) => lookedComponent(component)),
+      stock.components.map((component) => toInspectedComponent(component)),
       now,
     ),
   ])

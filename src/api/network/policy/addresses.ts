@@ -11,7 +11,7 @@ export type Addresses = readonly Range[]
 const BEHIND_IPV4 = 1n << 128n
 
 /** @param cidr an address, or `address/prefix`; host bits are ignored. Returns undefined for other text. */
-export function network(cidr: string): Range | undefined {
+export function parseNetwork(cidr: string): Range | undefined {
   const text = cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`
   if (!ipaddr.isValidCIDR(text)) return undefined
   const [address, prefix] = ipaddr.parseCIDR(text)
@@ -22,13 +22,13 @@ export function network(cidr: string): Range | undefined {
   return [first, first + (1n << free) - 1n]
 }
 
-export function networks(...cidrs: readonly string[]): Addresses {
-  return union(cidrs.flatMap((cidr) => [network(cidr) ?? []].filter(isRange)))
+export function parseNetworks(...cidrs: readonly string[]): Addresses {
+  return uniteRanges(cidrs.flatMap((cidr) => [parseNetwork(cidr) ?? []].filter(isRange)))
 }
 
 const isRange = (found: Range | never[]): found is Range => found.length === 2
 
-export function union(ranges: readonly Range[]): Addresses {
+export function uniteRanges(ranges: readonly Range[]): Addresses {
   const whole: [bigint, bigint][] = []
   for (const [first, last] of [...ranges].sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))) {
     const before = whole.at(-1)
@@ -39,7 +39,7 @@ export function union(ranges: readonly Range[]): Addresses {
 }
 
 /** Returns the part of `set` that is not in `taken`. */
-export function without(set: Addresses, taken: Addresses): Addresses {
+export function subtractRanges(set: Addresses, taken: Addresses): Addresses {
   return taken.reduce<Addresses>(
     (left, [first, last]) =>
       left.flatMap(([from, to]): Range[] => {
@@ -50,21 +50,24 @@ export function without(set: Addresses, taken: Addresses): Addresses {
   )
 }
 
-export function common(set: Addresses, other: Addresses): Addresses {
-  return without(set, without(set, other))
+export function intersectRanges(set: Addresses, other: Addresses): Addresses {
+  return subtractRanges(set, subtractRanges(set, other))
 }
 
-export const IPV4 = networks('0.0.0.0/0')
-export const IPV6 = networks('::/0')
+export const IPV4 = parseNetworks('0.0.0.0/0')
+export const IPV6 = parseNetworks('::/0')
 
 /** Addresses that are not routed on the Internet (RFC 6890, and multicast). */
-const NOT_PUBLIC = networks(
+const NOT_PUBLIC = parseNetworks(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
 )
 
 /** IPv4 only, because networks without IPv6 have no rules for it. */
-export const INTERNET = without(IPV4, NOT_PUBLIC)
+export const INTERNET_ADDRESSES = subtractRanges(IPV4, NOT_PUBLIC)
 
 /** Where a pod of unknown address may be: anywhere except loopback, link-local and multicast networks. */
-export const SOME_POD = without(IPV4, networks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'))
+export const POSSIBLE_POD_ADDRESSES = subtractRanges(
+  IPV4,
+  parseNetworks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'),
+)

@@ -1,20 +1,29 @@
 import type { KubeObject } from '../../../core/object.ts'
 import { matchesWildcard } from '../../../core/wildcard.ts'
-import { type Addresses, common, IPV4, IPV6, network, networks, union, without } from './addresses.ts'
 import {
-  anyFit,
+  type Addresses,
+  IPV4,
+  IPV6,
+  intersectRanges,
+  parseNetwork,
+  parseNetworks,
+  subtractRanges,
+  uniteRanges,
+} from './addresses.ts'
+import {
+  bestMatch,
+  type ConnectionQuestion,
   type Direction,
   type End,
-  type Fit,
-  type Judged,
-  namedPortFits,
+  type MatchResult,
+  namedPortMatches,
   type Pod,
   type PolicyKind,
-  type Question,
-  type Reading,
+  type PolicyMatch,
+  type RuleMatch,
   textOf,
 } from './question.ts'
-import { asksFor, type Selector, selects } from './selectors.ts'
+import { type Selector, selects, usesLabel } from './selectors.ts'
 
 type CidrSet = { cidr?: string; except?: readonly string[] }
 type PortRule = {
@@ -36,24 +45,29 @@ type Spec = {
 }
 
 /** A CiliumNetworkPolicy or CiliumClusterwideNetworkPolicy (cilium.io/v2). */
-export type Cilium = KubeObject & { spec?: Spec; specs?: readonly Spec[] }
+export type CiliumPolicy = KubeObject & { spec?: Spec; specs?: readonly Spec[] }
 
 /** Returns what each spec of a policy says about traffic of the pod; specs that do not select it say nothing. */
-export function readCilium(policy: Cilium, pod: Pod, direction: Direction, question: Question): Reading[] {
+export function readCiliumPolicy(
+  policy: CiliumPolicy,
+  pod: Pod,
+  direction: Direction,
+  question: ConnectionQuestion,
+): PolicyMatch[] {
   const { namespace, name } = policy.metadata
   const kind: PolicyKind = namespace === undefined ? 'CiliumClusterwideNetworkPolicy' : 'CiliumNetworkPolicy'
   if (namespace !== undefined && namespace !== pod.namespace) return []
   const ref = { kind, namespace: namespace ?? null, name }
   const specs = [...(policy.spec === undefined ? [] : [policy.spec]), ...(policy.specs ?? [])]
   let [allows, denies] = [0, 0]
-  return specs.flatMap((spec): Reading[] => {
+  return specs.flatMap((spec): PolicyMatch[] => {
     const [allow = [], deny = []] = [spec[direction], spec[`${direction}Deny`]]
     const [firstAllow, firstDeny] = [allows, denies]
     allows += allow.length
     denies += deny.length
     // A spec without an endpoint selector applies to nodes.
     if (spec.endpointSelector === undefined || !selectsPod(spec.endpointSelector, pod, undefined)) return []
-    const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): Judged => ({
+    const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): RuleMatch => ({
       rule: { ...ref, ruleIndex, effect, text: textOf(rule) },
       ...judge(rule, direction, namespace, question),
     })
@@ -71,7 +85,7 @@ export function readCilium(policy: Cilium, pod: Pod, direction: Direction, quest
   })
 }
 
-function judge(rule: CiliumRule, direction: Direction, home: string | undefined, question: Question) {
+function judge(rule: CiliumRule, direction: Direction, home: string | undefined, question: ConnectionQuestion) {
   const other = direction === 'ingress' ? question.from : question.to
   const ports = portsFit(rule, question)
   if (ports === false) return { covers: [] }
@@ -83,14 +97,22 @@ function judge(rule: CiliumRule, direction: Direction, home: string | undefined,
   return { covers, doubt: covers.length > 0 ? undefined : doubt, note }
 }
 
-function portsFit({ toPorts, icmps }: CiliumRule, question: Question): Fit {
+function portsFit({ toPorts, icmps }: CiliumRule, question: ConnectionQuestion): MatchResult {
   if (toPorts === undefined || toPorts.length === 0) return icmps === undefined
   const all = toPorts.flatMap(({ ports = [] }) => (ports.length === 0 ? [{}] : ports))
-  return anyFit(
+  return bestMatch(
     all.map(
-      ({ port = '0', endPort, protocol = 'ANY' }: { port?: string; endPort?: number; protocol?: string }): Fit => {
+      ({
+        port = '0',
+        endPort,
+        protocol = 'ANY',
+      }: {
+        port?: string
+        endPort?: number
+        protocol?: string
+      }): MatchResult => {
         if (protocol.toUpperCase() !== 'ANY' && protocol.toUpperCase() !== question.protocol) return false
-        if (!/^[0-9]+$/.test(port)) return namedPortFits(port, question)
+        if (!/^[0-9]+$/.test(port)) return namedPortMatches(port, question)
         const first = Number(port)
         return first === 0 || (question.port >= first && question.port <= (endPort ?? first))
       },
@@ -116,7 +138,7 @@ function peersCover(
   if (other.kind === 'pod') {
     const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, home))
     if (isOne === true) covers.push(other.addresses)
-  } else covers.push(common(other.addresses, blocks(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
+  } else covers.push(intersectRanges(other.addresses, blocks(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
   for (const entity of list<string>('Entities') ?? []) {
     const found = entityCovers(entity, other)
     if (typeof found === 'string') doubts.push(found)
@@ -129,16 +151,16 @@ function peersCover(
   if (unknown !== undefined) doubts.push(`It selects others by ${unknown}, which is not resolved.`)
   const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
   if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not resolved.')
-  return { covers: union(covers.flat()), doubt: doubts[0] }
+  return { covers: uniteRanges(covers.flat()), doubt: doubts[0] }
 }
 
 function blocks(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
-  const whole = networks(...cidrs)
+  const whole = parseNetworks(...cidrs)
   const cut = sets.flatMap(({ cidr, except = [] }) => {
-    const block = cidr === undefined ? undefined : network(cidr)
-    return block === undefined ? [] : without([block], networks(...except))
+    const block = cidr === undefined ? undefined : parseNetwork(cidr)
+    return block === undefined ? [] : subtractRanges([block], parseNetworks(...except))
   })
-  return union([...whole, ...cut])
+  return uniteRanges([...whole, ...cut])
 }
 
 /** Returns the part of the other end that belongs to an entity, or why this is unknown. */
@@ -150,9 +172,9 @@ function entityCovers(entity: string, other: End): Addresses | string {
     case 'world':
       return isPod ? [] : other.addresses
     case 'world-ipv4':
-      return isPod ? [] : common(other.addresses, IPV4)
+      return isPod ? [] : intersectRanges(other.addresses, IPV4)
     case 'world-ipv6':
-      return isPod ? [] : common(other.addresses, IPV6)
+      return isPod ? [] : intersectRanges(other.addresses, IPV6)
     case 'none':
       return []
     default: {
@@ -204,7 +226,7 @@ export function clustersNamed(part: unknown): string[] {
 
 /** @param home the namespace that applies if the selector names none; undefined for any */
 function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {
-  const namesOne = asksFor(selector, (key) => bare(key) === NAMESPACE || bare(key).startsWith(NAMESPACE_LABELS))
+  const namesOne = usesLabel(selector, (key) => bare(key) === NAMESPACE || bare(key).startsWith(NAMESPACE_LABELS))
   if (home !== undefined && !namesOne && pod.namespace !== home) return false
   return selects(selector, (key) => {
     const label = bare(key)

@@ -1,18 +1,18 @@
 import type { KubeObject } from '../../../core/object.ts'
-import { type Addresses, common, networks, union, without } from './addresses.ts'
+import { type Addresses, intersectRanges, parseNetworks, subtractRanges, uniteRanges } from './addresses.ts'
 import {
-  anyFit,
+  bestMatch,
+  type ConnectionQuestion,
   type Direction,
   type End,
-  type Fit,
-  type Judged,
-  namedPortFits,
+  type MatchResult,
+  namedPortMatches,
   type Pod,
-  type Question,
-  type Reading,
+  type PolicyMatch,
+  type RuleMatch,
   textOf,
 } from './question.ts'
-import { labelsTaken, type Selector } from './selectors.ts'
+import { type Selector, selectorMatchesLabels } from './selectors.ts'
 
 export type Peer = {
   podSelector?: Selector
@@ -37,13 +37,14 @@ export function readNetworkPolicy(
   policy: NetworkPolicy,
   pod: Pod,
   direction: Direction,
-  question: Question,
-): Reading | undefined {
+  question: ConnectionQuestion,
+): PolicyMatch | undefined {
   const { metadata, spec = {} } = policy
-  if (metadata.namespace !== pod.namespace || !labelsTaken(spec.podSelector ?? {}, pod.labels)) return undefined
+  if (metadata.namespace !== pod.namespace || !selectorMatchesLabels(spec.podSelector ?? {}, pod.labels))
+    return undefined
   if (!directionsOf(policy).includes(direction)) return undefined
   const ref = { kind: 'NetworkPolicy', namespace: metadata.namespace, name: metadata.name } as const
-  const rules = (spec[direction] ?? []).map((rule, ruleIndex): Judged => {
+  const rules = (spec[direction] ?? []).map((rule, ruleIndex): RuleMatch => {
     const other = direction === 'ingress' ? question.from : question.to
     const peers = direction === 'ingress' ? rule.from : rule.to
     const ports = portsFit(rule.ports, question)
@@ -67,13 +68,13 @@ export function directionsOf({ spec = {} }: Pick<NetworkPolicy, 'spec'>): Direct
   return (['ingress', 'egress'] as const).filter((each) => types.some((type) => type.toLowerCase() === each))
 }
 
-function portsFit(ports: readonly Port[] = [], question: Question): Fit {
+function portsFit(ports: readonly Port[] = [], question: ConnectionQuestion): MatchResult {
   if (ports.length === 0) return true
-  return anyFit(
-    ports.map(({ port, endPort, protocol = 'TCP' }): Fit => {
+  return bestMatch(
+    ports.map(({ port, endPort, protocol = 'TCP' }): MatchResult => {
       if (protocol !== question.protocol) return false
       if (port === undefined) return true
-      if (typeof port === 'string') return namedPortFits(port, question)
+      if (typeof port === 'string') return namedPortMatches(port, question)
       return question.port >= port && question.port <= (endPort ?? port)
     }),
   )
@@ -84,18 +85,23 @@ function peersCover(
   peers: readonly Peer[] | undefined,
   other: End,
   home: string,
-  { blocksTakePods }: Pick<Question, 'blocksTakePods'>,
+  { blocksTakePods }: Pick<ConnectionQuestion, 'blocksTakePods'>,
 ): Addresses {
   if (peers === undefined || peers.length === 0) return other.addresses
   const covers = peers.map(({ ipBlock, podSelector, namespaceSelector }): Addresses => {
     if (ipBlock !== undefined) {
       if (other.kind === 'pod' && !blocksTakePods) return []
-      return common(other.addresses, without(networks(ipBlock.cidr ?? ''), networks(...(ipBlock.except ?? []))))
+      return intersectRanges(
+        other.addresses,
+        subtractRanges(parseNetworks(ipBlock.cidr ?? ''), parseNetworks(...(ipBlock.except ?? []))),
+      )
     }
     if (other.kind !== 'pod' || (podSelector === undefined && namespaceSelector === undefined)) return []
     const isThere =
-      namespaceSelector === undefined ? other.namespace === home : labelsTaken(namespaceSelector, other.namespaceLabels)
-    return isThere && labelsTaken(podSelector ?? {}, other.labels) ? other.addresses : []
+      namespaceSelector === undefined
+        ? other.namespace === home
+        : selectorMatchesLabels(namespaceSelector, other.namespaceLabels)
+    return isThere && selectorMatchesLabels(podSelector ?? {}, other.labels) ? other.addresses : []
   })
-  return union(covers.flat())
+  return uniteRanges(covers.flat())
 }

@@ -25,8 +25,8 @@ import {
   sends,
   stranger,
 } from '../../../../test/make/networkPolicies.ts'
-import { SOME_POD } from './addresses.ts'
-import type { Cilium } from './cilium.ts'
+import { POSSIBLE_POD_ADDRESSES } from './addresses.ts'
+import type { CiliumPolicy } from './cilium.ts'
 
 const INGRESS: readonly Case[] = [
   ['what no policy selects is open', 'Allowed', [], { rule: 'none' }],
@@ -92,7 +92,7 @@ const INGRESS: readonly Case[] = [
     'a pod whose address is not known may be in a block or not',
     'Unknown',
     [fromPeers(block('10.0.0.0/24'))],
-    { from: pod({ addresses: SOME_POD }) },
+    { from: pod({ addresses: POSSIBLE_POD_ADDRESSES }) },
   ],
   [
     'a network within a block is allowed',
@@ -346,7 +346,7 @@ const CILIUM: readonly Case[] = [
   [
     'a policy of nodes is none of pods',
     'Allowed',
-    [clusterwide({ nodeSelector: {}, ingress: [{}] } as Cilium['spec'])],
+    [clusterwide({ nodeSelector: {}, ingress: [{}] } as CiliumPolicy['spec'])],
   ],
   [
     'a policy of Kubernetes closes beside one of Cilium that allows',

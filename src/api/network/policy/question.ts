@@ -26,7 +26,7 @@ export type End =
   /** A host name, whose addresses are unknown. */
   | { readonly kind: 'host'; readonly host: string; readonly addresses: Addresses }
 
-export type Question = {
+export type ConnectionQuestion = {
   readonly from: End
   readonly to: End
   readonly port: number
@@ -49,7 +49,7 @@ export type Rule = {
 }
 
 /** What a rule says about the question. */
-export type Judged = {
+export type RuleMatch = {
   readonly rule: Rule
   /** The addresses of the other end that it matches on this port; all or none for a pod or a name. */
   readonly covers: Addresses
@@ -60,11 +60,11 @@ export type Judged = {
 }
 
 /** What one policy says about one direction of one pod; undefined if it does not select it. */
-export type Reading = {
+export type PolicyMatch = {
   readonly policy: Pick<Rule, 'kind' | 'namespace' | 'name'>
   /** Whether everything is denied that no rule allows. */
   readonly isolates: boolean
-  readonly rules: readonly Judged[]
+  readonly rules: readonly RuleMatch[]
 }
 
 const TEXT_MAX = 1_000
@@ -75,16 +75,16 @@ export function textOf(rule: unknown): string {
 }
 
 /** Yes, no, or why it is unknown. */
-export type Fit = true | false | { readonly doubt: string }
+export type MatchResult = true | false | { readonly doubt: string }
 
 /** A port name refers to the ports of the destination pod. */
-export function namedPortFits(name: string, { to, port, protocol }: Question): Fit {
+export function namedPortMatches(name: string, { to, port, protocol }: ConnectionQuestion): MatchResult {
   if (to.kind !== 'pod') return false
   if (to.ports === undefined) return { doubt: `It names the port "${name}", and no such pod is running.` }
   return to.ports.some((one) => one.name === name && one.port === port && one.protocol === protocol)
 }
 
 /** Returns the best of several. */
-export function anyFit(fits: readonly Fit[]): Fit {
+export function bestMatch(fits: readonly MatchResult[]): MatchResult {
   return fits.find((fit) => fit === true) ?? fits.find((fit) => fit !== false) ?? false
 }

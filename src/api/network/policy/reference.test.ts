@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { TEST_CONFIG } from '../../../../test/config.ts'
 import { SeededRandom } from '../../../../test/make/random.ts'
-import { networks } from './addresses.ts'
+import { parseNetworks } from './addresses.ts'
 import { directionsOf, type NetworkPolicy } from './kubernetes.ts'
 import type { Direction, End, Pod } from './question.ts'
 import type { Selector } from './selectors.ts'
@@ -87,7 +87,7 @@ describe('what policies say, against what Kubernetes documents', () => {
         namespaceLabels: { name: namespace },
         labels: { app: random.pick(['a', 'b', 'c']) },
       },
-      addresses: networks('10.0.0.1'),
+      addresses: parseNetworks('10.0.0.1'),
       ports: [],
     }
   }
@@ -101,7 +101,7 @@ describe('what policies say, against what Kubernetes documents', () => {
       const isPod = random.chance(0.5)
       const other: Other = isPod ? pod('other') : { kind: 'address', octets: octetsOf(address) }
       const end: End =
-        other.kind === 'pod' ? other : { kind: 'outside', addresses: networks(address), isInternet: false }
+        other.kind === 'pod' ? other : { kind: 'outside', addresses: parseNetworks(address), isInternet: false }
       const port = 1 + random.below(5)
       const [from, to] = direction === 'ingress' ? [end, subject] : [subject, end]
       const question = { from, to, port, protocol: 'TCP', blocksTakePods: false } as const

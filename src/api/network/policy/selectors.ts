@@ -26,11 +26,11 @@ export function selects(
   )
 }
 
-export function labelsTaken(selector: Selector, labels: Labels): boolean {
+export function selectorMatchesLabels(selector: Selector, labels: Labels): boolean {
   return selects(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined))
 }
 
 /** Returns whether a selector uses a label that satisfies the predicate. */
-export function asksFor({ matchLabels = {}, matchExpressions = [] }: Selector, isMeant: (key: string) => boolean) {
+export function usesLabel({ matchLabels = {}, matchExpressions = [] }: Selector, isMeant: (key: string) => boolean) {
   return Object.keys(matchLabels).some(isMeant) || matchExpressions.some(({ key }) => isMeant(key))
 }

@@ -1,7 +1,7 @@
-import { type Addresses, union, without } from './addresses.ts'
-import { type Cilium, clustersNamed, inCluster, readCilium } from './cilium.ts'
+import { type Addresses, subtractRanges, uniteRanges } from './addresses.ts'
+import { type CiliumPolicy, clustersNamed, inCluster, readCiliumPolicy } from './cilium.ts'
 import { type NetworkPolicy, readNetworkPolicy } from './kubernetes.ts'
-import type { Direction, End, Judged, Question, Reading, Rule } from './question.ts'
+import type { ConnectionQuestion, Direction, End, PolicyMatch, Rule, RuleMatch } from './question.ts'
 
 export type Verdict = 'Allowed' | 'Denied' | 'Unknown'
 
@@ -10,7 +10,7 @@ export type DecidingRule =
   | Rule
   | (Omit<Rule, 'kind' | 'ruleIndex'> & { kind: 'PlatformDefault' | 'AllowedCidrs'; ruleIndex: null })
 
-export type Side = {
+export type SideVerdict = {
   readonly verdict: Verdict
   /** Whether everything is denied that no rule allows. */
   readonly isolated: boolean
@@ -19,13 +19,13 @@ export type Side = {
   readonly warnings: readonly string[]
 }
 
-export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly cilium: readonly Cilium[] }
+export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly cilium: readonly CiliumPolicy[] }
 
 /**
  * Judges one connection at one of its ends. A deny overrides every allow; what no policy isolates is allowed
  * (Kubernetes NetworkPolicy, policy enforcement of Cilium).
  */
-export function judgeSide(direction: Direction, question: Question, policies: Policies): Side {
+export function judgeSide(direction: Direction, question: ConnectionQuestion, policies: Policies): SideVerdict {
   const subject = direction === 'ingress' ? question.to : question.from
   const other = direction === 'ingress' ? question.from : question.to
   if (subject.kind !== 'pod') return open('It is outside the cluster, where the policies of the cluster do not apply.')
@@ -36,28 +36,36 @@ export function judgeSide(direction: Direction, question: Question, policies: Po
   const [side, ...others] = ['', ...new Set(clustersNamed(policies.cilium))].map((name) => {
     const at = <E extends End>(end: E) => (end.kind === 'pod' ? inCluster(end, name) : end)
     const asked = { ...question, from: at(question.from), to: at(question.to) }
-    const cilium = policies.cilium.flatMap((policy) => readCilium(policy, inCluster(subject, name), direction, asked))
+    const cilium = policies.cilium.flatMap((policy) =>
+      readCiliumPolicy(policy, inCluster(subject, name), direction, asked),
+    )
     return weigh(direction, other, [...kubernetes, ...cilium])
-  }) as [Side, ...Side[]]
+  }) as [SideVerdict, ...SideVerdict[]]
   const another = others.find(({ verdict }) => verdict !== side.verdict)
   if (another === undefined) return side
   const message = 'A policy selects by the name of the cluster in Cilium, which is not known here.'
   return { ...another, verdict: 'Unknown', message, rule: another.rule ?? side.rule }
 }
 
-const open = (message: string): Side => ({ verdict: 'Allowed', isolated: false, rule: null, message, warnings: [] })
+const open = (message: string): SideVerdict => ({
+  verdict: 'Allowed',
+  isolated: false,
+  rule: null,
+  message,
+  warnings: [],
+})
 
-function weigh(direction: Direction, other: End, readings: readonly Reading[]): Side {
+function weigh(direction: Direction, other: End, readings: readonly PolicyMatch[]): SideVerdict {
   const rules = readings.flatMap((reading) => reading.rules)
   const closing = readings.find(({ isolates }) => isolates)
-  const side = (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string): Side => ({
+  const side = (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string): SideVerdict => ({
     ...{ verdict, isolated: closing !== undefined, rule, message },
     warnings: note === undefined ? [] : [note],
   })
   const denies = rules.filter(({ rule }) => rule.effect === 'Deny')
   const denied = coveredBy(denies)
   const [deny] = denies.filter(({ covers }) => covers.length > 0)
-  if (deny !== undefined && without(other.addresses, denied).length === 0)
+  if (deny !== undefined && subtractRanges(other.addresses, denied).length === 0)
     return side('Denied', deny.rule, `A rule of ${named(deny.rule)} denies it.`)
   if (deny !== undefined) return side('Unknown', deny.rule, `A rule of ${named(deny.rule)} denies part of it.`)
   const doubtful = denies.find(({ doubt }) => doubt !== undefined)
@@ -68,16 +76,17 @@ function weigh(direction: Direction, other: End, readings: readonly Reading[]): 
 }
 
 function allowance(
-  rules: readonly Judged[],
+  rules: readonly RuleMatch[],
   other: End,
-  closing: Reading,
-  side: (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string) => Side,
-): Side {
+  closing: PolicyMatch,
+  side: (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string) => SideVerdict,
+): SideVerdict {
   const allows = rules.filter(({ rule }) => rule.effect === 'Allow')
   // Prefers a rule that allows everything, and of those one without a note.
-  const rank = ({ covers, note }: Judged) => 2 * without(other.addresses, covers).length + (note === undefined ? 0 : 1)
+  const rank = ({ covers, note }: RuleMatch) =>
+    2 * subtractRanges(other.addresses, covers).length + (note === undefined ? 0 : 1)
   const [allow] = allows.filter(({ covers }) => covers.length > 0).sort((one, another) => rank(one) - rank(another))
-  const left = without(other.addresses, coveredBy(allows))
+  const left = subtractRanges(other.addresses, coveredBy(allows))
   if (allow !== undefined && left.length === 0)
     return side('Allowed', allow.rule, `A rule of ${named(allow.rule)} allows it.`, allow.note)
   if (allow !== undefined && other.kind === 'host') {
@@ -101,12 +110,15 @@ const NO_RULE = 'no rule allows it'
 const WAYS = { ingress: 'comes in', egress: 'goes out' } as const
 const named = ({ kind, name }: Pick<Rule, 'kind' | 'name'>) => `${kind} "${name}"`
 
-function coveredBy(rules: readonly Judged[]): Addresses {
-  return union(rules.flatMap(({ covers }) => covers))
+function coveredBy(rules: readonly RuleMatch[]): Addresses {
+  return uniteRanges(rules.flatMap(({ covers }) => covers))
 }
 
 /** Combines both ends: each must allow the connection. */
-export function bothSides(egress: Side, ingress: Side): { verdict: Verdict; decidedBy: DecidingRule | null } {
+export function combineDirections(
+  egress: SideVerdict,
+  ingress: SideVerdict,
+): { verdict: Verdict; decidedBy: DecidingRule | null } {
   const sides = [egress, ingress]
   for (const verdict of ['Denied', 'Unknown'] as const) {
     const found = sides.find((side) => side.verdict === verdict)
@@ -116,7 +128,9 @@ export function bothSides(egress: Side, ingress: Side): { verdict: Verdict; deci
 }
 
 /** Combines one side of several pairs of pods, each with a name. If they differ, the verdict is Unknown. */
-export function agreed(sides: readonly { readonly pods: string; readonly side: Side }[]): Side | undefined {
+export function combineSides(
+  sides: readonly { readonly pods: string; readonly side: SideVerdict }[],
+): SideVerdict | undefined {
   const [first] = sides
   if (first === undefined) return undefined
   const another = sides.find(({ side }) => side.verdict !== first.side.verdict)

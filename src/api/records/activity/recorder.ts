@@ -1,8 +1,8 @@
-import type { ActivityStore, ResourcePath, Sighting } from '../../../adapters/activity/port.ts'
+import type { ActivityStore, ObservedAction, ResourcePath } from '../../../adapters/activity/port.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
-import { recentlyUsed } from '../../../core/recentlyUsed.ts'
+import { createLruCache } from '../../../core/lruCache.ts'
 
 /** Milliseconds for which entries are gathered: many of one resource cost one write. */
 const GATHERED = 1_000
@@ -14,19 +14,19 @@ const AT_ONCE = 4
 const REFUSALS_MAX = 100
 const HOUR = 3_600_000
 
-export type { ResourcePath, Sighting }
+export type { ObservedAction as Sighting, ResourcePath }
 
-type Unwritten = { readonly group: readonly Told[]; readonly error: unknown }
-export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
+type Unwritten = { readonly group: readonly ActivityReport[]; readonly error: unknown }
+export type ActivityReport = { readonly resource: ResourcePath; readonly sighting: ObservedAction }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
 /** Passes entries on to the store; those of requests a moment later, so that no request waits. */
 export class ActivityRecorder {
   readonly #options: RecorderOptions
   /** Ids of entries that this process recorded itself, so that the audit log does not repeat them; true if stored. */
-  readonly #own = recentlyUsed<string, boolean>(WAITING_MAX)
-  readonly #refusals = recentlyUsed<string, number>(20_000, HOUR)
-  #waiting: Told[] = []
+  readonly #own = createLruCache<string, boolean>(WAITING_MAX)
+  readonly #refusals = createLruCache<string, number>(20_000, HOUR)
+  #waiting: ActivityReport[] = []
   #timer: { cancel(): void } | undefined
   #writing: Promise<void> | undefined
 
@@ -35,7 +35,7 @@ export class ActivityRecorder {
   }
 
   /** Does not wait. Entries lost in a crash are restored from the audit log of the API server, except refusals. */
-  note(told: Told): void {
+  note(told: ActivityReport): void {
     if (this.#isTooMuch(told)) return
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.log.error(
@@ -50,8 +50,8 @@ export class ActivityRecorder {
   }
 
   /** Returns once all are stored, also those that this process holds itself: it may end at any time. @throws if not */
-  async write(all: readonly Told[]): Promise<void> {
-    const isUnwritten = ({ sighting }: Told) => this.#own.get(sighting.id) === false
+  async write(all: readonly ActivityReport[]): Promise<void> {
+    const isUnwritten = ({ sighting }: ActivityReport) => this.#own.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
     // An entry that can never be written must not block the others.
     const news = all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told))
@@ -61,13 +61,13 @@ export class ActivityRecorder {
   }
 
   /** Appends the entries by resource, a few resources concurrently. @returns what could not be written */
-  async #append(all: readonly Told[]): Promise<Unwritten[]> {
+  async #append(all: readonly ActivityReport[]): Promise<Unwritten[]> {
     const groups = Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()
     const failed: Unwritten[] = []
     const work = async () => {
       // The workers share one iterator, which gives each group to one of them.
       for (const group of groups) {
-        const [{ resource }] = group as [Told]
+        const [{ resource }] = group as [ActivityReport]
         const sightings = group.map(({ sighting }) => sighting)
         await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, error }))
       }
@@ -105,7 +105,7 @@ export class ActivityRecorder {
     this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), AGAIN) : undefined
   }
 
-  #isTooMuch({ resource, sighting: { outcome, actor } }: Told): boolean {
+  #isTooMuch({ resource, sighting: { outcome, actor } }: ActivityReport): boolean {
     if (outcome !== 'Refused') return false
     const key = JSON.stringify([resource, actor])
     const count = (this.#refusals.get(key) ?? 0) + 1

@@ -1,4 +1,4 @@
-import type { After, ResourcePath } from '../../../adapters/activity/port.ts'
+import type { ResourcePath, WrittenState } from '../../../adapters/activity/port.ts'
 import { PREFIX } from '../../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, sha256 } from '../../../core/names.ts'
 import type { KubeObject } from '../../../core/object.ts'
@@ -25,13 +25,13 @@ export function kindOfSegment(segment: string): AnyKind | undefined {
 }
 
 /** Whether writes to such objects are recorded: in a record of their own, or in that of the object they belong to. */
-export function isTold(kind: AnyKind): boolean {
+export function isActivityRecorded(kind: AnyKind): boolean {
   return kind.placement === 'group' || PLACES.includes(kind)
 }
 
 /** Whether the audit log can leave out the content of such objects: parts whose name says what they belong to. */
-export function isToldWithoutContent(kind: AnyKind): boolean {
-  return isTold(kind) && kind.partOf !== undefined && 'nameOf' in kind.partOf
+export function isRecordedWithoutContent(kind: AnyKind): boolean {
+  return isActivityRecorded(kind) && kind.partOf !== undefined && 'nameOf' in kind.partOf
 }
 
 /** The location of an object, as far as its namespace tells. */
@@ -42,7 +42,7 @@ type Place = { readonly boundaryId: string; readonly resourceGroup?: string | nu
  *
  * @param place undefined for objects without a namespace
  */
-export function recordOf(collection: string, place: Place | undefined, name: string): ResourcePath | undefined {
+export function resourcePathOf(collection: string, place: Place | undefined, name: string): ResourcePath | undefined {
   const own = { resourceType: collection, resourceName: name }
   if (collection === Boundary.segment) return { ...own, boundaryId: name, resourceGroup: '' }
   if (place === undefined) return undefined
@@ -57,18 +57,18 @@ export function scopeOf({ boundaryId, resourceGroup, resourceType, resourceName 
   return resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
 }
 
-export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
-  return presentOf(records, resource) !== undefined
+export function resourceExists(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
+  return currentObjectOf(records, resource) !== undefined
 }
 
 /** Returns the object that the record is about; undefined if it is gone. */
-export function presentOf(
+export function currentObjectOf(
   records: Pick<Records, 'peek'>,
   resource: ResourcePath,
 ): Pick<KubeObject, 'metadata'> | undefined {
   const { boundaryId, resourceGroup, resourceType, resourceName: name } = resource
   const kind = kindOfSegment(resourceType)
-  const record = recordOf(resourceType, resource, name)
+  const record = resourcePathOf(resourceType, resource, name)
   if (kind === undefined || record?.boundaryId !== boundaryId || record.resourceGroup !== resourceGroup)
     return undefined
   return records.peek(kind, { ...namespaceOf(kind, resource), name })
@@ -82,7 +82,7 @@ function namespaceOf({ placement }: AnyKind, { boundaryId, resourceGroup }: Reso
 }
 
 /** Returns the state of a resource after a write; undefined if the object is incomplete. */
-export function afterOf(object: unknown, isNew: boolean): After | undefined {
+export function writtenStateOf(object: unknown, isNew: boolean): WrittenState | undefined {
   const { metadata, spec } = (object ?? {}) as Partial<KubeObject> & { spec?: object }
   if (metadata?.uid === undefined || metadata.generation === undefined || spec === undefined) return undefined
   return { uid: metadata.uid, generation: metadata.generation, spec, labelling: labellingOf(metadata), isNew }

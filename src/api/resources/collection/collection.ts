@@ -10,20 +10,20 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf, nothingToMatch } from '../../http/etag.ts'
-import { ofKind, type RouteDraft, route } from '../../http/route.ts'
+import { type RouteDraft, route, withKind } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { oneAtATime, type Turn } from '../../rules/turns.ts'
+import { type ChangeLock, withChangeLock } from '../../rules/changeLocks.ts'
 import { wholeRecord } from '../dto.ts'
-import { untilChanged } from '../untilChanged.ts'
+import { pollUntilChanged } from '../pollUntilChanged.ts'
 import { refuseWhileDeleting, writablePart } from '../writes.ts'
-import { withMeanings, withRepeated } from '../writtenBody.ts'
+import { withIgnoredReadFields, withKindDescriptions } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
 import type { Home } from './homes.ts'
 import {
   type Collection,
   type CollectionDeclaration,
   type Creation,
-  type Made,
+  type CreationResult,
   OPERATIONS,
   type Operation,
 } from './types.ts'
@@ -68,7 +68,7 @@ export function collection<
   return {
     itemPath: parts.itemPath,
     routes: (...names) =>
-      ofKind(
+      withKind(
         kind,
         (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
       ),
@@ -156,7 +156,7 @@ class Parts {
     })
   }
 
-  async answer(status: number, context: Context, home: Home, made: Made<AnyKind>): Promise<Answer<never>> {
+  async answer(status: number, context: Context, home: Home, made: CreationResult<AnyKind>): Promise<Answer<never>> {
     const { object, more, headers } = made
     const [record] = await this.recordsOf([object], context, home)
     const body = more === undefined ? record : { ...record, ...more }
@@ -164,8 +164,12 @@ class Parts {
   }
 }
 
-function inTurn<Result>({ services }: Context, turn: Turn | undefined, work: () => Promise<Result>): Promise<Result> {
-  return turn === undefined ? work() : oneAtATime(services, turn, work)
+function inTurn<Result>(
+  { services }: Context,
+  turn: ChangeLock | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return turn === undefined ? work() : withChangeLock(services, turn, work)
 }
 
 function listOf(parts: Parts): RouteDraft {
@@ -202,7 +206,7 @@ function createOf(parts: Parts): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
   const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
-  const body = withMeanings(create.body, parts.kind)
+  const body = withKindDescriptions(create.body, parts.kind)
   return route('POST', path, {
     auth: may.write,
     summary,
@@ -230,7 +234,7 @@ async function make(
   create: Creation<AnyKind, any, z.ZodType>,
   context: Context,
   home: Home,
-): Promise<Made<AnyKind>> {
+): Promise<CreationResult<AnyKind>> {
   if ('make' in create) return create.make(context, home)
   const spec = await create.toSpec(context, home)
   const name = create.nameOf?.(context, home) ?? randomUUID()
@@ -242,8 +246,8 @@ function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
   const { summary, further, turn, before, toSpec, after } = patch
-  const given = withMeanings(patch.body, parts.kind) as z.ZodType & { shape?: object }
-  const body = given instanceof z.ZodObject ? withRepeated(given, dto) : given
+  const given = withKindDescriptions(patch.body, parts.kind) as z.ZodType & { shape?: object }
+  const body = given instanceof z.ZodObject ? withIgnoredReadFields(given, dto) : given
   const isRepeated = (name: string) => Object.hasOwn(dto.shape, name) && !Object.hasOwn(given.shape ?? {}, name)
   return route('PATCH', parts.itemPath, {
     auth: may.write,
@@ -301,7 +305,7 @@ function removeOf(parts: Parts): RouteDraft | undefined {
         const { isGone } = await records.remove(parts.kind, ref, { caller: context.caller, ifMatch })
         if (isGone || !waits) return noContent()
         const look = async () => records.peek(parts.kind, ref)?.metadata.uid !== uid
-        return (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
+        return (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
       })
     },
   })

@@ -5,12 +5,12 @@ import type { Answer } from '../../http/answer.ts'
 import type { Context, Services } from '../../http/context.ts'
 import type { Authorization, RouteDraft } from '../../http/route.ts'
 import type { CreateRequest, RecordOf } from '../../records/records.ts'
-import type { Turn } from '../../rules/turns.ts'
+import type { ChangeLock } from '../../rules/changeLocks.ts'
 import type { Columns } from './columns.ts'
 import type { Home } from './homes.ts'
 
 /** The data for a record in addition to its object. */
-export type View<H extends Home, Around> = {
+export type CollectionRecordView<H extends Home, Around> = {
   readonly services: Services
   readonly context: Context
   readonly home: H
@@ -26,14 +26,14 @@ type Nullable<Fields> = { [Name in keyof Fields]: null extends Fields[Name] ? Na
 type Held<K extends AnyKind, Fields> = keyof SpecOf<K> | (keyof StatusOf<K> & Nullable<Fields>) | Given
 
 /** What `toDto` returns: the fields that the object does not have under the same name, and those that differ. */
-export type Shown<K extends AnyKind, Dto extends z.ZodObject> = {
+export type ShownFields<K extends AnyKind, Dto extends z.ZodObject> = {
   [Name in keyof z.input<Dto>]?: z.input<Dto>[Name] | undefined
 } & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, Held<K, z.input<Dto>>>>
 
 /** Changes that take turns with others under the same key, over all replicas. */
-type InTurn<H extends Home> = { turn?: (home: H, context: Context) => Turn }
+type InTurn<H extends Home> = { turn?: (home: H, context: Context) => ChangeLock }
 
-export type Made<K extends AnyKind> = {
+export type CreationResult<K extends AnyKind> = {
   object: RecordOf<K>
   /** False if an identical object existed already: 200 instead of 201. */
   isNew?: boolean
@@ -44,7 +44,7 @@ export type Made<K extends AnyKind> = {
 
 export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
-  /** What else the handler may require, in the words of `src/api/http/further.ts`. */
+  /** What else the handler may require, in the words of `src/api/http/furtherRights.ts`. */
   further?: string
   body: Body
   isBodyOptional?: true
@@ -64,7 +64,7 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
       }
     | {
         /** For creations that take more than one write, or whose name decides whether the object is new. */
-        make: (context: Context<string, unknown, z.output<Body>>, home: H) => Promise<Made<K>>
+        make: (context: Context<string, unknown, z.output<Body>>, home: H) => Promise<CreationResult<K>>
       }
   )
 
@@ -125,7 +125,7 @@ export type CollectionDeclaration<
   /** Fields are filled from the same names in the spec, otherwise in the status, otherwise with null. */
   dto: Dto
   around?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Around | Promise<Around>
-  toDto: (object: RecordOf<K>, view: View<H, Around>) => Shown<K, Dto>
+  toDto: (object: RecordOf<K>, view: CollectionRecordView<H, Around>) => ShownFields<K, Dto>
   list: {
     summary: string
     query?: ListQuery

@@ -1,5 +1,5 @@
 import { PlatformError } from '../../../core/errors.ts'
-import { judgedAs, vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
+import { sshAsHttps, vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
 import type { Services } from '../../http/context.ts'
 
 /** The form of ssh addresses that git and the pages of Git hosts use: `git@host:path`. */
@@ -12,7 +12,7 @@ export function vetSourceUrl(services: Services, address: string, field: string)
     const message = `The address in "${field}" is not a URL: write ssh://${user}${host}/${path}.`
     throw new PlatformError('URL_NOT_ALLOWED', message, { field })
   }
-  vetUrl(judgedAs(address), field, services.sources.allowedHosts)
+  vetUrl(sshAsHttps(address), field, services.sources.allowedHosts)
 }
 
 /** @throws PlatformError URL_NOT_ALLOWED */

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../../adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../../adapters/buildlogs/client.ts'
-import { BUILD_LOG_LINES } from '../../../contracts/deployments.ts'
+import { BUILD_LOG_LINES_MAX } from '../../../contracts/deployments.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { DeploymentRecord } from '../../../crds/deployments.ts'
@@ -32,11 +32,11 @@ describe('the log of a build over REST', () => {
   it('refuses more lines than a log may have, as text and as lines', async () => {
     for (const body of [
       { text: '\n'.repeat(1_000_000) },
-      { lines: Array(BUILD_LOG_LINES + 1).fill('') },
-      { lines: ['\n'.repeat(BUILD_LOG_LINES)] },
+      { lines: Array(BUILD_LOG_LINES_MAX + 1).fill('') },
+      { lines: ['\n'.repeat(BUILD_LOG_LINES_MAX)] },
     ]) {
       const { status, body: problem } = await add(body)
-      expect([status, problem.code, problem.limitLines]).to.deep.equal([400, 'BODY_TOO_LARGE', BUILD_LOG_LINES])
+      expect([status, problem.code, problem.limitLines]).to.deep.equal([400, 'BODY_TOO_LARGE', BUILD_LOG_LINES_MAX])
     }
   })
 

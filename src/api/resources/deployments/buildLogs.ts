@@ -3,26 +3,26 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BuildLogState } from '../../../adapters/buildlogs/port.ts'
 import {
-  BUILD_LOG_BYTES,
-  BUILD_LOG_LINES,
-  isEnd,
-  newestFirst,
-  OWNER_LOG_BYTES,
+  BUILD_LOG_LINES_MAX,
+  isFinalPhase,
+  MAX_BUILD_LOG_BYTES,
+  MAX_OWNER_LOG_BYTES,
+  sortDeploymentsNewestFirst,
 } from '../../../contracts/deployments.ts'
 import { notFound, PlatformError, refusedFields } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
+import { buildLogOwnerOf, DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { namedRecord, strictRecord } from '../../http/named.ts'
-import { Flag, Whole } from '../../http/query.ts'
+import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
+import { Flag, WholeNumber } from '../../http/query.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { LogLineDto, LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
 import { badParameter } from '../queryFaults.ts'
 import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
-import { type DeploymentRoutes, findOwnDeployment, findReported, reporting } from './reporters.ts'
+import { type DeploymentRoutes, findOwnDeployment, findReported, reporterAuth } from './reporters.ts'
 
 /** Reports only the first item that is no string: a body may hold millions, and their issues would fill the memory. */
 const Lines = z.custom<string[]>().check(({ value, issues }) => {
@@ -46,7 +46,7 @@ const BuildLogStateDto = namedRecord('BuildLogState', { lineCount: z.int(), size
 
 /** The query of every log route. Lines of a build have no times, so options about times have no effect. */
 const BuildLogQuery = LogQuery.extend({
-  offset: Whole(0).default(0).describe('Lines to leave out at the beginning'),
+  offset: WholeNumber(0).default(0).describe('Lines to leave out at the beginning'),
   tail: LogQuery.shape.tail.unwrap().optional().describe('Lines from the end; the whole log if absent'),
   follow: Flag.default(false).describe('Continues with new lines until the last one'),
   timestamps: Flag.default(false).describe('Without effect: lines of a build have no times'),
@@ -66,11 +66,11 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
   const { collection, parameter, readLogs } = given
   return [
     route('POST', `${path}/{deploymentId}/logs` as string, {
-      auth: reporting(given),
+      auth: reporterAuth(given),
       summary: 'Keeps lines of the log of a build',
       body: UploadBuildLogsRequest,
       documentedBody: DocumentedRequest,
-      bodyLimit: 2 * BUILD_LOG_BYTES,
+      bodyLimit: 2 * MAX_BUILD_LOG_BYTES,
       reply: BuildLogStateDto,
       example: { lines: ['Step 1 of 4'], offset: 0 },
       handler: async (context) => {
@@ -99,7 +99,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
 /** @throws PlatformError INVALID_STATE */
 function refuseOwnBuild(record: StoredDeployment): void {
   if (record.spec.strategy !== 'Build') return
-  const [status, message] = [stageOf(record), 'The platform itself keeps the log of a build of its own.']
+  const [status, message] = [deploymentPhaseOf(record), 'The platform itself keeps the log of a build of its own.']
   throw new PlatformError('INVALID_STATE', message, { status, phase: status })
 }
 
@@ -115,12 +115,15 @@ async function upload(
   refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))
   const { logs } = services.deployments
-  const state = await logs.append(loggedOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const state = await logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal })
   const added = Buffer.byteLength(whole.join('\n'))
   const stepOf = (bytes: number) => Math.floor(bytes / LOOK_BYTES)
   if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {
     const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid)
-    await logs.forgetOldest(newestFirst(others).map(loggedOf), OWNER_LOG_BYTES - state.sizeBytes)
+    await logs.forgetOldest(
+      sortDeploymentsNewestFirst(others).map(buildLogOwnerOf),
+      MAX_OWNER_LOG_BYTES - state.sizeBytes,
+    )
   }
   return state
 }
@@ -132,10 +135,11 @@ const LOOK_BYTES = 1024 ** 2
 function refuseTooManyLines(given: readonly string[]): void {
   let count = given.length
   for (const text of given)
-    for (let at = text.indexOf('\n'); at >= 0 && count <= BUILD_LOG_LINES; at = text.indexOf('\n', at + 1)) count += 1
-  if (count <= BUILD_LOG_LINES) return
-  const message = `The log of a build has at most ${BUILD_LOG_LINES} lines.`
-  throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
+    for (let at = text.indexOf('\n'); at >= 0 && count <= BUILD_LOG_LINES_MAX; at = text.indexOf('\n', at + 1))
+      count += 1
+  if (count <= BUILD_LOG_LINES_MAX) return
+  const message = `The log of a build has at most ${BUILD_LOG_LINES_MAX} lines.`
+  throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES_MAX })
 }
 
 /** The source of the lines of a build. */
@@ -156,7 +160,11 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
   if (query.previous) throw notFound('An earlier run of the build')
   if (context.header('accept')?.includes('application/json') === true) {
     const kept = (offset: number) => keptLines(context, record, offset)
-    const found = await services.deployments.logs.read(loggedOf(record), await beginning(query, kept), MOST_LINES)
+    const found = await services.deployments.logs.read(
+      buildLogOwnerOf(record),
+      await beginning(query, kept),
+      MOST_LINES,
+    )
     const lines = found.lines.map((text) => ({ timestamp: null, source: PROCESS, text }))
     return ok({ lines, truncated: !found.isEnd, isFinal: found.isFinal && found.isEnd }) as Answer<never>
   }
@@ -182,7 +190,7 @@ async function beginning(
 
 async function* keptLines({ services }: LogContext, record: StoredDeployment, from: number): AsyncGenerator<string[]> {
   for (let offset = from; ; ) {
-    const { lines, isEnd: isRead } = await services.deployments.logs.read(loggedOf(record), offset, MOST_LINES)
+    const { lines, isEnd: isRead } = await services.deployments.logs.read(buildLogOwnerOf(record), offset, MOST_LINES)
     yield lines
     offset += lines.length
     if (isRead || lines.length === 0) return
@@ -201,7 +209,7 @@ async function* linesFrom(
   from: number,
 ): AsyncGenerator<readonly string[]> {
   const { services, query, whilePermitted: signal } = context
-  const read = (from: number, most: number) => services.deployments.logs.read(loggedOf(record), from, most)
+  const read = (from: number, most: number) => services.deployments.logs.read(buildLogOwnerOf(record), from, most)
   let offset = from
   if (record.spec.strategy === 'Build' && !(await read(0, 0)).isFinal) {
     for await (const { number, lines } of linesOfBuild(context, record, () => isKept(stored(context, record)))) {
@@ -224,7 +232,7 @@ const stored = ({ services }: Pick<Context, 'services'>, { metadata: { namespace
   services.records.peek(DeploymentRecord, { namespace, name })
 
 /** Whether a deployment is over, so that nothing more is written to its log. */
-const isOver = (now: StoredDeployment | undefined) => now === undefined || isEnd(stageOf(now))
+const isOver = (now: StoredDeployment | undefined) => now === undefined || isFinalPhase(deploymentPhaseOf(now))
 
 /** Whether the stored log has taken the place of the live log of a build. */
 const isKept = (now: StoredDeployment | undefined) => isOver(now) || now?.status?.logLines !== undefined

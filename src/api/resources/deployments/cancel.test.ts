@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../../test/worlds/shop.ts'
-import { DEPLOYMENT_PHASES, type DeploymentPhase, isEnd } from '../../../contracts/deployments.ts'
+import { DEPLOYMENT_PHASES, type DeploymentPhase, isFinalPhase } from '../../../contracts/deployments.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { DeploymentRecord } from '../../../crds/deployments.ts'
@@ -40,7 +40,7 @@ describe('the cancellation of a deployment', () => {
   }
 
   for (const stage of DEPLOYMENT_PHASES.filter((phase) => phase !== 'Cancelled')) {
-    const isPast = isEnd(stage) || stage === 'Deploying'
+    const isPast = isFinalPhase(stage) || stage === 'Deploying'
     it(`${isPast ? 'is refused' : 'shows at once, and is the same again,'} where it is ${stage}`, async () => {
       const id = put(APP, stage)
       const expected = isPast ? [409, 'INVALID_STATE'] : [200, 'Cancelled']

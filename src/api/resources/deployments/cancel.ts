@@ -1,8 +1,8 @@
-import { isEnd } from '../../../contracts/deployments.ts'
+import { isFinalPhase } from '../../../contracts/deployments.ts'
 import { notFound, PlatformError } from '../../../core/errors.ts'
 import { refOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { nowOf } from '../nowOf.ts'
 import { findResource } from '../places.ts'
@@ -29,7 +29,7 @@ export function cancelRoute<K extends AnyKind>(
         ifMatch,
         change: (stored) => {
           if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
-          if (stageOf(stored) === 'Cancelled') return stored.spec
+          if (deploymentPhaseOf(stored) === 'Cancelled') return stored.spec
           refuseBuilt(stored)
           return { ...stored.spec, cancelledAt: nowOf(context) }
         },
@@ -41,14 +41,14 @@ export function cancelRoute<K extends AnyKind>(
 
 /** @throws PlatformError INVALID_STATE */
 function refuseBuilt(stored: StoredDeployment): void {
-  const stage = stageOf(stored)
+  const stage = deploymentPhaseOf(stored)
   const refuse = (why: string) => {
     throw new PlatformError('INVALID_STATE', `The deployment ${why}: there is nothing to cancel.`, {
       status: stage,
       phase: stage,
     })
   }
-  if (isEnd(stage)) refuse(`has ended (${stage})`)
+  if (isFinalPhase(stage)) refuse(`has ended (${stage})`)
   if (stage === 'Deploying') refuse('is built already')
   if (stored.spec.strategy === 'Image') refuse('has no build')
 }

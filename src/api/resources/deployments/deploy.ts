@@ -1,14 +1,14 @@
 import type { z } from 'zod'
-import { type DeployedCollection, isBuilding } from '../../../contracts/deployments.ts'
+import { type DeployedCollection, isBuildingPhase } from '../../../contracts/deployments.ts'
 import { originOf } from '../../../contracts/sources/repositories.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { boundaryNamespace } from '../../../core/names.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { DeploymentSource } from '../../../crds/sources.ts'
 import type { Context } from '../../http/context.ts'
-import { REFERENCES } from '../../http/further.ts'
-import { strictRecord } from '../../http/named.ts'
+import { REFERENCE_RIGHTS } from '../../http/furtherRights.ts'
+import { strictRecord } from '../../http/namedRecord.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
@@ -42,7 +42,7 @@ export function deployRoute(
   type Request = z.output<typeof request> | undefined
   return route('POST', `${base}/deploy` as string, {
     auth,
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     summary: 'Builds the code as it is now, and serves it',
     body: request,
     isBodyOptional: true,
@@ -82,9 +82,9 @@ function sourceOf({ services }: Context, { boundaryId }: Place, id: string | und
 /** A queued deployment fetches the newest commit when its turn comes; a running one builds the commit that it has. */
 function isSameWork(record: StoredDeployment, { branch: of, commit }: { branch: string; commit: string | undefined }) {
   const { strategy, branch: its, commitSha } = record.spec
-  const stage = stageOf(record)
+  const stage = deploymentPhaseOf(record)
   if (strategy !== 'Build' || its !== of) return false
   if (commit === undefined) return stage === 'Queued' && commitSha === undefined
   const known = record.status?.commitSha ?? commitSha
-  return (stage === 'Queued' || isBuilding(stage)) && known?.startsWith(commit) === true
+  return (stage === 'Queued' || isBuildingPhase(stage)) && known?.startsWith(commit) === true
 }

@@ -5,7 +5,7 @@ import { boundaryScope } from '../../callers/visibility.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { unprocessable } from '../sizing.ts'
 import { vetSourceUrl } from './address.ts'
-import { BUILD } from './reporters.ts'
+import { BUILD_ACTION } from './reporters.ts'
 
 /**
  * Requires the right to use deployment sources, because the result of a build shows what their credentials open.
@@ -14,7 +14,7 @@ import { BUILD } from './reporters.ts'
  */
 export function requireUseOfSources({ services, caller }: Context, boundaryId: string): void {
   const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
+  if (!services.access.isAllowed(caller.principalId, BUILD_ACTION, scope)) throw permissionMissing(BUILD_ACTION, scope)
 }
 
 type Asking = {

@@ -5,13 +5,13 @@ import type { BuiltDeployment } from '../../../contracts/builds/progress.ts'
 import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
 import { notFound } from '../../../core/errors.ts'
 import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import type { Context } from '../../http/context.ts'
-import { namedRecord, strictRecord } from '../../http/named.ts'
+import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { DateTime, ignoredFields, Uuid, wholeRecord } from '../dto.ts'
 import type { Place } from '../places.ts'
-import { withMeanings } from '../writtenBody.ts'
+import { withKindDescriptions } from '../writtenBody.ts'
 
 declare module '../../http/context.ts' {
   interface Services {
@@ -98,12 +98,12 @@ const WrittenEntry = strictRecord('DeploymentLogEntry', {
   timestamp: DateTime.nullish().meta({ description: 'When it was requested, as read; ignored', readOnly: true }),
   ...ignoredFields(['canServe', 'isServing']),
 })
-export const DeploymentBody = withMeanings(WrittenEntry, DeploymentRecord)
+export const DeploymentBody = withKindDescriptions(WrittenEntry, DeploymentRecord)
 export type DeploymentBody = z.output<typeof DeploymentBody>
 
 export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
   const { spec, status, metadata } = record
-  const phase = stageOf(record)
+  const phase = deploymentPhaseOf(record)
   // The status does not yet know what was just reported.
   const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
   const told: Partial<typeof spec> = isTold ? spec : {}

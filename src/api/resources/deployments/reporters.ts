@@ -6,13 +6,13 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { holdsNow } from '../../callers/holdsNow.ts'
 import { resourceScope } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
-import { type Authorization, asking } from '../../http/route.ts'
+import { type Authorization, checkedByHandler } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { findResource, type Place, placeOf } from '../places.ts'
 import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
 
 /** The permission of builders for a boundary, also for the credentials of its sources. */
-export const BUILD: ActionName = 'kernel/deployments/token'
+export const BUILD_ACTION: ActionName = 'kernel/deployments/token'
 
 export type DeploymentRoutes = {
   /** The collection of the deployed resource, as in records. */
@@ -39,7 +39,7 @@ export type DeploymentRoutes = {
 /** Who reports: whoever may write the resource reports on all its deployments, a builder on those that it started. */
 export type Reporter = 'Writer' | 'Builder'
 
-export type Reported<K extends AnyKind> = {
+export type ReportedResource<K extends AnyKind> = {
   reporter: Reporter
   object: RecordOf<K>
   place: Place
@@ -47,8 +47,10 @@ export type Reported<K extends AnyKind> = {
 }
 
 /** Declares the authorization of routes that call `findReported`. */
-export const reporting = ({ write }: { write: ActionName }): Authorization =>
-  asking(`the action \`${write}\` at the resource, or \`${BUILD}\` there for what the caller started itself`)
+export const reporterAuth = ({ write }: { write: ActionName }): Authorization =>
+  checkedByHandler(
+    `the action \`${write}\` at the resource, or \`${BUILD_ACTION}\` there for what the caller started itself`,
+  )
 
 const unseen = ({ name, resourceGroup }: Place, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)
@@ -62,7 +64,7 @@ export async function findReported<K extends AnyKind>(
   kind: K,
   context: Context,
   { parameter, write }: { parameter: string; write: ActionName },
-): Promise<Reported<K>> {
+): Promise<ReportedResource<K>> {
   const place = placeOf(context, parameter)
   const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
   const reporter = await reporterNow(context, scope, write)
@@ -84,22 +86,22 @@ function reporterAt({ services, caller }: Asking, scope: string, write: ActionNa
   const writing = decide(write)
   if (writing.allowed) return 'Writer'
   // A caller who is denied to write must not bring code in by building either.
-  return writing.reason !== 'DeniedByAssignment' && decide(BUILD).allowed ? 'Builder' : undefined
+  return writing.reason !== 'DeniedByAssignment' && decide(BUILD_ACTION).allowed ? 'Builder' : undefined
 }
 
 /** @throws PlatformError NOT_FOUND, also for a deployment that somebody else started */
 export async function findOwnDeployment<K extends AnyKind>(
   context: Context,
-  { ref, reporter }: Reported<K>,
+  { ref, reporter }: ReportedResource<K>,
   collection: DeployedCollection,
 ): Promise<StoredDeployment> {
   const found = await findDeployment(context, { ...ref, collection })
-  return mayTell(found, reporter, context)
+  return mayReport(found, reporter, context)
     ? found
     : Promise.reject(notFound(`Deployment "${found.metadata.name}" of "${ref.name}"`))
 }
 
-export function mayTell(
+export function mayReport(
   { metadata }: StoredDeployment,
   reporter: Reporter,
   { caller }: Pick<Context, 'caller'>,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { DEPLOYMENT_PHASES, isEnd, isOfSite } from '../../../contracts/deployments.ts'
-import { notFound, PlatformError, refusedFields, renamed } from '../../../core/errors.ts'
+import { DEPLOYMENT_PHASES, isFinalPhase, isOfSite } from '../../../contracts/deployments.ts'
+import { notFound, PlatformError, refusedFields, withRenamedFields } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { created, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
@@ -25,9 +25,9 @@ import {
   type DeploymentRoutes,
   findOwnDeployment,
   findReported,
-  mayTell,
-  type Reported,
-  reporting,
+  mayReport,
+  type ReportedResource,
+  reporterAuth,
 } from './reporters.ts'
 
 /** The most deployments of one resource that are not over. */
@@ -60,7 +60,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       before: (context) => findResource(kind, context, parameter),
     }),
     route('POST', path, {
-      auth: reporting(given),
+      auth: reporterAuth(given),
       summary: 'Reports a deployment that is built elsewhere',
       body: DeploymentBody,
       reply: DeploymentLogEntryDto,
@@ -73,7 +73,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       handler: (context) => begin(kind, given, context).catch(refuseAsTold),
     }),
     route('PUT', `${path}/{deploymentId}` as string, {
-      auth: reporting(given),
+      auth: reporterAuth(given),
       summary: 'Reports its progress',
       body: DeploymentBody,
       reply: DeploymentLogEntryDto,
@@ -112,7 +112,7 @@ const bodyName = (field: string) => BODY_NAMES[field] ?? field
 
 /** Renames fields in refusals, because the kind has other names for some fields of the body. */
 function refuseAsTold(error: unknown): never {
-  throw renamed(error, bodyName)
+  throw withRenamedFields(error, bodyName)
 }
 
 /**
@@ -153,7 +153,7 @@ async function begin<K extends AnyKind>(
   const isOurs = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
     stored.spec.ownerName === ownerName &&
-    mayTell(stored, reporter, context)
+    mayReport(stored, reporter, context)
   // One at a time, so that the limit holds for concurrent requests.
   const made = await services.records.exclusively(`deployments of ${ref.namespace}/${ref.name}`, async () => {
     const all = await services.records.list(DeploymentRecord, { namespace: ref.namespace }, { fresh: true })
@@ -168,7 +168,7 @@ async function begin<K extends AnyKind>(
 
 /** Ended deployments are pruned, but open ones would accumulate. @throws PlatformError INVALID_STATE */
 function refuseTooMany(deployments: readonly StoredDeployment[]): void {
-  const open = deployments.filter((one) => !isEnd(stageOf(one)))
+  const open = deployments.filter((one) => !isFinalPhase(deploymentPhaseOf(one)))
   if (open.length < MOST_OPEN) return
   const message = `${MOST_OPEN} deployments have not ended yet: report their end first.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Queued', phase: 'Queued' })
@@ -180,7 +180,7 @@ async function report<K extends AnyKind>(
   context: Context<string, unknown, DeploymentBody>,
 ) {
   const { body, services, caller, ifMatch } = context
-  const found: Reported<K> = await findReported(kind, context, given)
+  const found: ReportedResource<K> = await findReported(kind, context, given)
   const { object, place, ref } = found
   const record = await findOwnDeployment(context, found, given.collection)
   refuseOtherPlace(body, place, record.metadata.name)
@@ -203,9 +203,9 @@ async function report<K extends AnyKind>(
 
 /** @throws PlatformError INVALID_STATE */
 function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
-  const stage = stageOf(stored)
+  const stage = deploymentPhaseOf(stored)
   const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: stage, phase: stage })
   if (stored.spec.strategy !== 'Reported')
     throw refuse('Only the platform itself reports the progress of this deployment.')
-  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment has ended (${stage}) and cannot be changed.`)
+  if (isFinalPhase(stage) && phase !== stage) throw refuse(`The deployment has ended (${stage}) and cannot be changed.`)
 }

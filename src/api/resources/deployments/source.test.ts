@@ -3,7 +3,7 @@ import { request } from '../../../../test/make/request.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../../adapters/blobs/fake.ts'
-import { sameProcessCalls } from '../../../adapters/calls/sameProcess.ts'
+import { localActivatorClient } from '../../../adapters/calls/localActivator.ts'
 import { functionObjectName } from '../../../contracts/functions.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
@@ -39,7 +39,7 @@ describe('an upload, while what is to run it is given a secret', () => {
       {},
       {
         deployments: { logs, archives: { keep }, podOf: () => undefined } as never,
-        functions: { blobs, calls: sameProcessCalls(() => undefined) },
+        functions: { blobs, calls: localActivatorClient(() => undefined) },
       },
     )
     shop.grant(CONTRIBUTOR, 'Contributor', `/boundaries/${B}`)

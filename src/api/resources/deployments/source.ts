@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { ReaderGone } from '../../../adapters/builds/reading/port.ts'
 import { isRegistryError } from '../../../adapters/registry/port.ts'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
-import { type DeployedCollection, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
-import { repositoryText } from '../../../contracts/registry/names.ts'
+import { ArchiveRefusedError } from '../../../contracts/builds/archive.ts'
+import { type DeployedCollection, isFinalPhase, newestDeployment } from '../../../contracts/deployments.ts'
+import { formatRepository } from '../../../contracts/registry/names.ts'
 import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { stageOf } from '../../../crds/deployments.ts'
+import { deploymentPhaseOf } from '../../../crds/deployments.ts'
 import type { Context, Services } from '../../http/context.ts'
-import { REFERENCES } from '../../http/further.ts'
+import { REFERENCE_RIGHTS } from '../../http/furtherRights.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
@@ -31,7 +31,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
   const { collection, parameter, auth, refuse } = given
   return route('PUT', `${base}/source` as string, {
     auth,
-    further: REFERENCES,
+    further: REFERENCE_RIGHTS,
     summary: 'Takes a source as a gzipped tar, builds it and serves it',
     bodyKind: 'raw',
     bodyLimit: UPLOAD_LIMIT,
@@ -62,18 +62,18 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
 }
 
 function hasFailed(record: StoredDeployment): boolean {
-  const stage = stageOf(record)
-  return isEnd(stage) && stage !== 'Succeeded'
+  const stage = deploymentPhaseOf(record)
+  return isFinalPhase(stage) && stage !== 'Succeeded'
 }
 
 /** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING, SERVICE_UNAVAILABLE */
 async function keep({ services, rawBody, caller }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
   const archives = archivesOf(services)
-  const repository = repositoryText({ boundaryId, resourceGroup, collection, name })
+  const repository = formatRepository({ boundaryId, resourceGroup, collection, name })
   try {
     return await archives.keep(repository, Readable.from(rawBody.pieces()), { who: caller.principalId })
   } catch (error) {
-    if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
+    if (error instanceof ArchiveRefusedError) throw badRequest(`The source is refused: ${error.message}`, [])
     if (error instanceof ReaderGone) {
       const message = 'The reader of uploaded sources stopped: send this one again.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })

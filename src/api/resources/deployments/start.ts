@@ -8,7 +8,7 @@ import type { Place } from '../places.ts'
 import { type DeployedObject, entryOf, type StoredDeployment } from './record.ts'
 
 /** A resource with all its earlier deployments. */
-export type Deployed = {
+export type DeployedResource = {
   readonly object: DeployedObject
   readonly place: Place
   readonly ref: { readonly namespace: string; readonly name: string }
@@ -16,7 +16,11 @@ export type Deployed = {
   readonly history: readonly StoredDeployment[]
 }
 
-export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>, record: StoredDeployment, say = ok) {
+export function answerWith(
+  { object, place }: Pick<DeployedResource, 'object' | 'place'>,
+  record: StoredDeployment,
+  say = ok,
+) {
   return say(entryOf(record, object, place), { etag: etagOf(record) })
 }
 
@@ -30,7 +34,7 @@ const OTHER_IDS = 10
  */
 export async function startBuild(
   { services, caller }: Pick<Context, 'services' | 'caller'>,
-  deployed: Deployed,
+  deployed: DeployedResource,
   { cause, spec }: { cause: readonly string[]; spec: object },
 ) {
   const { object, ref, collection, history } = deployed

@@ -1,6 +1,6 @@
-import { projectOf } from '../detect.ts'
-import { firstOf, foundIn, nothingToBuild, type SourceFiles } from '../files.ts'
-import { installed, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
+import { dotnetProjectOf } from '../detect.ts'
+import { firstExistingPath, matchInFile, nothingToBuild, type SourceFiles } from '../files.ts'
+import { envInstruction, installInstructions, type Recipe, run, runWithVariables } from './dockerfile.ts'
 
 /** Recipes of languages whose compiler produces one program or archive. */
 
@@ -10,9 +10,14 @@ export const goRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
   return {
     build: [
-      ...variables({ CGO_ENABLED: '0', GOPROXY: mirrors.go, GONOSUMDB: mirrors.go && '*', GOFLAGS: '-buildvcs=false' }),
+      ...envInstruction({
+        CGO_ENABLED: '0',
+        GOPROXY: mirrors.go,
+        GONOSUMDB: mirrors.go && '*',
+        GOFLAGS: '-buildvcs=false',
+      }),
       ...(files.paths.has('go.mod')
-        ? installed(there(files, 'go.mod', 'go.sum'), ['go mod download'], hasModuleBeside(files))
+        ? installInstructions(there(files, 'go.mod', 'go.sum'), ['go mod download'], hasModuleBeside(files))
         : ['COPY . .', run('go mod init source && go mod tidy')]),
       ...runWithVariables(buildCommand ?? `go build -trimpath -o /out/server ${mainPackage(files)}`, input),
       run('mkdir -p /out && cp -r /etc/ssl/certs/ca-certificates.crt /out/'),
@@ -39,7 +44,7 @@ const ARCHIVE = 'grep -v -e "-plain.jar$" -e "-sources.jar$" -e "-javadoc.jar$" 
 export const javaRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
   const isMaven = files.paths.has('pom.xml')
-  const wrapper = firstOf(files, isMaven ? 'mvnw' : 'gradlew')
+  const wrapper = firstExistingPath(files, isMaven ? 'mvnw' : 'gradlew')
   if (!isMaven && wrapper === undefined && buildCommand === undefined)
     throw nothingToBuild('A Gradle build needs its wrapper, gradlew, in the repository.')
   const made = isMaven ? 'target' : 'build/libs'
@@ -49,7 +54,7 @@ export const javaRecipe: Recipe = (input) => {
     build: [
       ...mirror,
       // Modules depend on each other, and no registry has them, so dependencies cannot be fetched ahead.
-      ...installed(hasModules(files) ? [] : there(files, 'pom.xml'), ['mvn -B dependency:go-offline']),
+      ...installInstructions(hasModules(files) ? [] : there(files, 'pom.xml'), ['mvn -B dependency:go-offline']),
       ...runWithVariables(command, input),
       run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
     ],
@@ -63,7 +68,7 @@ const hasModules = (files: SourceFiles) => /<module>/.test(files.text('pom.xml')
 function settingsFor(url: string): string[] {
   const mirror = `<mirror><id>mirror</id><mirrorOf>*</mirrorOf><url>${url}</url></mirror>`
   const written = run(`echo '<settings><mirrors>${mirror}</mirrors></settings>' > /tmp/settings.xml`)
-  return [written, ...variables({ MAVEN_ARGS: '-s /tmp/settings.xml' })]
+  return [written, ...envInstruction({ MAVEN_ARGS: '-s /tmp/settings.xml' })]
 }
 
 /** Files that affect the restore of a .NET project, beside the project itself. */
@@ -80,15 +85,15 @@ const RESTORED_BY = [
 
 export const dotnetRecipe: Recipe = (input) => {
   const { files, buildCommand } = input
-  const project = projectOf(files)
+  const project = dotnetProjectOf(files)
   if (project === undefined)
     throw nothingToBuild('There is no project (*.csproj, *.fsproj) with a plain name in the root: set rootPath.')
-  const name = foundIn(files, project, /<AssemblyName>([\w.-]+)</) ?? project.replace(/\.(cs|fs)proj$/, '')
+  const name = matchInFile(files, project, /<AssemblyName>([\w.-]+)</) ?? project.replace(/\.(cs|fs)proj$/, '')
   const isLocked = files.paths.has('packages.lock.json')
   const isOfSeveral = /<(ProjectReference|Import)\s/.test(files.text(project) ?? '')
   return {
     build: [
-      ...installed(
+      ...installInstructions(
         there(files, project, ...RESTORED_BY),
         [`dotnet restore${isLocked ? ' --locked-mode' : ''} ${project}`],
         isOfSeveral,
@@ -103,7 +108,7 @@ export const dotnetRecipe: Recipe = (input) => {
 
 export const rustRecipe: Recipe = (input) => {
   const { files, buildCommand } = input
-  const name = foundIn(files, 'Cargo.toml', /^name\s*=\s*"([\w-]+)"/m)
+  const name = matchInFile(files, 'Cargo.toml', /^name\s*=\s*"([\w-]+)"/m)
   if (name === undefined && buildCommand === undefined) {
     throw nothingToBuild('Cargo.toml names no package: set buildCommand to one that leaves its program at /out/server.')
   }

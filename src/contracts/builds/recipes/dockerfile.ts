@@ -41,7 +41,7 @@ export function dockerfileOf(recipe: Recipe, input: RecipeInput, by: string | un
     '',
     `FROM ${version.runImage}`,
     'WORKDIR /app',
-    ...variables({ PORT: String(port), HOME: '/tmp', ...environment }),
+    ...envInstruction({ PORT: String(port), HOME: '/tmp', ...environment }),
     ...last,
     `USER ${NOBODY}`,
     `EXPOSE ${port}`,
@@ -52,7 +52,7 @@ export function dockerfileOf(recipe: Recipe, input: RecipeInput, by: string | un
 
 const commandOf = (start: string | readonly string[]) => (typeof start === 'string' ? ['sh', '-c', start] : start)
 
-export function variables(entries: Readonly<Record<string, string | undefined>>): string[] {
+export function envInstruction(entries: Readonly<Record<string, string | undefined>>): string[] {
   const known = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${quoted(value)}`],
   )
@@ -70,7 +70,11 @@ export const copy = (paths: readonly string[], to = './') => `COPY ${paths.join(
  * @param described the manifests that say what to install; nothing is installed without any
  * @param needsOthers whether they refer to other files: then everything is copied first
  */
-export function installed(described: readonly string[], commands: readonly string[], needsOthers = false): string[] {
+export function installInstructions(
+  described: readonly string[],
+  commands: readonly string[],
+  needsOthers = false,
+): string[] {
   if (described.length === 0) return ['COPY . .']
   const lines = commands.map(run)
   if (needsOthers) return ['COPY . .', ...lines]

@@ -1,5 +1,5 @@
-import { webProcess } from '../files.ts'
-import { installed, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
+import { procfileWebCommand } from '../files.ts'
+import { envInstruction, installInstructions, type Recipe, run, runWithVariables } from './dockerfile.ts'
 
 const COMPOSER = 'docker.io/library/composer:2'
 
@@ -13,12 +13,12 @@ export const phpRecipe: Recipe = (input) => {
   return {
     build: [
       ...withComposer(`COPY --from=${COMPOSER} /usr/bin/composer /usr/bin/composer`),
-      ...installed(described, [install], isOfSeveral),
+      ...installInstructions(described, [install], isOfSeveral),
       ...withComposer(run('composer dump-autoload --no-dev --optimize')),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     last: ['COPY --from=build /app ./'],
-    start: webProcess(files) ?? ['php', '-S', `0.0.0.0:${port}`, '-t', folder],
+    start: procfileWebCommand(files) ?? ['php', '-S', `0.0.0.0:${port}`, '-t', folder],
   }
 }
 
@@ -29,12 +29,12 @@ export const rubyRecipe: Recipe = (input) => {
   const environment = { BUNDLE_PATH: '/bundle', BUNDLE_WITHOUT: 'development:test' }
   return {
     build: [
-      ...variables({ ...environment, ...(files.paths.has('Gemfile.lock') && { BUNDLE_FROZEN: '1' }) }),
-      ...installed(files.paths.has('Gemfile') ? described : [], ['bundle install'], isOfSeveral),
+      ...envInstruction({ ...environment, ...(files.paths.has('Gemfile.lock') && { BUNDLE_FROZEN: '1' }) }),
+      ...installInstructions(files.paths.has('Gemfile') ? described : [], ['bundle install'], isOfSeveral),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, RACK_ENV: 'production' },
     last: ['COPY --from=build /bundle /bundle', 'COPY --from=build /app ./'],
-    start: webProcess(files) ?? 'exec bundle exec rackup --host 0.0.0.0 --port $PORT',
+    start: procfileWebCommand(files) ?? 'exec bundle exec rackup --host 0.0.0.0 --port $PORT',
   }
 }

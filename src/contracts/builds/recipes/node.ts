@@ -1,5 +1,19 @@
-import { firstOf, jsonOf, nothingToBuild, type SourceFiles, textAt, webProcess } from '../files.ts'
-import { installed, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+import {
+  firstExistingPath,
+  nonEmptyStringAt,
+  nothingToBuild,
+  parseJsonFile,
+  procfileWebCommand,
+  type SourceFiles,
+} from '../files.ts'
+import {
+  envInstruction,
+  installInstructions,
+  type Recipe,
+  type RecipeInput,
+  run,
+  runWithVariables,
+} from './dockerfile.ts'
 
 type Manager = {
   readonly lock: string | undefined
@@ -16,8 +30,8 @@ const NPM: Omit<Manager, 'lock' | 'install'> = { script: (name) => `npm run ${na
 const bringing = (program: string) => `command -v ${program} || npm install --global ${program}`
 
 /** Returns the manager that wrote the lock file. A lock is binding: a build fails rather than take other versions. */
-export function managerOf(files: SourceFiles): Manager {
-  const lock = firstOf(files, 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock')
+export function packageManagerOf(files: SourceFiles): Manager {
+  const lock = firstExistingPath(files, 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock')
   if (lock === undefined) return { ...NPM, lock, install: 'npm install --no-audit --no-fund' }
   if (lock === 'pnpm-lock.yaml') {
     return {
@@ -46,31 +60,33 @@ const HARMLESS = /^(husky( install)?)?$/
 
 /** Whether an installation needs more than manifests: workspaces and patches are in folders that we cannot know. */
 function isOfSeveral(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
-  if (manifest.workspaces !== undefined || firstOf(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined) return true
-  if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(textAt(manifest, 'scripts', name) ?? ''))) return true
+  if (manifest.workspaces !== undefined || firstExistingPath(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined)
+    return true
+  if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(nonEmptyStringAt(manifest, 'scripts', name) ?? ''))) return true
   return /"(file|link|portal|patch):|"patchedDependencies"/.test(files.text('package.json') ?? '')
 }
 
 /** Installs and builds: the common beginning of services and sites. */
 export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolean }): string[] {
   const { files, buildCommand, mirrors } = input
-  const manifest = jsonOf(files, 'package.json')
-  const { lock, bring, install, script, prune } = managerOf(files)
+  const manifest = parseJsonFile(files, 'package.json')
+  const { lock, bring, install, script, prune } = packageManagerOf(files)
   const isDescribed = files.paths.has('package.json')
   const described = ['package.json', lock, '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'].flatMap((path) =>
     path !== undefined && files.paths.has(path) ? [path] : [],
   )
   const mirror = mirrors.npm?.replace(/\/+$/, '')
-  const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
+  const command =
+    buildCommand ?? (nonEmptyStringAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
   return [
     // Corepack and newer versions of yarn ignore npm's settings.
-    ...(bring === undefined ? [] : variables({ COREPACK_NPM_REGISTRY: mirror, YARN_NPM_REGISTRY_SERVER: mirror })),
-    ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
+    ...(bring === undefined ? [] : envInstruction({ COREPACK_NPM_REGISTRY: mirror, YARN_NPM_REGISTRY_SERVER: mirror })),
+    ...envInstruction({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
     ...(lock === undefined && isDescribed
       ? ['# There is no lock file: versions may differ from one build to the next.']
       : []),
     ...(bring !== undefined && isDescribed ? [run(bring)] : []),
-    ...installed(isDescribed ? described : [], [install], isOfSeveral(files, manifest)),
+    ...installInstructions(isDescribed ? described : [], [install], isOfSeveral(files, manifest)),
     ...(command === undefined ? [] : runWithVariables(command, input)),
     ...(isPruned && prune !== undefined && lock !== undefined ? [run(prune)] : []),
   ]
@@ -84,16 +100,16 @@ export const nodeRecipe: Recipe = (input) => ({
 })
 
 function startOf({ files, startCommand }: RecipeInput): string | string[] {
-  const manifest = jsonOf(files, 'package.json')
-  const start = textAt(manifest, 'scripts', 'start')
+  const manifest = parseJsonFile(files, 'package.json')
+  const start = nonEmptyStringAt(manifest, 'scripts', 'start')
   // Node itself receives the stop signal; the shell of a script would not pass it on.
   const [, file] = /^node ([\w./-]+)$/.exec(start ?? '') ?? []
   if (file !== undefined) return ['node', file]
-  const found = webProcess(files) ?? (start === undefined ? undefined : 'npm start')
+  const found = procfileWebCommand(files) ?? (start === undefined ? undefined : 'npm start')
   if (found !== undefined || startCommand !== undefined) return found ?? ''
-  const main = firstOf(
+  const main = firstExistingPath(
     files,
-    textAt(manifest, 'main') ?? 'server.js',
+    nonEmptyStringAt(manifest, 'main') ?? 'server.js',
     'server.js',
     'index.js',
     'server.mjs',

@@ -1,5 +1,12 @@
-import { firstOf, nothingToBuild, type SourceFiles, webProcess } from '../files.ts'
-import { installed, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+import { firstExistingPath, nothingToBuild, procfileWebCommand, type SourceFiles } from '../files.ts'
+import {
+  envInstruction,
+  installInstructions,
+  type Recipe,
+  type RecipeInput,
+  run,
+  runWithVariables,
+} from './dockerfile.ts'
 
 type Install = { readonly described: readonly string[]; readonly commands: readonly string[] }
 
@@ -41,14 +48,14 @@ export const pythonRecipe: Recipe = (input) => {
   const environment = { VIRTUAL_ENV: '/environment', PATH: '/environment/bin:/usr/local/bin:/usr/bin:/bin' }
   return {
     build: [
-      ...variables({
+      ...envInstruction({
         ...environment,
         PIP_NO_CACHE_DIR: '1',
         PIP_INDEX_URL: mirrors.pypi,
         UV_DEFAULT_INDEX: mirrors.pypi,
       }),
       run('python3 -m venv /environment'),
-      ...installed(described, commands, isOfSeveral(files, described)),
+      ...installInstructions(described, commands, isOfSeveral(files, described)),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, PYTHONUNBUFFERED: '1' },
@@ -58,9 +65,9 @@ export const pythonRecipe: Recipe = (input) => {
 }
 
 function startOf({ files, startCommand }: RecipeInput): string | string[] {
-  const found = webProcess(files)
+  const found = procfileWebCommand(files)
   if (found !== undefined || startCommand !== undefined) return found ?? ''
-  const main = firstOf(files, 'main.py', 'app.py', 'server.py')
+  const main = firstExistingPath(files, 'main.py', 'app.py', 'server.py')
   if (main !== undefined) return ['python', main]
   throw nothingToBuild(
     'There is no Procfile with a line "web:", and no main.py, app.py or server.py: set startCommand.',

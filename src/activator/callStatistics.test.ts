@@ -1,0 +1,81 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../test/make/clock.ts'
+import { CallStatistics } from './callStatistics.ts'
+
+const NOON = Date.UTC(2026, 10, 22, 12)
+const SECOND = NOON / 1000
+const quick = { milliseconds: 10, isError: false, wasCold: false }
+
+describe('figures of calls', () => {
+  const start = (epoch = NOON) => {
+    const clock = new ManualClock(epoch)
+    return { clock, figures: new CallStatistics(clock) }
+  }
+
+  it('are known from the second at which counting began, to the one that runs', async () => {
+    const { clock, figures } = start(NOON + 7_400)
+    await clock.advance(60_000)
+    const { since, until, buckets } = figures.of('a/b.c')
+    expect([since - SECOND, until - SECOND, buckets]).to.deep.equal([7, 68, []])
+  })
+
+  it('are kept in buckets of fifteen seconds, of each function its own', async () => {
+    const { clock, figures } = start()
+    figures.called('a/b.c', quick)
+    figures.called('a/b.c', { milliseconds: 20.06, isError: true, wasCold: true })
+    figures.throttled('a/b.c')
+    await clock.advance(15_000)
+    figures.called('a/b.c', quick)
+    figures.called('a/b.other', quick)
+    const nothing = { errors: 0, throttles: 0, coldStarts: 0 }
+    expect(figures.of('a/b.c').buckets).to.deep.equal([
+      { at: SECOND, invocations: 2, errors: 1, throttles: 1, coldStarts: 1, durations: [10, 20.1] },
+      { at: SECOND + 15, invocations: 1, ...nothing, durations: [10] },
+    ])
+  })
+
+  it('of a busy function are all counted, with a bounded sample of their durations', () => {
+    const { figures } = start()
+    for (let call = 0; call < 1000; call += 1) figures.called('a/b.c', quick)
+    const [bucket] = figures.of('a/b.c').buckets
+    expect([bucket?.invocations, bucket?.durations.length]).to.deep.equal([1000, 256])
+  })
+
+  it('hold every second of the last hour for a minute more, and then no longer', async () => {
+    const { clock, figures } = start()
+    figures.called('a/b.c', quick)
+    await clock.advance(3660_000)
+    expect([figures.of('a/b.c').since - SECOND, figures.of('a/b.c').buckets.length]).to.deep.equal([0, 1])
+    await clock.advance(15_000)
+    expect([figures.of('a/b.c').since - SECOND, figures.of('a/b.c').buckets.length]).to.deep.equal([15, 0])
+  })
+
+  it('of a function that is always called are no more than fit into an answer', async () => {
+    const { clock, figures } = start()
+    for (let step = 0; step < 300; step += 1) {
+      figures.called('a/b.c', quick)
+      await clock.advance(15_000)
+    }
+    const { buckets } = figures.of('a/b.c')
+    expect(buckets.length).to.equal(244)
+    figures.called('a/b.c', quick)
+    expect(figures.of('a/b.c').buckets.length).to.equal(245)
+  })
+
+  it('are forgotten with their function', () => {
+    const { figures } = start()
+    figures.called('a/b.c', quick)
+    figures.called('a/b.other', quick)
+    figures.forget('a/b.c')
+    expect([figures.of('a/b.c').buckets.length, figures.of('a/b.other').buckets.length]).to.deep.equal([0, 1])
+  })
+
+  it('of a call that outlives its function are not kept for longer than any', async () => {
+    const { clock, figures } = start()
+    figures.forget('a/b.c')
+    figures.called('a/b.c', quick)
+    await clock.advance(3_700_000)
+    figures.called('a/b.other', quick)
+    expect(figures.size).to.equal(1)
+  })
+})

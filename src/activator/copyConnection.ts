@@ -1,0 +1,84 @@
+import type { RequestOptions } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isRemoteCopy, parseRemoteCopyPath, type RemoteCopy } from '../contracts/remoteCopies.ts'
+import { messageOf } from '../core/errors.ts'
+import { pluralize, pluralizeVerb } from '../core/pluralize.ts'
+import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { unlessAborted } from '../core/unlessAborted.ts'
+
+/** Opens a connection to a copy in another cluster. @throws Error if the cluster cannot be reached now */
+export type ReachCopy = (copy: RemoteCopy) => Promise<Duplex>
+
+/** The connection failed before anything of the call was sent, so another copy may take it. */
+export class CopyUnreachableError extends Error {}
+
+export type CopyConnection = RequestOptions & { readonly isOpen: boolean }
+
+/** Connects to a copy, directly or through the tunnel of its cluster. @throws CopyUnreachableError */
+export async function connectToCopy(address: string, reach: ReachCopy, signal: AbortSignal): Promise<CopyConnection> {
+  if (!isRemoteCopy(address)) return { ...splitAddress(address), agent: false, isOpen: false }
+  const copy = parseRemoteCopyPath(address)
+  if (copy === undefined) throw new CopyUnreachableError(`"${address}" names no copy.`)
+  const opening = reach(copy)
+  const connection = await unlessAborted(opening, signal).catch((error: unknown) => {
+    // Close a connection that opens after the call was aborted.
+    opening.then((late) => late.destroy()).catch(() => {})
+    throw new CopyUnreachableError(messageOf(error))
+  })
+  return { host: 'function', createConnection: () => connection, isOpen: true }
+}
+
+export function splitAddress(address: string): { host: string; port: number } {
+  const at = address.lastIndexOf(':')
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) }
+}
+
+/**
+ * A tunnel also carries the platform's own requests, at most 1,000 streams in all. Its end buffers up to 1 MiB of each
+ * answer that a caller reads slowly.
+ */
+const MOST_OF_A_CLUSTER = 200
+
+/**
+ * Limits the connections to each cluster. One tenant may hold at most as many as are left for the others, so that its
+ * slow calls block nobody else.
+ *
+ * @param tenantOf returns the tenant of a copy
+ * @param clusters the slots of each cluster that has connections
+ */
+export function limitClusterConnections(
+  reach: ReachCopy,
+  tenantOf: (copy: RemoteCopy) => string,
+  most = MOST_OF_A_CLUSTER,
+  clusters = new Map<string, SharedPlaces>(),
+): ReachCopy {
+  return async (copy) => {
+    const { clusterId } = copy
+    const tenant = tenantOf(copy)
+    const places = clusters.get(clusterId) ?? new SharedPlaces(most)
+    const own = places.takenBy(tenant)
+    if (places.left <= 0)
+      throw new Error(
+        `${pluralize(most, 'call')} to cluster "${clusterId}" ${pluralizeVerb(most, 'is', 'are')} already in progress.`,
+      )
+    if (places.isFullFor(tenant))
+      throw new Error(
+        `${pluralize(own, 'call')} of the boundary to cluster "${clusterId}" ${pluralizeVerb(own, 'is', 'are')} already in progress.`,
+      )
+    places.take(tenant)
+    clusters.set(clusterId, places)
+    const free = () => {
+      places.free(tenant)
+      if (places.left === most) clusters.delete(clusterId)
+    }
+    try {
+      const connection = await reach(copy)
+      if (connection.destroyed) free()
+      else connection.once('close', free)
+      return connection
+    } catch (error) {
+      free()
+      throw error
+    }
+  }
+}

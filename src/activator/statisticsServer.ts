@@ -1,0 +1,43 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { parseFunctionCallsPath } from '../contracts/functionCalls.ts'
+import { MAX_TEST_CALL_BYTES, type TestCall } from '../contracts/testCalls.ts'
+import { closeWhenIdle } from '../core/closeWhenIdle.ts'
+import { boundConnections, CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
+import { disconnectSignalOf } from '../core/disconnectSignal.ts'
+import { readWithin } from '../core/readWithin.ts'
+import { withoutPipelining } from '../core/withoutPipelining.ts'
+import type { CallStatistics } from './callStatistics.ts'
+import type { MakeTestCall } from './testCalls.ts'
+
+/**
+ * Serves call statistics to facades in other processes, and makes test calls for them. Requests are not authenticated:
+ * network policies let only facades reach this port.
+ */
+export function createStatisticsServer(figures: Pick<CallStatistics, 'of'>, call: MakeTestCall): Server {
+  const listener: RequestListener = (request, response) => {
+    const key = parseFunctionCallsPath(request.url ?? '')
+    if (key === undefined) return answer(response, 404, { error: 'Nothing answers here.' })
+    if (request.method === 'GET') return answer(response, 200, figures.of(key))
+    if (request.method !== 'POST') return answer(response, 404, { error: 'Nothing answers here.' })
+    readCall(request)
+      .then((asked) => call(key, asked, disconnectSignalOf(response)))
+      .then(
+        (made) => answer(response, 200, made),
+        () => answer(response, 400, { error: 'This is no call of a function.' }),
+      )
+  }
+  return boundConnections(
+    createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: 10_000 }, withoutPipelining(closeWhenIdle(listener))),
+  )
+}
+
+async function readCall(request: IncomingMessage): Promise<TestCall> {
+  const bytes = await readWithin(MAX_TEST_CALL_BYTES, request, () => new Error('The call is too long.'))
+  return JSON.parse(bytes.toString('utf8')) as TestCall
+}
+
+function answer(response: ServerResponse, status: number, said: object): void {
+  const body = JSON.stringify(said)
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}

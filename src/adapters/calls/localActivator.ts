@@ -1,0 +1,17 @@
+import type { CountedCalls } from '../../contracts/functionCalls.ts'
+import type { TestAnswer, TestCall } from '../../contracts/testCalls.ts'
+import type { ActivatorClient } from './port.ts'
+
+/** The activator of this process, with functions by key `namespace/name`. */
+export type LocalActivator = {
+  of(key: string): CountedCalls
+  call(key: string, call: TestCall, gone: AbortSignal): Promise<TestAnswer>
+}
+
+/** @param here returns the activator of this process; undefined until it runs */
+export function localActivatorClient(here: () => LocalActivator | undefined): ActivatorClient {
+  return {
+    of: async (namespace, name) => here()?.of(`${namespace}/${name}`),
+    call: async (namespace, name, call, gone) => here()?.call(`${namespace}/${name}`, call, gone),
+  }
+}

@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer'
+import { expect } from 'chai'
+import { bucketCalls } from './buckets.ts'
+import type { Clients } from './calls.ts'
+import { emptyBucket } from './emptyBucket.ts'
+
+/** Keys as XML carries them: what it cannot is a stand-in, byte by byte where it is no UTF-8. */
+function shown(key: Buffer): string {
+  let text = ''
+  for (let at = 0; at < key.length; ) {
+    const width = [1, 2, 3, 4].find((size) => at + size <= key.length && isUtf8(key.subarray(at, at + size)))
+    text += width === undefined ? '\ufffd' : key.subarray(at, at + width)
+    at += width ?? 1
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
+  return text.replace(/[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+}
+
+type Given = {
+  Key?: string
+  MaxKeys?: number
+  KeyMarker?: string
+  EncodingType?: string
+  Delete?: { Objects: { Key: string }[] }
+}
+
+/** A store whose lists are XML. */
+class ListingStore {
+  /** In the order of their bytes. */
+  keys: Buffer[]
+  asked = 0
+  deletes = true
+  encodes = false
+  refuses = false
+  readonly clients: Clients
+
+  constructor(keys: readonly (string | Buffer)[]) {
+    this.keys = keys.map((key) => Buffer.from(key as Buffer)).sort(Buffer.compare)
+    const send = async ({ constructor: { name }, input }: { constructor: { name: string }; input: Given }) => {
+      this.asked += 1
+      if (name === 'ListObjectVersionsCommand') return this.#page(input)
+      const gone = new Set(name === 'DeleteObjectCommand' ? [input.Key] : input.Delete?.Objects.map(({ Key }) => Key))
+      if (this.refuses && name === 'DeleteObjectCommand')
+        throw Object.assign(new Error('no'), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } })
+      if (name.startsWith('DeleteObject') && !this.refuses) this.#drop((key) => isUtf8(key) && gone.has(key.toString()))
+      return this.refuses ? { Errors: [...gone].map((Key) => ({ Key })) } : {}
+    }
+    this.clients = { s3: { send } } as unknown as Clients
+  }
+
+  #drop(isMeant: (key: Buffer) => boolean): void {
+    if (this.deletes) this.keys = this.keys.filter((key) => !isMeant(key))
+  }
+
+  #page({ MaxKeys = 1_000, KeyMarker = '', EncodingType }: Given) {
+    const after = this.keys.filter((key) => Buffer.compare(key, Buffer.from(KeyMarker)) > 0)
+    const isEncoded = this.encodes && EncodingType === 'url'
+    const told = (key: Buffer) =>
+      isEncoded
+        ? key.toString('latin1').replace(/\W/g, (one) => `%${Buffer.from(one, 'latin1').toString('hex')}`)
+        : shown(key)
+    const page = after.slice(0, MaxKeys).map(told)
+    return {
+      ...{ Versions: page.map((Key) => ({ Key, Size: 1 })), IsTruncated: after.length > MaxKeys },
+      ...{ NextKeyMarker: page.at(-1), EncodingType: isEncoded ? 'url' : '' },
+    }
+  }
+
+  empty = () => emptyBucket(this.clients.s3, 'one', {})
+}
+
+const HIDDEN = ['a\u0001b', 'a\u0002b', 'a\ufffdb', 'a\ufffeb', 'x\u001b\uffff', '\u0001', '\ufffd', ' ']
+const BYTES = ['61ef62', '61efbf62', 'fffe', 'eda080', 'e282'].map((hex) => Buffer.from(hex, 'hex'))
+
+describe('a bucket whose objects have keys that a list cannot say', () => {
+  it('is emptied by a store that encodes them', async () => {
+    const store = new ListingStore([...HIDDEN, 'plain', 'é', '\uf000'])
+    store.encodes = true
+    expect(await store.empty()).to.equal('Empty')
+    expect(store.keys).to.deep.equal([])
+  })
+
+  it('is emptied of more than one page of them', async () => {
+    const store = new ListingStore(Array.from({ length: 1_100 }, (_, index) => `\u0001${index}`))
+    store.encodes = true
+    let state = 'Emptying'
+    for (let passes = 0; state === 'Emptying' && passes < 100; passes += 1) {
+      store.asked = 0
+      state = await store.empty()
+      expect(store.asked, 'a pass ends').to.be.lessThan(300)
+    }
+    expect(state).to.equal('Empty')
+  })
+
+  for (const [what, keys, encodes] of [
+    ['are no text', BYTES, true],
+    ['are told as others', ['a\u0001b', '\u0002'], false],
+    ['are many that are no text', Array.from({ length: 1_100 }, (_, at) => Buffer.of(0xff, at % 256, at >> 8)), true],
+  ] as const)
+    it(`is told to be stuck after a few requests where they ${what}`, async () => {
+      const store = new ListingStore([...keys, 'plain'])
+      store.encodes = encodes
+      expect(await store.empty()).to.equal('Stuck')
+      expect(store.keys.map(String)).not.to.include('plain')
+      store.asked = 0
+      expect(await store.empty()).to.equal('Stuck')
+      expect(store.asked).to.be.lessThan(30)
+    })
+
+  for (const [what, keys] of [
+    ['plain', ['a', 'b']],
+    ['hidden', HIDDEN],
+    ['of both kinds', ['a', ...HIDDEN]],
+  ] as const) {
+    it(`is told to be stuck if the store deletes nothing and says it did: keys are ${what}`, async () => {
+      const store = new ListingStore(keys)
+      store.deletes = false
+      expect(await store.empty()).to.equal('Stuck')
+    })
+
+    it(`is told to be locked if the store refuses to delete: keys are ${what}`, async () => {
+      const store = new ListingStore(keys)
+      store.refuses = true
+      expect(await store.empty()).to.equal('Locked')
+    })
+  }
+})
+
+describe('the use of a bucket whose objects have keys that a list cannot say', () => {
+  const numbered = (count: number, head: string) =>
+    Array.from({ length: count }, (_, index) => `${head}${String(index).padStart(5, '0')}`)
+  const useOf = (store: ListingStore) => bucketCalls(store.clients).use('one')
+
+  it('counts what comes after a page that ends in one', async () => {
+    const keys = [...numbered(990, 'a'), ...numbered(20, 'b\u0001'), ...numbered(1_500, 'c')]
+    expect((await useOf(new ListingStore(keys))).objectCount).to.equal(keys.length)
+  })
+
+  it('is not counted for ever where the store begins anew', async () => {
+    const alike = numbered(1_500, '').map((key) => Buffer.concat([Buffer.of(0xff), Buffer.from(key)]))
+    const store = new ListingStore(alike)
+    await useOf(store)
+    expect(store.asked).to.be.lessThan(100)
+  })
+})

@@ -1,0 +1,92 @@
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import type { Options } from './calls.ts'
+import { attempt } from './failures.ts'
+import { decodeListedKey, isXmlSafeKey } from './keys.ts'
+
+/** Pages of 1,000 versions that one call deletes, to bound a reconcile pass. */
+const PAGES_PER_CALL = 10
+/** Versions per page that are deleted one by one, because XML cannot carry their keys. */
+const SINGLES_PER_PAGE = 20
+
+type Version = { Key: string; VersionId?: string }
+
+/** Deletes versions, delete markers and unfinished uploads. Returns `Stuck` if the store keeps deleted versions. */
+export async function emptyBucket(
+  s3: S3Client,
+  name: string,
+  options: Options,
+): Promise<'Empty' | 'Emptying' | 'Locked' | 'Stuck'> {
+  await abortUploads(s3, name, options)
+  const asked = new Set<string>()
+  let keeps = false
+  for (let pages = 0; pages < PAGES_PER_CALL; pages += 1) {
+    const found = await versionsOf(s3, name, options)
+    if (found.length === 0) return 'Empty'
+    const left = found.filter((version) => !asked.has(JSON.stringify(version)))
+    keeps = left.length < found.length
+    const batch = left.filter(({ Key }) => isXmlSafeKey(Key))
+    const singles = left.filter(({ Key }) => !isXmlSafeKey(Key)).slice(0, keeps ? 0 : SINGLES_PER_PAGE)
+    if (batch.length + singles.length === 0) return 'Stuck'
+    const refused = new Set([
+      ...(await removeBatch(s3, name, batch, options)),
+      ...(await removeSingles(s3, name, singles, options)),
+    ])
+    const taken = [...batch, ...singles].filter(({ Key }) => !refused.has(Key))
+    if (taken.length === 0) return 'Locked'
+    for (const version of taken) asked.add(JSON.stringify(version))
+  }
+  return keeps ? 'Stuck' : 'Emptying'
+}
+
+async function versionsOf(s3: S3Client, name: string, options: Options): Promise<Version[]> {
+  const input = { Bucket: name, EncodingType: 'url' } as const
+  const page = await attempt(whatOf(name), () => s3.send(new ListObjectVersionsCommand(input), options))
+  return [...(page?.Versions ?? []), ...(page?.DeleteMarkers ?? [])].map(({ Key, VersionId }) => ({
+    Key: decodeListedKey(Key, page?.EncodingType) ?? '',
+    ...(VersionId === undefined ? {} : { VersionId }),
+  }))
+}
+
+type Removing = (s3: S3Client, name: string, versions: Version[], options: Options) => Promise<readonly string[]>
+
+/** Deletes in one request. Returns the refused keys. */
+const removeBatch: Removing = async (s3, name, Objects, options) => {
+  if (Objects.length === 0) return []
+  const input = { Bucket: name, Delete: { Objects, Quiet: true } }
+  const answer = await attempt(whatOf(name), () => s3.send(new DeleteObjectsCommand(input), options))
+  return (answer?.Errors ?? []).map(({ Key = '' }) => Key)
+}
+
+/** Deletes one by one. Returns the refused keys. */
+const removeSingles: Removing = async (s3, name, versions, options) => {
+  const refused: string[] = []
+  for (const version of versions) {
+    const call = () => s3.send(new DeleteObjectCommand({ Bucket: name, ...version }), options)
+    // `attempt` returns undefined for a refusal.
+    const answer = await attempt(whatOf(name), call, ['AccessDenied', 'InvalidRequest'])
+    if (answer === undefined) refused.push(version.Key)
+  }
+  return refused
+}
+
+const whatOf = (name: string) => `Bucket "${name}" could not be emptied`
+
+async function abortUploads(s3: S3Client, name: string, options: Options): Promise<void> {
+  const what = `Unfinished uploads to bucket "${name}" could not be ended`
+  const input = { Bucket: name, EncodingType: 'url' } as const
+  const page = await attempt(what, () => s3.send(new ListMultipartUploadsCommand(input), options))
+  for (const { Key: told, UploadId } of page?.Uploads ?? []) {
+    const Key = decodeListedKey(told, page?.EncodingType)
+    // A key that cannot be sent: the upload is deleted with the bucket.
+    if (!isXmlSafeKey(Key)) continue
+    const upload = { Bucket: name, Key, UploadId }
+    await attempt(what, () => s3.send(new AbortMultipartUploadCommand(upload), options), ['NoSuchUpload'])
+  }
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../../core/clock.ts'
+import { createLruCache } from '../../core/lruCache.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
+import { DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { scopeObject } from '../../crds/scopeObjects.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { absent } from '../../kube/errors.ts'
+
+type Caches = {
+  get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'observeWrite'>
+  has(resource: Resource): boolean
+}
+export type GrantRefresherOptions = { client: Pick<KubeClient, 'get' | 'list'>; caches: Caches; clock: Clock }
+
+/**
+ * Reads into the caches what lets a principal act at a scope, because another replica may have stored it a moment ago.
+ * Remembers its lookups for a moment, so that refusals cause little load.
+ */
+export type GrantRefresher = (principalId: string, scope: string) => Promise<void>
+
+/** Milliseconds for which a lookup counts, and in which the lookups of a principal are counted. */
+const WINDOW = 2_000
+/** Scopes looked up per principal in that time: beyond that, somebody who invents boundaries is refused at once. */
+const LOOKS = 10
+/** Windows that are kept: a principal whose window is evicted may look up again. */
+const MAX_PRINCIPALS = 1_000
+/** The most groups of a boundary that are read, and the most whose assignments are read. */
+const GROUPS_READ = 100
+const GROUPS_FOLLOWED = 5
+/** Milliseconds for a lookup, because a refusal waits for it. */
+const LOOK_TIMEOUT = 2_000
+
+type Assignment = RoleAssignment & KubeObject
+type Group = PrincipalGroup & KubeObject
+type Window = { readonly until: number; readonly looks: Map<string, Promise<void>> }
+
+export function createGrantRefresher({ client, caches, clock }: GrantRefresherOptions): GrantRefresher {
+  const windows = createLruCache<string, Window>(MAX_PRINCIPALS)
+  const reading = new Reading(client, caches)
+  return (principalId, text) => {
+    const scope = parseScope(text)
+    if (scope === undefined) return Promise.resolve()
+    const now = clock.monotonic()
+    let window = windows.get(principalId)
+    if (window === undefined || now >= window.until) {
+      window = { until: now + WINDOW, looks: new Map() }
+      windows.set(principalId, window)
+    }
+    const known = window.looks.get(text)
+    if (known !== undefined || window.looks.size >= LOOKS) return known ?? Promise.resolve()
+    // If the API server does not answer, what the caches know decides.
+    const look = reading.look(principalId, scope).catch(() => undefined)
+    window.looks.set(text, look)
+    return look
+  }
+}
+
+/** Puts what it reads into the caches, whose subscribers then judge again. */
+class Reading {
+  readonly #client: GrantRefresherOptions['client']
+  readonly #caches: Caches
+
+  constructor(client: GrantRefresherOptions['client'], caches: Caches) {
+    this.#client = client
+    this.#caches = caches
+  }
+
+  async look(principalId: string, scope: Scope): Promise<void> {
+    if (scope.level === 'root') {
+      await this.#denies(SYSTEM_NAMESPACE)
+      await this.#assignments(principalId, SYSTEM_NAMESPACE)
+      return
+    }
+    const { boundaryId } = scope
+    const home = boundaryNamespace(boundaryId)
+    // Nobody holds anything in a boundary that does not exist.
+    if (!(await this.#object({ level: 'boundary', boundaryId }))) return
+    // Denies come first: a role must not count a moment before what is denied with it.
+    await Promise.all([
+      ...below(scope).map((place) => this.#object(place)),
+      this.#denies(SYSTEM_NAMESPACE),
+      this.#denies(home),
+    ])
+    await Promise.all([
+      this.#assignments(principalId, SYSTEM_NAMESPACE),
+      this.#assignments(principalId, home),
+      this.#groups(principalId, home),
+    ])
+  }
+
+  /** Reads the object of a scope unless it is known. @returns whether it is there */
+  async #object(scope: Scope): Promise<boolean> {
+    const place = scopeObject(scope)
+    if (place === undefined || !this.#caches.has(place.resource)) return false
+    const { resource, namespace, name } = place
+    if (this.#caches.get(resource).get(namespace, name) !== undefined) return true
+    const found = await this.#client.get(resource, { namespace, name }, { timeout: LOOK_TIMEOUT }).catch(absent)
+    if (found !== undefined) this.#tell(resource, found)
+    return found !== undefined
+  }
+
+  async #denies(namespace: string): Promise<void> {
+    await this.#list(DenyAssignment.resource, { namespace })
+  }
+
+  async #assignments(principalId: string, namespace: string): Promise<void> {
+    const fieldSelector = `spec.principalId=${principalId}`
+    const news = await this.#list<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
+    const roles = this.#caches.get<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+    const isKnown = ({ spec }: Assignment) => roles.some((role) => role.spec.displayName === spec.roleDefinitionName)
+    if (!news.every(isKnown)) await this.#list(RoleDefinition.resource, {})
+  }
+
+  /** Reads the groups of the boundary, and the assignments of those that the principal is in. */
+  async #groups(principalId: string, namespace: string): Promise<void> {
+    await this.#list<Group>(PrincipalGroup.resource, { namespace, limit: GROUPS_READ })
+    const groups = this.#caches.get<Group>(PrincipalGroup.resource).list({ namespace })
+    const holders = [principalId]
+    for (const holder of holders) {
+      const around = groups.filter(({ spec }) => spec.memberIds.includes(holder)).map(({ metadata }) => metadata.name)
+      holders.push(...around.filter((name) => !holders.includes(name)))
+      if (holders.length > GROUPS_FOLLOWED) break
+    }
+    const followed = holders.slice(1, GROUPS_FOLLOWED + 1)
+    await Promise.all(followed.map((group) => this.#assignments(group, namespace)))
+  }
+
+  /** @returns the objects that the caches did not have in this version */
+  async #list<T extends KubeObject>(
+    resource: Resource,
+    options: { namespace?: string; fieldSelector?: string; limit?: number },
+  ): Promise<T[]> {
+    const { items } = await this.#client.list<T>(resource, { ...options, timeout: LOOK_TIMEOUT })
+    return items.filter((item) => this.#tell(resource, item))
+  }
+
+  #tell(resource: Resource, object: KubeObject): boolean {
+    const cache = this.#caches.get(resource)
+    const { namespace, name, resourceVersion } = object.metadata
+    if (cache.get(namespace, name)?.metadata.resourceVersion === resourceVersion) return false
+    cache.observeWrite(object)
+    return true
+  }
+}
+
+/** Returns the group of a scope, and the resource if it names one. */
+function below(scope: Exclude<Scope, { level: 'root' }>): Scope[] {
+  if (scope.level === 'boundary') return []
+  const { boundaryId, resourceGroup } = scope
+  const group: Scope = { level: 'resourceGroup', boundaryId, resourceGroup }
+  return scope.level === 'resource' ? [group, scope] : [group]
+}

@@ -1,0 +1,116 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { KubeObject, Resource } from '../../kube/object.ts'
+import { createPrincipalStatus } from './principalStatus.ts'
+
+const ANNA = '11111111-1111-4111-8111-111111111111'
+const ROBOT = '22222222-2222-4222-8222-222222222222'
+const namespace = 'freehold-system'
+
+describe('the standing of a principal', () => {
+  let cached: Map<string, KubeObject>
+  let client: FakeKubeClient
+  let clock: ManualClock
+  let asked: number
+
+  const object = (kind: { apiVersion: string; kind: string }, name: string, spec: object, more: object = {}) =>
+    ({ apiVersion: kind.apiVersion, kind: kind.kind, metadata: { namespace, name, ...more }, spec }) as KubeObject
+  const remember = (resource: Resource, found: KubeObject) =>
+    cached.set(`${resource.plural} ${found.metadata.name}`, found)
+
+  function standing() {
+    return createPrincipalStatus({
+      client: {
+        get: (resource, ref) => {
+          asked += 1
+          return client.get(resource, ref)
+        },
+      },
+      caches: {
+        get: (resource) => ({ get: (_namespace, name) => cached.get(`${resource.plural} ${name}`) as never }),
+      },
+      clock,
+    })
+  }
+
+  beforeEach(() => {
+    cached = new Map()
+    client = new FakeKubeClient()
+    clock = new ManualClock()
+    asked = 0
+  })
+
+  it('is good for people and service accounts that memory knows, without a question', async () => {
+    remember(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: true }))
+    remember(PlatformClient.resource, object(PlatformClient, ROBOT, {}))
+    expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
+    expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
+    expect(await standing().endOf(ANNA), 'whose type is not said').to.equal(undefined)
+    expect(asked).to.equal(0)
+  })
+
+  it('ends when they are disabled, or their deletion has begun', async () => {
+    remember(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: false }))
+    const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+    remember(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }, leaving))
+    expect(await standing().endOf(ANNA, 'User')).to.equal('disabled')
+    expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal('deleted')
+    expect(await standing().endOf(ROBOT)).to.equal('deleted')
+  })
+
+  it('is good at once for a principal created a moment ago, before memory knows it', async () => {
+    client.seed(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
+    expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
+    expect(asked).to.equal(1)
+  })
+
+  for (const where of ['memory knows', 'only the API server knows'] as const) {
+    it(`is over for a token of somebody who was made anew since, of whom ${where}`, async () => {
+      const anew = object(PlatformUser, ANNA, { isEnabled: true }, { uid: 'second' })
+      client.seed(PlatformUser.resource, anew)
+      if (where === 'memory knows') remember(PlatformUser.resource, anew)
+      expect(await standing().endOf(ANNA, 'User', 'first')).to.equal('deleted')
+      expect(await standing().endOf(ANNA, 'User', 'second')).to.equal(undefined)
+      expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
+    })
+  }
+
+  it('is not that of another kind of principal with the same id', async () => {
+    remember(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
+    expect(await standing().endOf(ROBOT, 'User')).to.equal('deleted')
+  })
+
+  it('of nobody is asked for once in two seconds, however often they call', async () => {
+    const one = standing()
+    for (let call = 0; call < 5; call += 1) expect(await one.endOf(ANNA, 'User')).to.equal('deleted')
+    expect(asked).to.equal(1)
+    await clock.advance(2_001)
+    client.seed(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: true }))
+    expect(await one.endOf(ANNA, 'User')).to.equal(undefined)
+  })
+
+  it('of an id that is not a uuid is none, and becomes no path', async () => {
+    expect(await standing().endOf('../secrets/x', 'User')).to.equal('deleted')
+    expect(asked).to.equal(0)
+  })
+
+  it('is unknown while the API server does not answer, and asked again', async () => {
+    const failing = createPrincipalStatus({
+      client: {
+        get: () => {
+          asked += 1
+          return Promise.reject(new Error('away'))
+        },
+      },
+      caches: { get: () => ({ get: () => undefined }) },
+      clock,
+    })
+    for (let call = 1; call <= 2; call += 1) {
+      const failure = await failing.endOf(ANNA, 'User').catch((error: Error) => error.message)
+      expect(failure).to.equal('away')
+    }
+    expect(asked).to.equal(2)
+  })
+})

@@ -1,9 +1,0 @@
-/** Permissions that handlers check beside the actions of their routes, worded to follow `May also need`. */
-
-/** For a spec, the code that runs beside it, and the files that such code reads. */
-export const REFERENCES =
-  'the rights on what the resource refers to: `secretvault/readSecrets` for secrets and outputs that are secret, the read action of what other outputs are of, `managedidentities/readSecrets` for an identity'
-/** For what is built from a deployment source of the boundary. */
-export const BUILDING = '`kernel/deployments/token` at the boundary for code from its deployment sources'
-/** For whatever gives a role to somebody. */
-export const GRANTING = 'the right to give roles at the scope, and every action of the role there'

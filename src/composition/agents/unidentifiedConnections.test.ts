@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { performServerHandshake } from 'node:http2'
+import { connect, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
+import type { Records } from '../../api/records/records.ts'
+import { HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import { systemClock } from '../../core/clock.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { silentLog } from '../../core/log.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { dial } from '../../kube/tunnel/agentEnd.ts'
+import { Tunnels } from '../../kube/tunnel/tunnels.ts'
+import { createAuthority, issueCertificate } from '../certificates.ts'
+import { type Gate, openGate } from './gate.ts'
+import { UnidentifiedConnections } from './unidentifiedConnections.ts'
+
+const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+const MOST = 8
+
+describe('whoever connects to the gate of agents', () => {
+  const client = new FakeKubeClient()
+  const visitors = new UnidentifiedConnections(MOST)
+  const tunnels = new Tunnels()
+  const open: Socket[] = []
+  let caches: CacheSet
+  let gate: Gate
+  let credentials: Parameters<typeof dial>[1]
+
+  before(async () => {
+    client.seed(PlatformCluster.resource, {
+      apiVersion: PlatformCluster.apiVersion,
+      kind: PlatformCluster.kind,
+      metadata: { name: CLUSTER, annotations: { [INCARNATION_ANNOTATION]: 'one' } },
+      spec: { displayName: 'Far', isPlatform: false },
+    })
+    caches = new CacheSet({ client, clock: systemClock })
+    caches.add(PlatformCluster.resource)
+    caches.start()
+    await caches.whenAllSynced()
+    const authority = await createAuthority('agents', new Date())
+    const request = { commonName: CLUSTER, organizations: ['one'], purpose: 'client', days: 1 } as const
+    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, new Date())
+    credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
+    gate = await openGate(
+      {
+        ...{ authority, client, caches, tunnels, visitors, clock: systemClock, log: silentLog },
+        records: {} as Records,
+        endpoint: (port) => `https://127.0.0.1:${port}`,
+        portForwardOf: () => () => Promise.reject(new Error('No pod is asked for.')),
+      },
+      { host: '127.0.0.1', port: 0 },
+    )
+  })
+  after(async () => {
+    await gate.stop()
+    await caches.stopAll()
+  })
+  afterEach(async () => {
+    for (const socket of open.splice(0)) socket.destroy()
+    await until('nobody is there', () => visitors.count === 0)
+  })
+
+  /** @returns those that were not turned away */
+  async function visit(count: number, localAddress: string): Promise<Socket[]> {
+    const closed = new Set<Socket>()
+    const came = Array.from({ length: count }, () => {
+      const socket = connect({ port: gate.port, host: '127.0.0.1', localAddress })
+      socket.on('error', () => {}).once('close', () => closed.add(socket))
+      return socket.resume()
+    })
+    open.push(...came)
+    const before = visitors.count
+    await until('each is in or was turned away', () => visitors.count - before + closed.size === count)
+    return came.filter((socket) => !closed.has(socket))
+  }
+
+  it('takes no place from those that come from elsewhere, and few of all', async () => {
+    expect(await visit(10, '127.0.0.1')).to.have.length(MOST / 2)
+    expect((await visit(10, '127.0.0.2')).length).to.be.within(1, MOST / 2)
+    expect(visitors.count).to.be.lessThan(MOST)
+  })
+
+  it('leaves its place to others when it goes', async () => {
+    const [first] = await visit(10, '127.0.0.1')
+    first?.destroy()
+    await until('it has left', () => visitors.count === MOST / 2 - 1)
+    expect(await visit(10, '127.0.0.1')).to.have.length(1)
+  })
+
+  it('is no visitor any more once it has shown that it is an agent', async () => {
+    for (let count = 0; count < MOST; count += 1) {
+      const socket = await dial({ host: '127.0.0.1', port: gate.port }, credentials)
+      performServerHandshake(socket).on('error', () => {})
+      open.push(socket)
+      await until('it has left', () => visitors.count === 0)
+    }
+    expect(tunnels.list().length).to.be.greaterThan(0)
+  })
+
+  it('is let go where it speaks of something else', async () => {
+    const [one] = await visit(1, '127.0.0.1')
+    const closed = once(one as Socket, 'close')
+    one?.write('GET / HTTP/1.1\r\n\r\n')
+    await closed
+  })
+})

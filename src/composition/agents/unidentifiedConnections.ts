@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net'
+import { addressKey } from '../../core/addressKey.ts'
+import { SharedPlaces } from '../../core/sharedPlaces.ts'
+
+/** Connections in all. A single address, which many clusters may share, gets at most half of them. */
+const MOST = 2_000
+
+/**
+ * Limits the connections to the gate that are not known yet. Each takes a file descriptor and 60 KiB, and cannot be
+ * identified before its handshake.
+ */
+export class UnidentifiedConnections {
+  readonly #places: SharedPlaces
+  /** Functions that release a connection, by address and port. */
+  readonly #here = new Map<string, () => void>()
+
+  constructor(most = MOST) {
+    this.#places = new SharedPlaces(most)
+  }
+
+  get count(): number {
+    return this.#here.size
+  }
+
+  /** Admits a connection until it closes or is identified, or destroys it. */
+  enter(socket: Socket): void {
+    const key = addressKey(socket.remoteAddress)
+    if (this.#places.isFullFor(key)) {
+      socket.destroy()
+      return
+    }
+    const place = placeOf(socket)
+    this.#here.get(place)?.()
+    this.#places.take(key)
+    this.#here.set(place, () => {
+      if (this.#here.delete(place)) this.#places.free(key)
+    })
+    socket.once('close', this.#here.get(place) as () => void)
+  }
+
+  /** Releases a connection that has closed, or that may stay. */
+  leave(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
+    this.#here.get(placeOf(socket))?.()
+  }
+}
+
+const placeOf = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>) =>
+  `${remoteAddress} ${remotePort}`

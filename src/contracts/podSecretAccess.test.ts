@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import { COMPONENT_LABEL, REVISION_LABEL } from './containerinstances.ts'
+import { type PodWithSecrets, podSecretRights, type ReferringRevision } from './podSecretAccess.ts'
+
+const ANYTHING = [
+  'secretvault/readSecrets',
+  ...['vectorcluster/read', 'vectorcluster/readSecrets'],
+  ...['relationalcluster/read', 'relationalcluster/readSecrets', 'sqlcluster/read', 'sqlcluster/readSecrets'],
+  ...['containerinstance/read', 'apps/read', 'staticwebapp/read', 'functions/read'],
+  ...['objectstorageaccounts/read', 'objectaccesskeys/write'],
+]
+const IDENTITY = 'managedidentities/readSecrets'
+
+const inVault = (vaultName: string) => ({ secret: { vaultName, secretName: 'Token' } })
+const web = (...env: object[]) => ({ components: [{ name: 'web', env }] })
+const database = { output: { collection: 'relationalclusters' as const, name: 'db', output: 'password' } }
+const address = { output: { collection: 'relationalclusters' as const, name: 'db', output: 'host' } }
+
+/** Of the component "web". */
+function podOf(spec: PodWithSecrets['spec'], revision = '2'): PodWithSecrets {
+  const labels = { [COMPONENT_LABEL]: 'web', [REVISION_LABEL]: revision }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-1', labels }, spec: spec ?? {} }
+}
+
+const variable = { env: [{ valueFrom: { secretKeyRef: { name: 'values', key: 'TOKEN' } } }] }
+const files = { name: 'certs', secret: { secretName: 'files' } }
+const identity = { name: 'freehold--identity', secret: { secretName: 'mi' } }
+
+describe('what entering a pod needs because of what it was given', () => {
+  const table: [
+    sentence: string,
+    pod: PodWithSecrets,
+    revisions: Record<number, ReferringRevision['refers']>,
+    string[],
+  ][] = [
+    [
+      'nothing for plain variables and volumes',
+      podOf({ containers: [{ env: [{ valueFrom: {} }, {}] }], volumes: [{ name: 'data' }] }),
+      { 2: web(inVault('safe')) },
+      [],
+    ],
+    ['nothing for a pod that shows nothing', { ...podOf({}), spec: {} }, {}, []],
+    [
+      'the vault of a variable in the revision that it runs, though the newest refers to nothing',
+      podOf({ containers: [variable] }),
+      { 2: web(inVault('safe')), 3: web() },
+      ['secretvault/readSecrets at safe'],
+    ],
+    [
+      'the database of a variable in the revision that it runs',
+      podOf({ containers: [variable] }),
+      { 2: web(database) },
+      ['relationalcluster/readSecrets at db'],
+    ],
+    [
+      'to read the database whose address alone it was given',
+      podOf({ containers: [variable] }),
+      { 2: web(address) },
+      ['relationalcluster/read at db'],
+    ],
+    [
+      'what later revisions refer to as well, since its container may have started again; and nothing of former ones',
+      podOf({ containers: [variable] }),
+      { 1: web(inVault('former')), 2: web(address), 3: web(inVault('safe')), 4: web() },
+      ['relationalcluster/read at db', 'secretvault/readSecrets at safe'],
+    ],
+    [
+      'nothing of other components',
+      podOf({ containers: [variable] }),
+      {
+        2: {
+          components: [
+            { name: 'web', env: [address] },
+            { name: 'other', env: [inVault('safe')] },
+          ],
+        },
+      },
+      ['relationalcluster/read at db'],
+    ],
+    [
+      'the vaults of an app, whose one component has no name',
+      podOf({ containers: [variable] }),
+      { 2: { components: [{ env: [inVault('safe')] }] } },
+      ['secretvault/readSecrets at safe'],
+    ],
+    [
+      'the vault of a mounted file',
+      podOf({ containers: [{}], volumes: [files] }),
+      { 2: { ...web(inVault('unseen')), volumes: [inVault('certs')] }, 3: web() },
+      ['secretvault/readSecrets at certs'],
+    ],
+    ['anything of the group if its revision is gone', podOf({ containers: [variable] }), { 3: web() }, ANYTHING],
+    ['anything of the group if it names no revision', podOf({ containers: [variable] }, ''), { 2: web() }, ANYTHING],
+    [
+      'anything of the group if its revision does not know the component',
+      podOf({ containers: [variable] }),
+      { 2: { components: [{ name: 'other', env: [] }] } },
+      ANYTHING,
+    ],
+    ['anything for a first container', podOf({ initContainers: [variable] }), {}, ANYTHING],
+    ['anything for a debugging container', podOf({ ephemeralContainers: [variable] }), {}, ANYTHING],
+    ['anything for a whole Secret', podOf({ containers: [{ envFrom: [{ secretRef: { name: 's' } }] }] }), {}, ANYTHING],
+    ['anything for a mounted Secret', podOf({ volumes: [files] }), {}, ANYTHING],
+    [
+      'anything for a projected Secret',
+      podOf({ volumes: [{ name: 'all', projected: { sources: [{ secret: { name: 's' } }] } }] }),
+      {},
+      ANYTHING,
+    ],
+    [
+      'the right to identities for its identity',
+      podOf({ volumes: [identity] }),
+      { 2: web(inVault('safe')) },
+      [IDENTITY],
+    ],
+    ['both', podOf({ containers: [variable], volumes: [identity] }), {}, [...ANYTHING, IDENTITY]],
+  ]
+  for (const [sentence, pod, revisions, rights] of table) {
+    it(`is ${sentence}`, () => {
+      const known = Object.entries(revisions).map(([number, refers]) => ({ number: Number(number), refers }))
+      const said = podSecretRights(pod, known).map((right) =>
+        'name' in right ? `${right.action} at ${right.name}` : right.action,
+      )
+      expect(said).to.have.members(rights)
+    })
+  }
+})

@@ -1,9 +1,0 @@
-/** A build that is not started. `isFinal` if waiting would not help. */
-export class NoBuild extends Error {
-  readonly isFinal: boolean
-
-  constructor(message: string, isFinal = true) {
-    super(message)
-    this.isFinal = isFinal
-  }
-}

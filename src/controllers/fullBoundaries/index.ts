@@ -1,0 +1,160 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../../core/clock.ts'
+import { BOUNDARY_LABEL, FULL_LABEL, GROUP_LABEL } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { type KubeObject, resourceId } from '../../core/object.ts'
+import { fullMark, isFullWith, isMarkOf } from '../../core/room.ts'
+import { COUNT_LIMITED_KINDS } from '../../crds/index.ts'
+import { namespace as namespaceResource } from '../../kube/builtin.ts'
+import type { CacheEvent } from '../../kube/cache.ts'
+import { absent } from '../../kube/errors.ts'
+import { KeyedQueue } from '../../kube/queue.ts'
+import type { ClusterConnection } from '../engine/workspace.ts'
+import { ObjectCounter } from './objectCounter.ts'
+
+const READ = ['get', 'list', 'watch'] as const
+
+/** Rights for counting objects, independent of other controllers. */
+export const OBJECT_COUNT_RIGHTS = [
+  ...COUNT_LIMITED_KINDS.map(({ resource }) => ({ resource, verbs: READ })),
+  { resource: namespaceResource, verbs: [...READ, 'patch'] },
+]
+
+export type FullBoundaryOptions = {
+  records: ClusterConnection
+  /** Maximum number of objects in a boundary's own namespace, and also in all its groups together. */
+  maxObjects: number
+  clock: Clock
+  log: Log
+}
+
+/** Maximum concurrent patches of one boundary's namespaces. */
+const AT_ONCE = 16
+
+/**
+ * Labels the namespaces of boundaries that hold the maximum number of objects, so that admission refuses more. A
+ * boundary's own namespace and those of its groups are two separate rooms: users who may write in a group must not be
+ * able to block the Owners' assignments and denies. Nothing is written while no room becomes full or free.
+ */
+export class FullBoundaryMarker {
+  readonly #options: FullBoundaryOptions
+  readonly #tally = new ObjectCounter()
+  readonly #full = new Set<string>()
+  readonly #queue: KeyedQueue
+  readonly #subscriptions: (() => void)[] = []
+
+  constructor(options: FullBoundaryOptions) {
+    const { clock, log } = options
+    this.#options = options
+    this.#queue = new KeyedQueue({ name: 'room', workers: 4, clock, log, handle: (room) => this.#mark(room) })
+  }
+
+  /** Number of full rooms. */
+  get size(): number {
+    return this.#full.size
+  }
+
+  /** Requires synced caches. */
+  start(): void {
+    const { caches } = this.#options.records
+    const namespaces = caches.get(namespaceResource)
+    this.#subscriptions.push(
+      namespaces.subscribe((event) => this.#namespaceChanged(event), { replay: true }),
+      ...COUNT_LIMITED_KINDS.map(({ resource }) => {
+        const cache = caches.get(resource)
+        const id = resourceId(resource)
+        return cache.subscribe(
+          ({ object: { metadata } }) => {
+            const { namespace = '' } = metadata
+            this.#tally.count(namespace, id, cache.heldIn(namespace))
+            this.#judge(this.#tally.roomOf(namespace))
+          },
+          { replay: true },
+        )
+      }),
+    )
+    this.#queue.start()
+    // Rooms that an earlier leader marked may no longer be full.
+    for (const room of this.#tally.rooms) this.#queue.add(room)
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe()
+    await this.#queue.shutDown()
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#queue.whenIdle()
+  }
+
+  #namespaceChanged({ type, object }: CacheEvent<KubeObject>): void {
+    const { name } = object.metadata
+    const before = this.#tally.roomOf(name)
+    this.#tally.place(name, type === 'removed' ? undefined : roomOf(object))
+    const room = this.#tally.roomOf(name)
+    for (const one of new Set([before, room])) this.#judge(one)
+    if (room !== undefined && this.#wantedMark(object, room) !== markOn(object)) this.#queue.add(room)
+  }
+
+  #judge(room: string | undefined): void {
+    if (room === undefined) return
+    const { maxObjects, log } = this.#options
+    const wasFull = this.#full.has(room)
+    const held = this.#tally.heldIn(room)
+    const isFull = isFullWith(held, maxObjects, wasFull)
+    if (isFull === wasFull) return
+    const [boundary = '', groups] = room.split('/')
+    const about = { boundary, of: groups ?? 'boundary', held, most: maxObjects }
+    if (isFull) {
+      this.#full.add(room)
+      log.warn(about, 'A boundary holds as many objects as it may: nothing more is created in it.')
+    } else {
+      this.#full.delete(room)
+      log.info(about, 'A boundary has room for objects again.')
+    }
+    this.#queue.add(room)
+  }
+
+  /** Keeps an existing mark, although its count may be outdated. */
+  #wantedMark(namespace: KubeObject, room: string): string | undefined {
+    const { maxObjects } = this.#options
+    if (!this.#full.has(room)) return undefined
+    const mark = markOn(namespace)
+    return mark !== undefined && isMarkOf(mark, maxObjects) ? mark : fullMark(this.#tally.heldIn(room), maxObjects)
+  }
+
+  async #mark(room: string): Promise<void> {
+    const { client, caches } = this.#options.records
+    const namespaces = this.#tally.namespacesOf(room).values()
+    const patchOthers = async () => {
+      for (const name of namespaces) {
+        const found = caches.get(namespaceResource).get(undefined, name)
+        if (found === undefined || found.metadata.deletionTimestamp !== undefined) continue
+        const mark = this.#wantedMark(found, room)
+        if (mark === markOn(found)) continue
+        const patch = { metadata: { labels: { [FULL_LABEL]: mark ?? null } } }
+        await client.mergePatch(namespaceResource, { name }, patch).catch(absent)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, patchOthers))
+    this.#queue.forget(room)
+  }
+}
+
+const markOn = ({ metadata }: KubeObject) => metadata.labels?.[FULL_LABEL]
+
+function roomOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
+  const boundary = labels[BOUNDARY_LABEL]
+  return boundary === undefined || labels[GROUP_LABEL] === undefined ? boundary : `${boundary}/groups`
+}
+
+export function countFullBoundaries(registry: Registry, rooms: Pick<FullBoundaryMarker, 'size'>): void {
+  new Gauge({
+    name: 'freehold_full_boundaries',
+    help: 'Boundaries that hold as many objects as they may, in their own namespace or in their groups',
+    registers: [registry],
+    collect() {
+      this.set(rooms.size)
+    },
+  })
+}

@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { ObjectCounter } from './objectCounter.ts'
+
+describe('the tally of what boundaries hold', () => {
+  let tally: ObjectCounter
+  beforeEach(() => {
+    tally = new ObjectCounter()
+  })
+
+  it('adds up kinds and namespaces, and takes off what is gone', () => {
+    tally.place('one', 'b/groups')
+    tally.place('two', 'b/groups')
+    tally.count('one', 'jobs', 3)
+    tally.count('two', 'jobs', 4)
+    tally.count('two', 'apps', 1)
+    expect(tally.heldIn('b/groups')).to.equal(8)
+    tally.count('two', 'jobs', 2)
+    tally.count('two', 'apps', 0)
+    expect(tally.heldIn('b/groups')).to.equal(5)
+    expect(tally.namespacesOf('b/groups')).to.deep.equal(['one', 'two'])
+  })
+
+  it('counts what comes before its namespace as soon as that is known', () => {
+    tally.count('one', 'jobs', 3)
+    expect(tally.heldIn('b')).to.equal(0)
+    tally.place('one', 'b')
+    expect(tally.heldIn('b')).to.equal(3)
+  })
+
+  it('keeps rooms apart', () => {
+    tally.place('boundary-b', 'b')
+    tally.place('one', 'b/groups')
+    tally.count('boundary-b', 'templates', 2)
+    tally.count('one', 'jobs', 3)
+    expect([tally.heldIn('b'), tally.heldIn('b/groups')]).to.deep.equal([2, 3])
+  })
+
+  it('moves a namespace with what is in it, and forgets those that are gone', () => {
+    tally.place('one', 'b')
+    tally.count('one', 'jobs', 3)
+    tally.place('one', 'c')
+    expect([tally.heldIn('b'), tally.heldIn('c')]).to.deep.equal([0, 3])
+    tally.place('one', undefined)
+    expect([tally.heldIn('c'), tally.rooms, tally.roomOf('one')]).to.deep.equal([0, [], undefined])
+    tally.place('one', 'c')
+    expect(tally.heldIn('c')).to.equal(3)
+  })
+})

@@ -1,0 +1,109 @@
+import { INCARNATION_ANNOTATION, RESERVED_LABEL, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { parseScope, type Scope } from '../core/scope.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { isAllowedInNamespace, isYoungerThanGrant, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { namespace } from '../kube/builtin.ts'
+import type { Controller, Pass, Workspace } from './engine/controller.ts'
+
+type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; expiresAt?: string } }
+
+/** Milliseconds until an object without an incarnation is looked at again. */
+const SOON = 1_000
+/** Milliseconds for which a missing object is looked for, and between two looks. */
+const NEW = 600_000
+const AGAIN = 10_000
+
+/**
+ * Records the incarnation of the scope for grants made with kubectl or Git: that of the object at the time. A scope
+ * created later is not meant, so that a re-created object inherits nothing. The exception is a boundary or group whose
+ * namespace an administrator had already reserved.
+ */
+export async function bindToScopeIncarnation(pass: Pass): Promise<Outcome> {
+  const grant = pass.object as Grant
+  const scope = parseScope(grant.spec.scope)
+  if (scope === undefined || !isAllowedInNamespace(scope, grant.metadata.namespace))
+    return stalled('ConfigurationInvalid', astray(grant))
+  if (scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
+  const object = objectAt(scope, pass.records)
+  if (object === undefined || isYoungerThanGrant(object, grant)) {
+    const isAnnounced = wasReserved(scope, grant, pass.records)
+    if (object === undefined && isAnnounced)
+      return waiting('WaitingForGroup', `${grant.spec.scope} does not exist yet.`)
+    if (!isAnnounced) return cameLater(grant, object, pass.clock.now())
+  }
+  const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
+  return recordScopeIncarnation(pass, incarnation)
+}
+
+/** Returns the object at a scope, if it is cached. */
+export function objectAt(scope: Scope, records: Workspace): KubeObject | undefined {
+  const target = scopeObject(scope)
+  if (target === undefined || !records.isCached(target.resource)) return undefined
+  return records.cache(target.resource).get(target.namespace, target.name)
+}
+
+/** Records the incarnation. The write wakes us again, with the version that the next steps need. */
+export async function recordScopeIncarnation(
+  { object, records, kind }: Pick<Pass, 'object' | 'records' | 'kind'>,
+  incarnation: string,
+): Promise<Outcome> {
+  const { uid, resourceVersion } = object.metadata
+  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
+  await records.client.mergePatch(kind.resource, refOf(object as KubeObject), patch, { uid, resourceVersion })
+  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
+}
+
+/** Message for a grant that an administrator placed past admission: it has no effect and must say so. */
+function astray({ spec, metadata }: Grant): string {
+  return `It has no effect, because namespace ${metadata.namespace} may not hold the scope ${spec.scope}. Create it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
+}
+
+function cameLater(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
+  const what = object === undefined ? 'Nothing was' : 'What is there now was not'
+  const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
+  // The object may reach the cache after the grant.
+  const isNew = object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < NEW
+  return stalled('ReferenceMissing', message, isNew ? AGAIN : undefined)
+}
+
+/**
+ * Whether the scope's namespace was already reserved before the grant. It is deleted with its owner, so a later
+ * incarnation has another namespace, younger than the grant.
+ */
+function wasReserved(scope: Scope, grant: Grant, records: Workspace): boolean {
+  if (scope.level !== 'boundary' && scope.level !== 'resourceGroup') return false
+  const { boundaryId } = scope
+  const name =
+    scope.level === 'boundary' ? boundaryNamespace(boundaryId) : groupNamespace(boundaryId, scope.resourceGroup)
+  const home = records.cache(namespace).get(undefined, name)
+  return home?.metadata.labels?.[RESERVED_LABEL] !== undefined && !isYoungerThanGrant(home, grant)
+}
+
+/** Wakes waiting grants of this kind when a boundary or group gets its incarnation. */
+export function scopeObservers(kind: AnyKind): Controller['observes'] {
+  const relevant = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION]
+  const waitingIn = (home: string | undefined, records: Workspace) =>
+    records
+      .cache<Grant>(kind.resource)
+      .list({ namespace: home ?? '' })
+      .filter((grant) => scopeIncarnationOf(grant) === undefined)
+      .map(keyOf)
+  return [
+    {
+      resource: Boundary.resource,
+      relevant,
+      keysOf: ({ metadata }, records) => waitingIn(boundaryNamespace(metadata.name), records),
+    },
+    {
+      resource: ResourceGroup.resource,
+      relevant,
+      keysOf: ({ metadata }, records) => waitingIn(metadata.namespace, records),
+    },
+  ]
+}

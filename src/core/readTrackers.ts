@@ -1,0 +1,82 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+const current = new AsyncLocalStorage<ReadTracker>()
+let open = 0
+
+/** Tracks what a computation has read, so that the computation can run again when any of that changes. */
+export class ReadTracker {
+  readonly #changed: () => void
+  readonly #held: { readonly places: Map<string, Set<ReadTracker>>; readonly place: string }[] = []
+  #isOver = false
+
+  private constructor(changed: () => void) {
+    this.#changed = changed
+  }
+
+  /** Runs the work, and calls `changed` when something that it has read changes. The caller must end the reading. */
+  static begin<Result>(
+    changed: () => void,
+    work: () => Promise<Result>,
+  ): { reading: ReadTracker; result: Promise<Result> } {
+    const reading = new ReadTracker(changed)
+    open += 1
+    return { reading, result: current.run(reading, work) }
+  }
+
+  /** Returns the reading of the current computation. Usually there is none, and this check costs nothing. */
+  static get now(): ReadTracker | undefined {
+    const reading = open === 0 ? undefined : current.getStore()
+    return reading === undefined || reading.#isOver ? undefined : reading
+  }
+
+  /** How many places the computation has read. */
+  get size(): number {
+    return this.#held.length
+  }
+
+  hold(places: Map<string, Set<ReadTracker>>, place: string): void {
+    const readings = places.get(place) ?? new Set()
+    if (readings.has(this)) return
+    places.set(place, readings.add(this))
+    this.#held.push({ places, place })
+  }
+
+  tell(): void {
+    if (!this.#isOver) this.#changed()
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    open -= 1
+    for (const { places, place } of this.#held) {
+      const readings = places.get(place)
+      readings?.delete(this)
+      if (readings?.size === 0) places.delete(place)
+    }
+    this.#held.length = 0
+  }
+}
+
+/** The readings of a cache, by the place that they read. A change notifies only the readings of its places. */
+export class CacheReadTrackers {
+  readonly #places = new Map<string, Set<ReadTracker>>()
+
+  /** Records the read of one object of a namespace, of a whole namespace, or of everything. */
+  note(namespace?: string, name?: string): void {
+    ReadTracker.now?.hold(this.#places, namespace === undefined ? '' : `${namespace}/${name ?? ''}`)
+  }
+
+  changed(namespace: string, name: string): void {
+    if (this.#places.size === 0) return
+    for (const place of ['', `${namespace}/`, `${namespace}/${name}`]) this.#tell(this.#places.get(place))
+  }
+
+  allChanged(): void {
+    for (const readings of this.#places.values()) this.#tell(readings)
+  }
+
+  #tell(readings: Iterable<ReadTracker> = []): void {
+    for (const reading of readings) reading.tell()
+  }
+}

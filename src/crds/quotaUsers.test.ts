@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { grantKey, grantOf, groupGrantKey } from '../core/sizing/ledger.ts'
+import type { AnyKind } from './define.ts'
+import { ServerlessFunction } from './functions.ts'
+import { QUOTA_COUNTED_KINDS, RESOURCE_KINDS } from './index.ts'
+import { holderOfCounted, unseenCounted } from './quotaUsers.ts'
+import { VectorCluster } from './vector.ts'
+
+const wordOf = (kind: AnyKind | undefined) => kind?.kind
+
+describe('what quotas count', () => {
+  it('are resources, and parts that run, each of a resource that says what they take from it', () => {
+    const words = QUOTA_COUNTED_KINDS.map(wordOf)
+    expect(words).to.include.members(RESOURCE_KINDS.map(wordOf))
+    const parts = QUOTA_COUNTED_KINDS.filter((kind) => !RESOURCE_KINDS.includes(kind))
+    expect(parts.map(wordOf)).to.include(ServerlessFunction.kind)
+    const holders = parts.map((kind) => holderOfCounted(kind, { name: 'shop.orders' }, {})?.kind)
+    const saying = QUOTA_COUNTED_KINDS.filter(({ sizesParts }) => sizesParts === true)
+    expect(saying.map(wordOf)).to.have.members(holders.map(wordOf))
+  })
+
+  const holders: [sentence: string, kind: AnyKind, name: string, expected: string | undefined][] = [
+    ['a function is of the namespace that its name says', ServerlessFunction, 'shop.orders', 'FunctionNamespace shop'],
+    ['a function is of none if its name says none', ServerlessFunction, 'orders', undefined],
+    ['what is no part is of nothing', VectorCluster, 'shop.orders', undefined],
+  ]
+  for (const [sentence, kind, name, expected] of holders)
+    it(sentence, () => {
+      const found = holderOfCounted(kind, { name }, {})
+      expect(found && `${found.kind.kind} ${found.name}`).to.equal(expected)
+    })
+
+  it('of what was granted a moment ago, no part is a resource, and no group counts', () => {
+    const demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 3 }
+    const [function_, vector] = [ServerlessFunction, VectorCluster].map(({ plural }) => grantKey(plural, 'shop', 'a.b'))
+    const keys = [function_ ?? '', vector ?? '', groupGrantKey('shop')]
+    const grants = Object.fromEntries(keys.map((key) => [key, grantOf(demand, '2026-01-01T00:00:00Z')]))
+    const unseen = unseenCounted(grants, () => false, Date.parse('2026-01-01T00:00:01Z'))
+    expect(unseen.map(({ key, isPart, demand: { pods } }) => [key, isPart, pods])).to.deep.equal([
+      [function_, true, 3],
+      [vector, false, 3],
+    ])
+  })
+})

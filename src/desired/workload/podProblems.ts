@@ -1,0 +1,242 @@
+import type { KubeObject } from '../../core/object.ts'
+import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
+import { EPHEMERAL_STORAGE } from '../../core/sizing/disk.ts'
+
+/** Explains why pods do not run or are not ready, from their status. */
+
+type Ended = { exitCode?: number; reason?: string; startedAt?: string; finishedAt?: string }
+export type ContainerStatus = {
+  name?: string
+  image?: string
+  imageID?: string
+  ready?: boolean
+  started?: boolean
+  restartCount?: number
+  state?: { waiting?: { reason?: string; message?: string }; running?: { startedAt?: string }; terminated?: Ended }
+  lastState?: { terminated?: Ended }
+}
+
+/** The fields of a pod that are read. */
+export type LivePod = KubeObject & {
+  spec?: {
+    nodeName?: string
+    containers?: { name: string; image?: string; resources?: { requests?: Record<string, string> } }[]
+  }
+  status?: {
+    phase?: string
+    reason?: string
+    message?: string
+    podIP?: string
+    startTime?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+/** The fields of a Deployment that are read. */
+export type LiveDeployment = KubeObject & {
+  spec: { replicas?: number }
+  status?: {
+    observedGeneration?: number
+    replicas?: number
+    readyReplicas?: number
+    updatedReplicas?: number
+    availableReplicas?: number
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastUpdateTime?: string }[]
+  }
+}
+
+/** Whether the pod receives requests; a terminating pod does not. */
+export const isReady = ({ metadata, status }: LivePod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+
+/** The fields of a Deployment that describe a rollout. */
+type Rollout = Pick<LiveDeployment, 'status'> & { metadata?: Pick<LiveDeployment['metadata'], 'generation'> }
+
+/**
+ * Whether Kubernetes has given up on a rollout. The condition of the previous rollout stays until the Deployment
+ * controller observes the new generation, and remains if that rolls back to older pods.
+ *
+ * @param since when the rollout began
+ */
+export function isRolloutFailed(workload: Rollout | undefined, since?: string): boolean {
+  const { conditions = [], observedGeneration = 0 } = workload?.status ?? {}
+  if (observedGeneration < (workload?.metadata?.generation ?? 0)) return false
+  const isOfBefore = (at: string | undefined) =>
+    at !== undefined && since !== undefined && Date.parse(at) <= Date.parse(since)
+  return conditions.some(
+    ({ reason, lastUpdateTime }) => reason === 'ProgressDeadlineExceeded' && !isOfBefore(lastUpdateTime),
+  )
+}
+
+/** Whether every wanted pod runs the current template and is ready, and no other pod is left. */
+export function isDeployed(workload: LiveDeployment | undefined): boolean {
+  if (workload === undefined) return false
+  const { metadata, spec, status = {} } = workload
+  const wanted = spec.replicas ?? 1
+  return (
+    (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
+    (status.replicas ?? 0) === wanted &&
+    (status.updatedReplicas ?? 0) === wanted &&
+    (status.readyReplicas ?? 0) === wanted
+  )
+}
+
+export type ExaminedWorkload = {
+  what: string
+  image: string
+  cpuRequest: string
+  memoryRequest: string
+  memoryLimit: string
+  /** Whether its spec can have a registryCredential. */
+  takesCredential?: boolean
+  /** The storage class of its volumes, if the cluster does not have it. */
+  missingClass?: string | undefined
+}
+
+/** What Kubernetes says of a container that waits: its image cannot be pulled, or it cannot be made. */
+export const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
+export const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
+const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
+
+/**
+ * Returns the most important problem, in our words: messages of containers and registries may contain anything.
+ *
+ * @param asked the thing's name for sentences, and its requests
+ */
+export function findWorkloadProblem(
+  asked: ExaminedWorkload,
+  pods: readonly LivePod[],
+  workload: Rollout | undefined,
+): Outcome | undefined {
+  const going = ofNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
+  const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
+  const judged = [
+    ...containers.map((container) => containerTrouble(asked, container)),
+    ...going.map((pod) => placementTrouble(asked, pod)),
+    creationTrouble(asked, workload),
+  ]
+  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, going, workload)
+}
+
+const TEMPLATE_LABEL = 'pod-template-hash'
+
+/** The template that a pod of a Deployment was made from. */
+export const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
+
+/** The pod that was made last. */
+export const newestOf = (pods: readonly LivePod[]): LivePod | undefined =>
+  pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1)
+
+export const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+
+/** Pods of the newest template: those of the one before stay until these are ready, in whatever trouble they are. */
+function ofNewest(pods: readonly LivePod[]): readonly LivePod[] {
+  const newest = newestOf(pods)
+  return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
+}
+
+function containerTrouble(
+  { what, image, memoryLimit, takesCredential }: ExaminedWorkload,
+  { image: own, state = {}, lastState, ready }: ContainerStatus,
+) {
+  const { waiting, terminated } = state
+  const word = waiting?.reason ?? ''
+  if (IMAGE_TROUBLE.has(word)) {
+    const credential = takesCredential === true ? ', and registryCredential if it is not public' : ''
+    const message = `The image ${own || image} of ${what} cannot be pulled (${word}): check its name and tag${credential}.`
+    return degraded('ImagePullFailed', message)
+  }
+  if (CREATE_TROUBLE.has(word)) {
+    const isRoot = waiting?.message?.includes('runAsNonRoot') === true
+    const why = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${word}`
+    return stalled('ConfigurationInvalid', `A container of ${what} cannot be created: ${why}.`)
+  }
+  const ended =
+    terminated ?? (word === 'CrashLoopBackOff' || word === 'RunContainerError' ? lastState?.terminated : undefined)
+  if (ended?.reason === 'OOMKilled') {
+    const message = `A container of ${what} ran out of memory: it took more than its limit of ${memoryLimit} and was killed.`
+    return degraded('CrashLooping', message)
+  }
+  if (START_TROUBLE.has(word) || START_TROUBLE.has(ended?.reason ?? '')) {
+    return degraded('CrashLooping', `A container of ${what} cannot be started: check its command.`)
+  }
+  if (terminated === undefined && word !== 'CrashLoopBackOff') return undefined
+  if (ready === true) return undefined
+  const code = ended?.exitCode === undefined ? '' : ` with exit code ${ended.exitCode}`
+  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: see its log.`)
+}
+
+function placementTrouble(asked: ExaminedWorkload, pod: LivePod): Outcome | undefined {
+  const words = describePlacement(asked, pod)
+  return words === undefined ? undefined : stalled('PlanDoesNotFit', words)
+}
+
+/** Returns why no node takes a pod; undefined if a node did, or the scheduler has not decided yet. */
+export function describePlacement(
+  {
+    what,
+    cpuRequest,
+    memoryRequest,
+    missingClass,
+  }: Pick<ExaminedWorkload, 'what' | 'cpuRequest' | 'memoryRequest' | 'missingClass'>,
+  { spec, status }: LivePod,
+): string | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined
+  const { message = '' } = scheduled
+  const short = [
+    ...(message.includes('Insufficient cpu') ? [`${cpuRequest} cpu`] : []),
+    ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
+    ...(message.includes(`Insufficient ${EPHEMERAL_STORAGE}`) ? [`${diskOf(spec)} disk`] : []),
+  ]
+  if (short.length > 0) return `No node has ${short.join(' and ')} left for ${what}.`
+  if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
+    return `The cluster has no storage class "${missingClass}" for the volumes of ${what}.`
+  if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
+  return `No node can take ${what} now.`
+}
+
+/** The pod's disk request, from its namespace's default or its volumes. */
+const diskOf = (spec: LivePod['spec']) =>
+  spec?.containers?.map(({ resources }) => resources?.requests?.[EPHEMERAL_STORAGE] ?? '').find((one) => one !== '') ??
+  'the'
+
+function creationTrouble({ what }: ExaminedWorkload, workload: Rollout | undefined): Outcome | undefined {
+  const failed = workload?.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  )
+  if (failed === undefined) return undefined
+  if (failed.message?.includes('exceeded quota') === true) {
+    return stalled('QuotaExceeded', `The quota of the group has no room for another copy of ${what}.`)
+  }
+  return degraded(
+    'PartiallyAvailable',
+    `The cluster refuses to make a copy of ${what} (${failed.reason ?? 'FailedCreate'}).`,
+  )
+}
+
+function deadlineTrouble(
+  { what }: ExaminedWorkload,
+  pods: readonly LivePod[],
+  workload: Rollout | undefined,
+): Outcome | undefined {
+  if (!isRolloutFailed(workload)) return undefined
+  const why = describeUnready(what, pods) ?? `The rollout of ${what} makes no progress.`
+  return degraded('PartiallyAvailable', `${why} The previous version keeps serving.`)
+}
+
+/**
+ * Returns what a running component that is not ready waits for; undefined if it waits for something else.
+ *
+ * @param delay seconds after its start before readiness is probed
+ */
+export function describeUnready(what: string, pods: readonly LivePod[], delay = 0): string | undefined {
+  const containers = ofNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
+  const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
+  if (running === undefined) return undefined
+  if (running.started === false) return `A container of ${what} runs, but its startup probe has not succeeded.`
+  const asked = delay === 0 ? '' : `; it is asked ${delay} s after its start`
+  return `A container of ${what} runs, but its readiness probe has not succeeded${asked}.`
+}

@@ -1,0 +1,100 @@
+import { AsyncResource } from 'node:async_hooks'
+import { expect } from 'chai'
+import { PlatformError } from '../core/errors.ts'
+import { checkFence } from '../core/fencedWork.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { lease } from './builtin.ts'
+import { FakeKubeClient } from './fake.ts'
+import { KeyedLeaseMutex, TURN_TIMINGS } from './keyedLeaseMutex.ts'
+
+const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
+
+describe('turns over processes', () => {
+  it('lets one of several processes work at a time, for each key', async () => {
+    const server = new FakeKubeClient()
+    const processes = Array.from({ length: 4 }, () => new KeyedLeaseMutex(server, QUICK))
+    const under: Record<string, number> = {}
+    let most = 0
+    const work = (key: string) => async () => {
+      under[key] = (under[key] ?? 0) + 1
+      most = Math.max(most, under[key])
+      await new Promise((resolve) => setImmediate(resolve))
+      under[key] -= 1
+      return key
+    }
+    const asked = processes.flatMap((turns) => ['a', 'b'].map((key) => turns.take(key, work(key))))
+    expect((await Promise.all(asked)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
+    expect(most).to.equal(1)
+    expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
+  })
+
+  it('has those of one process wait for each other, in order, and one of them ask the API server', async () => {
+    const server = new FakeKubeClient()
+    const turns = new KeyedLeaseMutex(server, QUICK)
+    const done: number[] = []
+    const work = (number: number) => async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      done.push(number)
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, number) => turns.take('a', work(number))))
+    expect(done).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    const asked = server.calls.map(({ verb }) => verb)
+    expect(asked).to.deep.equal(Array.from({ length: 10 }, () => ['create', 'delete']).flat())
+  })
+
+  it('waits at its usual patience for longer than it takes to take over what was left behind', () => {
+    expect(TURN_TIMINGS.patience).to.be.greaterThan(TURN_TIMINGS.duration + 8_000)
+  })
+
+  it('counts the time behind others of its process', async () => {
+    const server = new FakeKubeClient()
+    const turns = new KeyedLeaseMutex(server, { ...QUICK, patience: 500 })
+    // The first must not be late itself on a busy machine.
+    const slow = turns.take('a', () => new Promise((resolve) => setTimeout(resolve, 520)))
+    const waited = turns.take('a', async () => 'not refused').catch(({ code }: PlatformError) => code)
+    await slow
+    expect(await waited).to.equal('SERVICE_UNAVAILABLE')
+  })
+
+  it('gives the turn back when the work fails', async () => {
+    const server = new FakeKubeClient()
+    const turns = new KeyedLeaseMutex(server, QUICK)
+    const failure = await turns.take('a', () => Promise.reject(new Error('refused'))).catch((error: Error) => error)
+    expect((failure as Error).message).to.equal('refused')
+    expect(await turns.take('a', async () => 'next')).to.equal('next')
+  })
+
+  it('has the work write nothing once another process may take over, and what it left running afterwards', async () => {
+    const turns = new KeyedLeaseMutex(new FakeKubeClient(), { ...QUICK, duration: 30 })
+    const end = performance.now() + 100
+    let later = () => {}
+    const work = turns.take('a', async () => {
+      checkFence()
+      later = AsyncResource.bind(checkFence)
+      while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve))
+      expect(later).to.throw(PlatformError)
+      checkFence()
+    })
+    expect(await work.catch((error: unknown) => error)).to.be.instanceOf(PlatformError)
+    later()
+    checkFence()
+  })
+
+  it('refuses after a while, and takes over what a process that ended left behind', async () => {
+    const server = new FakeKubeClient()
+    void new KeyedLeaseMutex(server, { ...QUICK, duration: 0 }).take('a', () => new Promise(() => {}))
+    const impatient = new KeyedLeaseMutex(server, { ...QUICK, patience: 0 })
+    const refused = await impatient.take('a', async () => 'never').catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
+    expect((refused as PlatformError).extras).to.deep.equal({ retryAfterSeconds: 5 })
+    expect(await new KeyedLeaseMutex(server, QUICK).take('a', async () => 'taken over')).to.equal('taken over')
+  })
+
+  it('leaves a turn to whoever said that it takes longer, whatever is usual', async () => {
+    const server = new FakeKubeClient()
+    void new KeyedLeaseMutex(server, QUICK).take('a', () => new Promise(() => {}), { duration: 3_600_000 })
+    const other = new KeyedLeaseMutex(server, { ...QUICK, duration: 0, patience: 100 })
+    const refused = await other.take('a', async () => 'never').catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
+  })
+})

@@ -1,0 +1,66 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { type ReviewAnswer, type ReviewStatus, reviewAnswer } from './answer.ts'
+import { limitReviewRate, MAX_OPEN_REQUESTS } from './reviewRateLimit.ts'
+
+const TENANT = 'p:11111111-1111-4111-8111-111111111111'
+const OTHER = 'p:22222222-2222-4222-8222-222222222222'
+
+describe('what a tenant keeps open at the API server', () => {
+  let clock: ManualClock
+  let verdict: ReviewStatus
+  let ask: (user: string, attributes: object) => Promise<string>
+
+  beforeEach(() => {
+    clock = new ManualClock()
+    verdict = { allowed: true, reason: 'Owner at /' }
+    const options = { requestsPerMinute: 100_000_000, placeOf: () => undefined, clock }
+    const review = limitReviewRate(async () => reviewAnswer(verdict), options)
+    ask = async (user, resourceAttributes) => {
+      const { allowed, denied, reason } = ((await review({ spec: { user, resourceAttributes } })) as ReviewAnswer)
+        .status
+      return allowed ? 'allowed' : `${denied === true ? 'denied' : 'no opinion'}: ${reason}`
+    }
+  })
+  const watch = { verb: 'watch', resource: 'vectorclusters' }
+  const openAll = async (user: string) => {
+    for (let count = 0; count < MAX_OPEN_REQUESTS; count += 1) expect(await ask(user, watch)).to.equal('allowed')
+  }
+
+  it('is bounded: each watch takes memory there for as long as its client likes', async () => {
+    await openAll(TENANT)
+    expect(await ask(TENANT, watch)).to.match(/^denied: Too many watches, /)
+    await clock.advance(1_000)
+    expect(await ask(TENANT, watch)).to.equal('allowed')
+    expect(await ask(TENANT, watch)).to.match(/^denied/)
+  })
+
+  for (const subresource of ['log', 'exec', 'attach', 'portforward'])
+    it(`counts pods/${subresource} as well`, async () => {
+      await openAll(TENANT)
+      expect(await ask(TENANT, { verb: 'get', resource: 'pods', subresource })).to.match(/^denied/)
+    })
+
+  it('counts what RBAC may allow, beside what a role of ours does', async () => {
+    verdict = { allowed: false, reason: 'missing' }
+    for (let count = 0; count < MAX_OPEN_REQUESTS; count += 1)
+      expect(await ask(TENANT, watch)).to.equal('no opinion: missing')
+    expect(await ask(TENANT, watch)).to.match(/^denied: Too many watches, /)
+    verdict = { allowed: true, reason: 'Owner at /' }
+    expect(await ask(TENANT, watch)).to.equal('allowed')
+  })
+
+  it('keeps nobody from anything else, nor from watches of their own', async () => {
+    await openAll(TENANT)
+    expect(await ask(TENANT, watch)).to.match(/^denied/)
+    expect(await ask(TENANT, { verb: 'list', resource: 'vectorclusters' })).to.equal('allowed')
+    expect(await ask(OTHER, watch)).to.equal('allowed')
+  })
+
+  it('has no bound for the controllers of a cluster', async () => {
+    for (const user of ['system:serviceaccount:flux-system:kustomize-controller', 'kubernetes-admin']) {
+      await openAll(user)
+      expect(await ask(user, watch)).to.equal('allowed')
+    }
+  })
+})
