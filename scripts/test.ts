@@ -57,6 +57,7 @@ Runs the checks, the unit tests and the end-to-end tests, or a part of them:
 const NOT_BUILT = 'its programs are not built yet, which `npm run test:node` does in a quarter of an hour.'
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
 const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
+const startOrder = (file: string) => (isMarked(file, '@longest') ? 0 : isMarked(file, '@long') ? 1 : 2)
 /** The platform that a file uses in turn with others (test/cluster/lent.ts). */
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
@@ -171,16 +172,16 @@ class TestRun {
   }
 
   /**
-   * Files marked `@alone` take a platform of their own apart, or one with other parts; `@long` are those that the others end
-   * beside. Those marked `@inTurn` kill the
-   * operator, count its requests or give it other settings: one process plays them on one platform, file after file.
+   * Files marked `@alone` start a platform of their own; of these, `@longest` and then `@long` start first, so that the
+   * others end beside them. Those marked `@inTurn` kill the operator, count its requests or change its settings: one
+   * process runs them on one platform, file after file.
    */
   #endToEnd(): Planned[] {
     const files = this.#filesIn('test/e2e')
     const inTurn = Object.entries(Object.groupBy(files, (file) => lentTo(file) ?? ''))
     const alone = files
       .filter((file) => isMarked(file, '@alone'))
-      .toSorted((one, other) => Number(isMarked(other, '@long')) - Number(isMarked(one, '@long')))
+      .toSorted((one, other) => startOrder(one) - startOrder(other))
     const apart = inTurn.flatMap(([name, some]) => (name === '' || some === undefined ? [] : [{ name, files: some }]))
     const shared = files.filter((file) => !alone.includes(file) && lentTo(file) === undefined)
     return [

@@ -1,4 +1,4 @@
-// @alone @long: starts and stops a platform with the commands of README.md.
+// @alone @longest: starts and stops a platform with the commands of README.md.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
