@@ -13,7 +13,7 @@ const [script, ...args] = process.argv.slice(2)
 if (script === undefined || !/^[a-z]+$/.test(script) || !existsSync(join(root, 'scripts', `${script}.ts`))) {
   fail(`There is no scripts/${script ?? '<name>'}.ts. Usage: node scripts/bootstrap.mjs <script> [arguments]`)
 }
-if (whatIsStale() !== undefined) installAlone()
+if (findStaleness() !== undefined) installLocked()
 run(findNode())
 
 function readJson(path) {
@@ -25,7 +25,7 @@ function readJson(path) {
 }
 
 /** Compares installed versions with those in the lock file. Times would not do: a checkout does not keep them. */
-function whatIsStale() {
+function findStaleness() {
   const installed = readJson('node_modules/.package-lock.json')
   if (installed === undefined) return 'node_modules is missing'
   const locked = readJson('package-lock.json')
@@ -40,14 +40,14 @@ function whatIsStale() {
 }
 
 /** `npm ci` removes node_modules first: of several scripts in one tree, one installs and the others wait for it. */
-function installAlone() {
+function installLocked() {
   const lock = join(root, '.installing')
-  for (let isTold = false; !taken(lock); isTold = true) {
+  for (let isTold = false; !tryLock(lock); isTold = true) {
     if (!isTold) process.stderr.write('Another script is installing the packages: waiting for it.\n')
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
   }
   try {
-    const stale = whatIsStale()
+    const stale = findStaleness()
     if (stale !== undefined) install(stale)
   } finally {
     rmSync(lock, { force: true })
@@ -58,15 +58,15 @@ function installAlone() {
  * Whether this process now holds the lock. The lock of a dead process does not count. The file appears whole (a link),
  * so that nobody reads half a holder, as in scripts/controlplane/lockfile.ts.
  */
-function taken(lock) {
+function tryLock(lock) {
   const own = `${lock}.${process.pid}`
-  writeFileSync(own, `${process.pid} ${startOf(process.pid)}`)
+  writeFileSync(own, `${process.pid} ${startTimeOf(process.pid)}`)
   try {
-    if (linked(own, lock)) return true
+    if (tryLink(own, lock)) return true
     const holder = readIfThere(lock)
     if (holder !== undefined && isHeldBy(holder)) return false
     if (holder !== undefined) removeStale(lock, holder)
-    return linked(own, lock)
+    return tryLink(own, lock)
   } finally {
     rmSync(own, { force: true })
   }
@@ -74,7 +74,7 @@ function taken(lock) {
 
 function isHeldBy(holder) {
   const [pid, start = ''] = holder.split(' ')
-  return Number(pid) > 0 && lives(Number(pid), start)
+  return Number(pid) > 0 && isRunning(Number(pid), start)
 }
 
 /**
@@ -82,12 +82,12 @@ function isHeldBy(holder) {
  */
 function removeStale(lock, holder) {
   const turn = `${lock}.${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`
-  if (!taken(turn)) return
+  if (!tryLock(turn)) return
   if (readIfThere(lock) === holder) rmSync(lock, { force: true })
   rmSync(turn, { force: true })
 }
 
-function linked(from, to) {
+function tryLink(from, to) {
   try {
     linkSync(from, to)
     return true
@@ -106,20 +106,20 @@ function readIfThere(path) {
   }
 }
 
-function lives(pid, start) {
+function isRunning(pid, start) {
   try {
     process.kill(pid, 0)
   } catch (error) {
     if (error.code === 'ESRCH') return false
   }
-  return start === '' || startOf(pid) === start
+  return start === '' || startTimeOf(pid) === start
 }
 
 /**
  * Distinguishes a process from a later one with the same number, as scripts/controlplane/identity.ts does; '' if
  * unknown.
  */
-function startOf(pid) {
+function startTimeOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

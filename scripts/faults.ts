@@ -29,7 +29,7 @@ async function report(title: string, run: () => Promise<Oracle[]>): Promise<void
   console.log(`       ${title}: load of the machine ${loadavg()[0]?.toFixed(1)}`)
 }
 
-async function on(runs: Runs, set: () => Promise<Scene>): Promise<void> {
+async function runFaults(runs: Runs, set: () => Promise<Scene>): Promise<void> {
   const wanted = Object.entries(runs).filter(([name]) => chosen.length === 0 || chosen.includes(name))
   if (wanted.length === 0) return
   const scene = await set()
@@ -41,9 +41,9 @@ async function on(runs: Runs, set: () => Promise<Scene>): Promise<void> {
 }
 
 process.env.FREEHOLD_TEST_FULL = 'true'
-await on(MANY, () => Scene.set({ PLATFORM_LEADER_ELECTION: 'true' }, {}))
-await on(WIRED, () => Scene.set())
-await on(COUNTED, () => Scene.set({}, { proxied: true }))
+await runFaults(MANY, () => Scene.set({ PLATFORM_LEADER_ELECTION: 'true' }, {}))
+await runFaults(WIRED, () => Scene.set())
+await runFaults(COUNTED, () => Scene.set({}, { proxied: true }))
 if (chosen.length === 0 || chosen.includes(IN_MEMORY)) await report(IN_MEMORY, () => sequencesInMemory(20, 200))
 if (chosen.length === 0 || chosen.includes(SERIES)) failed += await playFullSeries()
 process.exit(failed > 0 ? 1 : 0)

@@ -31,9 +31,9 @@ export const REALM = 'freehold'
 export const DOMAIN = 'freehold.localhost'
 /** The audience that the facade and the API server require (interface section 5). */
 const AUDIENCE = 'platform-kubernetes-client'
-const READY_WITHIN = 180_000
+const READY_TIMEOUT_MS = 180_000
 /** Milliseconds for one call of the installation: a busy machine needs long for all CRDs at once. */
-const ANSWERED_WITHIN = 180_000
+const REQUEST_TIMEOUT_MS = 180_000
 /**
  * As in the image: Node would give the young generation 40 MB more, for a tenth of the processor time of a read. No
  * package is a symbolic link, and checking 1,800 files for links takes a tenth of the start.
@@ -142,7 +142,7 @@ export function administrator({ kubeconfigPath }: ControlPlane): KubeClient {
   return createKubeClient(access, {
     fieldManager: 'freehold-install',
     userAgent: 'freehold-up',
-    timeout: ANSWERED_WITHIN,
+    timeout: REQUEST_TIMEOUT_MS,
   })
 }
 
@@ -161,11 +161,11 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
       await progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))
     await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
     if (controlPlane.gateway !== undefined) await applyObjects(admin, platformServices(ports), [endpointSlice])
-    if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
+    if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [simulatedBackupSecret()])
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
-    const beside = await startBeside(controlPlane, options)
+    const beside = await startCompanions(controlPlane, options)
     const { store, registry } = beside
     return { platform, store, registry, operator: await operatorCommand(controlPlane, options, beside, admin) }
   } finally {
@@ -173,10 +173,10 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
   }
 }
 
-type Beside = Pick<PreparedPlatform, 'store' | 'registry'> & { gitHost: GitHost | undefined }
+type Companions = Pick<PreparedPlatform, 'store' | 'registry'> & { gitHost: GitHost | undefined }
 
 /** Programs that run beside the platform, if they are available. */
-async function startBeside(controlPlane: ControlPlane, options: PlatformOptions): Promise<Beside> {
+async function startCompanions(controlPlane: ControlPlane, options: PlatformOptions): Promise<Companions> {
   const { folder, ports, progress, otherGitHost } = options
   const programs = [await options.objectStore, await options.registry, await options.gitHost] as const
   const [storeProgram, registryProgram, gitProgram] = programs
@@ -208,7 +208,7 @@ async function startBeside(controlPlane: ControlPlane, options: PlatformOptions)
  * Credentials of a backup target that nobody serves: simulated backups need none, but the code path of a real one is
  * used.
  */
-function playedBackupTarget(): KubeObject {
+function simulatedBackupSecret(): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -223,7 +223,7 @@ export function untilReady(
   ports: PlatformPorts,
   signal: AbortSignal,
   logFile: string,
-  within = READY_WITHIN,
+  within = READY_TIMEOUT_MS,
 ): Promise<void> {
   return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, within, signal, logFile)
 }
@@ -253,7 +253,7 @@ async function programOf({ program }: PlatformOptions): Promise<string[]> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-  beside: Beside,
+  beside: Companions,
   admin: KubeClient,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports, outgoingHosts = [], environment = {} } = options

@@ -277,7 +277,7 @@ export const Configuration = z.strictObject({
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
 /** All roles but agent verify tokens, and need their issuer. */
-const OfPlatform = Configuration.extend({ issuer: Url })
+const PlatformConfiguration = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'
@@ -308,9 +308,9 @@ export function readConfiguration(
   const ofFile = file === undefined ? {} : readFile(file)
   const given = { ...readVariables(environment), ...flags }
   const whole = { ...ofFile, ...given } as { role?: unknown }
-  const schema = whole.role === 'agent' ? Configuration : OfPlatform
+  const schema = whole.role === 'agent' ? Configuration : PlatformConfiguration
   const parsed = schema.safeParse(whole, { reportInput: true })
-  const empty = Object.keys(whole).filter((name) => isNoNumber(name, (whole as Record<string, unknown>)[name]))
+  const empty = Object.keys(whole).filter((name) => isInvalidNumber(name, (whole as Record<string, unknown>)[name]))
   if (parsed.success && empty.length === 0) return parsed.data
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
@@ -326,13 +326,14 @@ export function readConfiguration(
 }
 
 /** Whether a setting must be a number, but has a value that would be coerced to one: an empty text, or true. */
-function isNoNumber(name: string, value: unknown): boolean {
+function isInvalidNumber(name: string, value: unknown): boolean {
   const isWritten = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
-  return !isWritten && isOfNumber((Configuration.shape as Record<string, z.ZodType>)[name])
+  return !isWritten && isNumberSchema((Configuration.shape as Record<string, z.ZodType>)[name])
 }
 
-function isOfNumber(schema: z.ZodType | undefined): boolean {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isOfNumber(schema.unwrap() as z.ZodType)
+function isNumberSchema(schema: z.ZodType | undefined): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
+    return isNumberSchema(schema.unwrap() as z.ZodType)
   return schema instanceof z.ZodNumber
 }
 

@@ -103,7 +103,7 @@ export async function goVersion(): Promise<string | undefined> {
  * The compiler finishes a package before its garbage fills the memory: collecting it less often saves a quarter of the
  * time. The limit applies to each compiler; as many run as there are cores.
  */
-const ROOM_FOR_GARBAGE = { GOGC: '400', GOMEMLIMIT: '1GiB' }
+const GO_GC_SETTINGS = { GOGC: '400', GOMEMLIMIT: '1GiB' }
 
 /** Runs Go in a module folder. @throws Error with the end of its output */
 export async function goBuild(
@@ -120,7 +120,7 @@ export async function goBuild(
     // Go passes the signal on to its compilers, which would keep running without it.
     ...(signal === undefined ? {} : { signal, killSignal: 'SIGINT' as const }),
     env: {
-      ...ROOM_FOR_GARBAGE,
+      ...GO_GC_SETTINGS,
       ...process.env,
       GOFLAGS: `${process.env.GOFLAGS ?? ''} -mod=readonly -buildvcs=false`.trim(),
       GOWORK: 'off',

@@ -8,7 +8,7 @@ import { cachedAt } from './cache.ts'
 import { readIfThere, writePrivate } from './files.ts'
 
 const TOOLS = join(import.meta.dirname, '../../tools')
-const DOWNLOAD_WITHIN = 120_000
+const DOWNLOAD_TIMEOUT_MS = 120_000
 
 /** A module of the lock in `tools/<tool>`. */
 export type ModuleSource = { tool: string; module: string }
@@ -23,7 +23,7 @@ export async function downloadedModule(
   const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], {
     cwd: join(TOOLS, tool),
     env: { ...environment, GOWORK: 'off' },
-    timeout: DOWNLOAD_WITHIN,
+    timeout: DOWNLOAD_TIMEOUT_MS,
   })
   const { Version: version, Dir: folder } = JSON.parse(stdout) as { Version: string; Dir: string }
   return { version, folder }

@@ -8,11 +8,11 @@ export type Holder = { pid: number; identity: string }
 
 /** The living holder of a lock file; dead processes do not count. */
 export async function holderOf(path: string): Promise<Holder | undefined> {
-  const holder = parsed(await readIfThere(path))
-  return lives(holder) ? holder : undefined
+  const holder = parseHolder(await readIfThere(path))
+  return isRunning(holder) ? holder : undefined
 }
 
-const lives = (holder: Holder | undefined) => holder !== undefined && identityOf(holder.pid) === holder.identity
+const isRunning = (holder: Holder | undefined) => holder !== undefined && identityOf(holder.pid) === holder.identity
 
 /**
  * Takes a lock file for this process. The file appears whole (a link), so nobody ever reads half a holder.
@@ -23,11 +23,11 @@ export async function tryLock(path: string): Promise<(() => Promise<void>) | und
   const own = `${path}.${randomUUID()}`
   await writePrivate(own, JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
   try {
-    if (!(await linked(own, path))) {
+    if (!(await tryLink(own, path))) {
       const content = (await readIfThere(path)) ?? ''
-      if (lives(parsed(content))) return undefined
+      if (isRunning(parseHolder(content))) return undefined
       await removeStale(path, content)
-      if (!(await linked(own, path))) return undefined
+      if (!(await tryLink(own, path))) return undefined
     }
     return () => rm(path, { force: true })
   } finally {
@@ -46,7 +46,7 @@ async function removeStale(path: string, content: string): Promise<void> {
   await release()
 }
 
-async function linked(from: string, to: string): Promise<boolean> {
+async function tryLink(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
     return true
@@ -56,7 +56,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-function parsed(text: string | undefined): Holder | undefined {
+function parseHolder(text: string | undefined): Holder | undefined {
   try {
     const value = JSON.parse(text ?? 'null')
     return typeof value?.pid === 'number' && typeof value.identity === 'string' ? value : undefined

@@ -29,9 +29,9 @@ export function keptPorts<Name extends string>(
  */
 const FREE_RANGE = { from: 12_000, below: 30_000 }
 /** More than the number of listeners of a platform. */
-const NEIGHBORS = 50
+const PORT_BLOCK_SIZE = 50
 /** Milliseconds between choosing ports and the last program listening on one. */
-const STARTING = 120_000
+const MARKER_TTL_MS = 120_000
 
 /**
  * Ports on loopback for the named listeners: those of the last run if they are free, so that kubeconfigs and bookmarks
@@ -48,17 +48,17 @@ export async function choosePorts<Name extends string>(
   const path = join(folder, 'ports.json')
   const wanted = Object.entries<number | undefined>(asked)
   const taken = new Set<unknown>(wanted.map(([, port]) => port))
-  const before = Object.entries(parsed(await readIfThere(path))).filter(([, port]) => !taken.has(port))
+  const before = Object.entries(parsePorts(await readIfThere(path))).filter(([, port]) => !taken.has(port))
   const stored = { ...Object.fromEntries(before), ...asked }
   const held = new Map<number, Server>()
   try {
     for (const [name, port] of wanted)
-      if (port !== undefined && (await hold(port, held)) === 0) throw notToBeHad(name, port)
+      if (port !== undefined && (await hold(port, held)) === 0) throw portUnavailable(name, port)
     for (const port of Object.values(stored)) await hold(port, held)
     const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
-    const next = names.every((name) => chosen[name] !== undefined) ? undefined : await neighbors(held)
+    const next = names.every((name) => chosen[name] !== undefined) ? undefined : await findPortBlock(held)
     for (const name of names) chosen[name] ??= await next?.()
-    await markNeighbors(Object.values(chosen as Ports<Name>), held)
+    await markPortBlock(Object.values(chosen as Ports<Name>), held)
     await writePrivate(path, `${JSON.stringify({ ...stored, ...chosen }, null, 2)}\n`)
     return chosen as Ports<Name>
   } finally {
@@ -66,12 +66,12 @@ export async function choosePorts<Name extends string>(
   }
 }
 
-function notToBeHad(name: string, port: number): Error {
+function portUnavailable(name: string, port: number): Error {
   const what = `Nothing can listen on port ${port} of 127.0.0.1, which was asked for ("${name}")`
   return new Error(`${what}: end what listens there, or name another port.`)
 }
 
-function parsed(text: string | undefined): Record<string, unknown> {
+function parsePorts(text: string | undefined): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text ?? '{}')
     return typeof value === 'object' && value !== null ? { ...value } : {}
@@ -86,11 +86,11 @@ function parsed(text: string | undefined): Record<string, unknown> {
  *
  * @returns gives the next one
  */
-async function neighbors(held: Map<number, Server>): Promise<() => Promise<number>> {
+async function findPortBlock(held: Map<number, Server>): Promise<() => Promise<number>> {
   const { from, below } = FREE_RANGE
   for (let attempt = 0; attempt < 20; attempt += 1) {
-    const first = from + NEIGHBORS * randomInt((below - from) / NEIGHBORS)
-    const all = Array.from({ length: NEIGHBORS }, (_, index) => first + index)
+    const first = from + PORT_BLOCK_SIZE * randomInt((below - from) / PORT_BLOCK_SIZE)
+    const all = Array.from({ length: PORT_BLOCK_SIZE }, (_, index) => first + index)
     const found = await Promise.all(all.map((port) => hold(port, held)))
     if (found.every((port) => port !== 0)) return async () => all.shift() ?? (await holdAny(held))
   }
@@ -101,17 +101,17 @@ async function neighbors(held: Map<number, Server>): Promise<() => Promise<numbe
  * Keeps listening on the last of the adjacent ports, so that a concurrent start, in this process or another, does not
  * find all of them free before the programs listen.
  */
-async function markNeighbors(chosen: readonly number[], held: Map<number, Server>): Promise<void> {
+async function markPortBlock(chosen: readonly number[], held: Map<number, Server>): Promise<void> {
   const { from, below } = FREE_RANGE
   const inRange = chosen.filter((port) => port >= from && port < below)
-  for (const marker of new Set(inRange.map((port) => port - (port % NEIGHBORS) + NEIGHBORS - 1))) {
+  for (const marker of new Set(inRange.map((port) => port - (port % PORT_BLOCK_SIZE) + PORT_BLOCK_SIZE - 1))) {
     if (chosen.includes(marker)) continue
     await hold(marker, held)
     const server = held.get(marker)
     if (server === undefined) continue
     held.delete(marker)
     server.unref()
-    setTimeout(() => server.close(), STARTING).unref()
+    setTimeout(() => server.close(), MARKER_TTL_MS).unref()
   }
 }
 

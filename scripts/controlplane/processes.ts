@@ -96,7 +96,7 @@ const STOP_DEADLINE_MS = 10_000
  */
 const API_SERVER_STOP_DEADLINE_MS = 2_000
 /** Waits for the first process in the namespaces, which is told to end; otherwise nobody would reap it. */
-const HOLDER = 'node'
+const NODE_INIT = 'node'
 
 async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {
   const known = STOP_ORDER.flat()
@@ -135,7 +135,7 @@ export function onPath(name: string): string | undefined {
 export async function stopRecord(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
   const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
   if (!lives()) return false
-  signal(record.name === HOLDER ? (firstChildOf(record.pid) ?? record.pid) : record.pid, 'SIGTERM')
+  signal(record.name === NODE_INIT ? (firstChildOf(record.pid) ?? record.pid) : record.pid, 'SIGTERM')
   for (const end = performance.now() + deadlineMs; lives() && performance.now() < end; ) await delay(STOP_POLL_MS)
   if (lives()) signal(record.pid, 'SIGKILL')
   while (lives()) await delay(STOP_POLL_MS)

@@ -5,8 +5,8 @@ export type Progress = {
 }
 
 type Output = { isTTY?: boolean; write(text: string): unknown }
-const BEAT_ON_TERMINAL_MS = 200
-const BEAT_IN_LOG_MS = 10_000
+const TERMINAL_INTERVAL_MS = 200
+const LOG_INTERVAL_MS = 10_000
 
 /** On a terminal one line per step that counts; elsewhere plain lines, a sign of life every 10 s. */
 export function createProgress(output: Output = process.stderr, now: () => number = Date.now): Progress {
@@ -26,7 +26,7 @@ export function createProgress(output: Output = process.stderr, now: () => numbe
     async step(title, work) {
       const since = now()
       running.set(title, since)
-      timer ??= setInterval(beat, live ? BEAT_ON_TERMINAL_MS : BEAT_IN_LOG_MS).unref()
+      timer ??= setInterval(beat, live ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS).unref()
       try {
         const result = await work()
         line(`  done ${title} (${elapsed(since)})`)

@@ -40,7 +40,7 @@ export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'loa
 const RELATIONAL_ENGINE = 'cloudnative-pg.yaml'
 const STORE_ENGINE = 'seaweedfs.yaml'
 /** Still simulated with a real node, where nothing assigns addresses to load balancers. */
-const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers']
+const SIMULATED_WITH_NODE: readonly Simulated[] = ['load-balancers']
 
 /**
  * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
@@ -57,7 +57,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   if ((options.nodes ?? 1) > MAX_NODES)
     throw new Error(`At most ${MAX_NODES} nodes can be played, not ${options.nodes}.`)
 
-  if (options.realNode !== undefined) judgeMachine(progress)
+  if (options.realNode !== undefined) checkMachine(progress)
   const leftovers = await stopLeftovers(folder)
   await removeCgroups(stateOf(folder))
   if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
@@ -86,11 +86,11 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   return {
     source,
     version,
-    simulated: node === undefined ? SIMULATED : SIMULATED_BESIDE_A_NODE,
+    simulated: node === undefined ? SIMULATED : SIMULATED_WITH_NODE,
     ...accessTo(folder, files),
     gateway: node?.gateway,
     kubectlPath: programs.kubectl,
-    startProcess: (command) => group.start(within(node?.withNames, command)),
+    startProcess: (command) => group.start(inNodeNetwork(node?.withNames, command)),
     processes: group.running,
     failed: group.failed,
     stop: () => (stopped ??= end()),
@@ -98,7 +98,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 }
 
 /** @throws Error that says why no node can run here */
-function judgeMachine(progress: Progress): void {
+function checkMachine(progress: Progress): void {
   const facts = machineFacts()
   const impossible = nodeIsImpossible(facts)
   if (impossible !== undefined) throw new Error(impossible)
@@ -121,7 +121,7 @@ async function nodeOf(folder: string, { group, parts, files, options }: NodeStar
 }
 
 /** In the node's network, where Services and pods are reachable and names of Services resolve. */
-function within(enter: RunningNode['inNetwork'] | undefined, command: ProcessCommand): ProcessCommand {
+function inNodeNetwork(enter: RunningNode['inNetwork'] | undefined, command: ProcessCommand): ProcessCommand {
   if (enter === undefined) return command
   const [program = '', ...args] = enter([command.program, ...command.args])
   return { ...command, program, args }
@@ -157,8 +157,11 @@ type RunOptions = {
  * Garbage collection would take a third of the API server's time, so a control plane of a test uses memory instead: up
  * to a twelfth of the machine's, as three run at once. Below the minimum, live data would hardly fit.
  */
-const LEAST = 768 * 1024 ** 2
-export const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
+const MIN_MEMORY_BYTES = 768 * 1024 ** 2
+export const ROOM_FOR_GARBAGE = {
+  GOGC: '500',
+  GOMEMLIMIT: String(Math.max(MIN_MEMORY_BYTES, Math.round(totalmem() / 12))),
+}
 
 /** @returns the version of the API server, which a given folder of programs decides */
 async function run(options: RunOptions): Promise<string> {
@@ -176,7 +179,7 @@ async function runWith(client: AdminClient, options: RunOptions): Promise<string
   const { flagOptions } = files
   const environment = flagOptions.durable ? process.env : { ...process.env, ...ROOM_FOR_GARBAGE }
   const launch = (name: ProgramName, args: readonly string[]) =>
-    group.start(within(node?.inNetwork, { name, program: programs[name], args, environment }))
+    group.start(inNodeNetwork(node?.inNetwork, { name, program: programs[name], args, environment }))
   const isOk = async (path: string) => (await client.send('GET', path)).status === 200
   await progress.step('etcd and kube-apiserver', async () => {
     launch('etcd', etcdFlags(flagOptions))
@@ -189,9 +192,9 @@ async function runWith(client: AdminClient, options: RunOptions): Promise<string
     launch('kube-controller-manager', controllerManagerFlags(flagOptions))
     launch('kube-scheduler', schedulerFlags(flagOptions))
     await applyBasics(client, node === undefined ? 'cluster' : 'real-node')
-    if (node === undefined) await applyPlayedNodes(client, gitVersion, nodes)
+    if (node === undefined) await applySimulatedNodes(client, gitVersion, nodes)
     else await node.join({ server: files.server, ca: files.authorities.ca, programs })
-    await applyPlayedTypes(
+    await applySimulatedTypes(
       client,
       node === undefined ? [RELATIONAL_ENGINE, STORE_ENGINE] : [STORE_ENGINE],
       group.failed,
@@ -214,7 +217,7 @@ async function applyBasics(client: AdminClient, name: 'cluster' | 'real-node'): 
   await Promise.all(documents.map((object) => client.apply(basicPath(object), object)))
 }
 
-async function applyPlayedNodes(client: AdminClient, version: string, nodes: number): Promise<void> {
+async function applySimulatedNodes(client: AdminClient, version: string, nodes: number): Promise<void> {
   for (let index = 0; index < nodes; index += 1) {
     const { status, ...node } = playedNode(index, version)
     await client.apply(`/api/v1/nodes/${node.metadata.name}`, node)
@@ -223,7 +226,11 @@ async function applyPlayedNodes(client: AdminClient, version: string, nodes: num
 }
 
 /** The types of simulated operators. The player looks for them at startup, and exits if one is missing. */
-async function applyPlayedTypes(client: AdminClient, files: readonly string[], failed: Promise<never>): Promise<void> {
+async function applySimulatedTypes(
+  client: AdminClient,
+  files: readonly string[],
+  failed: Promise<never>,
+): Promise<void> {
   const texts = await Promise.all(files.map((name) => readFile(join(PLAYED, name), 'utf8')))
   const definitions = texts.flatMap((text) => loadAll(text) as Definition[])
   const path = (name: string) => `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`

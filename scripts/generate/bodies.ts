@@ -33,7 +33,7 @@ const BOUNDS = [
   ['minProperties', 'maxProperties', 'names'],
 ] as const
 
-const MANY: Readonly<Record<string, string>> = {
+const PLURALS: Readonly<Record<string, string>> = {
   string: 'strings',
   integer: 'integers',
   number: 'numbers',
@@ -42,7 +42,7 @@ const MANY: Readonly<Record<string, string>> = {
 }
 
 /** Merges alternatives into one schema: without null, and with references resolved. */
-function plain(schema: Schema, root: Schema): Schema {
+function mergeAlternatives(schema: Schema, root: Schema): Schema {
   const { description, default: standard } = schema
   const own = {
     ...(description !== undefined && { description }),
@@ -50,15 +50,15 @@ function plain(schema: Schema, root: Schema): Schema {
   }
   if (schema.$ref !== undefined) {
     const found = root.$defs?.[schema.$ref.split('/').at(-1) ?? '']
-    return found === undefined ? own : { ...plain(found, root), ...own }
+    return found === undefined ? own : { ...mergeAlternatives(found, root), ...own }
   }
   const variants = (schema.anyOf ?? schema.oneOf)?.filter(({ type }) => type !== 'null')
-  if (variants?.length === 1) return { ...plain(variants[0] as Schema, root), ...own }
+  if (variants?.length === 1) return { ...mergeAlternatives(variants[0] as Schema, root), ...own }
   return schema
 }
 
 function typeOf(given: Schema, root: Schema): string {
-  const schema = plain(given, root)
+  const schema = mergeAlternatives(given, root)
   const variants = schema.anyOf ?? schema.oneOf
   if (variants !== undefined) return [...new Set(variants.map((each) => typeOf(each, root)))].join(' or ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -66,24 +66,24 @@ function typeOf(given: Schema, root: Schema): string {
   if (choices !== undefined) return choices.map(String).join(' | ')
   const type = [schema.type].flat().find((each) => each !== 'null')
   const name = nameOfType(schema, type, root)
-  return isWhole(name) ? name : [name, ...boundsOf(schema)].join(', ')
+  return impliesLength(name) ? name : [name, ...boundsOf(schema)].join(', ')
 }
 
 /** The format or quantity already implies the length. */
-const isWhole = (name: string) => /^(uuid|date-time|quantity)\b/.test(name)
+const impliesLength = (name: string) => /^(uuid|date-time|quantity)\b/.test(name)
 
 function nameOfType(schema: Schema, type = 'any', root: Schema): string {
   const { format, items, properties, additionalProperties } = schema
-  if (type === 'array') return `list of ${several(items, root)}`
+  if (type === 'array') return `list of ${pluralOf(items, root)}`
   if (type !== 'object') return quantityOf(schema) ?? (format === 'date-time' || format === 'uuid' ? format : type)
   const hasFields = properties !== undefined && Object.keys(properties).length > 0
   if (hasFields || typeof additionalProperties !== 'object') return 'object'
-  return `map of ${several(additionalProperties, root)}`
+  return `map of ${pluralOf(additionalProperties, root)}`
 }
 
-function several(schema: Schema | undefined, root: Schema): string {
+function pluralOf(schema: Schema | undefined, root: Schema): string {
   const each = schema === undefined ? 'any' : typeOf(schema, root)
-  return MANY[each] ?? (/[, ]/.test(each) ? `(${each})` : each)
+  return PLURALS[each] ?? (/[, ]/.test(each) ? `(${each})` : each)
 }
 
 /** `quantity of bytes from 1Mi to 1Ei`: the bounds of such a text are only in its rule. */
@@ -107,14 +107,14 @@ function rangeOf(from: number | undefined, to: number | undefined): string | und
 
 /** @param standards the schema of the kind, which has the defaults for fields that a body leaves out */
 function fieldsOf(given: Schema, root: Schema, standards: Schema | undefined, before = ''): BodyField[] {
-  const schema = plain(given, root)
+  const schema = mergeAlternatives(given, root)
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const part = plain(property, root)
+    const part = mergeAlternatives(property, root)
     if (part.readOnly === true || isIgnored(part)) return []
     const standard = standards?.properties?.[name]
     const value = part.default ?? standard?.default
     const path = `${before}${name}`
-    const list = part.items === undefined ? undefined : plain(part.items, root)
+    const list = part.items === undefined ? undefined : mergeAlternatives(part.items, root)
     return [
       {
         name: path,

@@ -14,14 +14,17 @@ const PLACEMENT = {
   affinity: {},
   priorityClassName: '',
 } as const
-const MARKS = { podAnnotations: {}, podLabels: {} } as const
+const POD_METADATA = { podAnnotations: {}, podLabels: {} } as const
 /** Files that settings name: those of a part are added to those of all and to the built-in ones. */
 const FILES = { volumes: [], volumeMounts: [] } as const
 
-const list = { type: 'array', items: { type: 'object' } } as const
-const words = { type: 'object', additionalProperties: { type: 'string' } } as const
+const objectListSchema = { type: 'array', items: { type: 'object' } } as const
+const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const
 /** Our labels win, because selectors, policies and rollouts depend on them. */
-const marks = { ...words, patternProperties: { '^(app\\.kubernetes\\.io|freehold\\.dev)/': false } } as const
+const podMetadataSchema = {
+  ...stringMapSchema,
+  patternProperties: { '^(app\\.kubernetes\\.io|freehold\\.dev)/': false },
+} as const
 
 export const COMMON_SCHEMA = {
   imagePullSecrets: {
@@ -33,14 +36,14 @@ export const COMMON_SCHEMA = {
       properties: { name: { type: 'string', minLength: 1 } },
     },
   },
-  nodeSelector: words,
-  tolerations: list,
+  nodeSelector: stringMapSchema,
+  tolerations: objectListSchema,
   affinity: { type: 'object' },
   priorityClassName: { type: 'string' },
-  podAnnotations: marks,
-  podLabels: marks,
-  volumes: list,
-  volumeMounts: list,
+  podAnnotations: podMetadataSchema,
+  podLabels: podMetadataSchema,
+  volumes: objectListSchema,
+  volumeMounts: objectListSchema,
 }
 
 export const PART_SCHEMA = {
@@ -49,14 +52,14 @@ export const PART_SCHEMA = {
   properties: {
     replicas: { type: 'integer', minimum: 1 },
     resources: { type: 'object' },
-    topologySpreadConstraints: list,
+    topologySpreadConstraints: objectListSchema,
     ...COMMON_SCHEMA,
   },
 }
 
 /** The values for all parts. */
 export const commonValues = () =>
-  Object.entries({ ...PLACEMENT, ...MARKS, ...FILES })
+  Object.entries({ ...PLACEMENT, ...POD_METADATA, ...FILES })
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
     .join('')
 

@@ -71,7 +71,7 @@ function objectType({ properties, required = [], additionalProperties }: Schema,
 }
 
 /** The type of a zod schema as it is sent (`input`) or received (`output`). */
-function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: Map<string, string>): string {
+function zodTypeOf(schema: z.ZodType | undefined, io: 'input' | 'output', named: Map<string, string>): string {
   if (schema === undefined) return 'unknown'
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Schema
   if (io === 'input' && json.properties !== undefined) {
@@ -158,8 +158,8 @@ export function clientModule(
   )
   const rows = routes.map((route) => {
     const isJson = route.replyMediaType === 'application/json'
-    const body = written(route.bodyKind === 'json' ? (route.documentedBody ?? route.body) : undefined, 'input', named)
-    const reply = written(isJson ? route.reply : undefined, 'output', named)
+    const body = zodTypeOf(route.bodyKind === 'json' ? (route.documentedBody ?? route.body) : undefined, 'input', named)
+    const reply = zodTypeOf(isJson ? route.reply : undefined, 'output', named)
     const types = body === 'unknown' && reply === 'unknown' ? '' : `<${body}, ${reply}>`
     const id = idOf(route)
     return `  ${JSON.stringify(id)}: of${types}()({ name: '${names.get(id)}', method: '${route.method}', path: '${route.path}'${extrasOf(route)} }),`

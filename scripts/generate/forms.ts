@@ -15,7 +15,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   object: '*',
 }
 /** These schemas are recursive, and nobody reads them from another cluster. */
-const UNREAD = new Set(['CustomResourceDefinition'])
+const SKIPPED_MODELS = new Set(['CustomResourceDefinition'])
 
 type Forms = Record<string, Record<string, string>>
 
@@ -24,7 +24,7 @@ export function formsModule(): string {
   const forms: Forms = {}
   const kinds: Record<string, string> = {}
   for (const resource of BUILTIN_RESOURCES) {
-    if (UNREAD.has(resource.kind)) continue
+    if (SKIPPED_MODELS.has(resource.kind)) continue
     const name = modelOf(resource)
     addModel(forms, name)
     kinds[`${resource.group}/${resource.kind}`] = name

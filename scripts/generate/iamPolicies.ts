@@ -83,12 +83,16 @@ export function grantPolicy(): KubeObject[] {
     validations: [
       ...[GRANT_REFUSALS.unknown(ROLE), GRANT_REFUSALS.rootOnly(ROLE, SCOPE), GRANT_REFUSALS.notYoursAtRoot(ROLE)].map(
         (words) => ({
-          expression: `${mayGrant} || !variables.grant.reason().startsWith(${inCel(words)})`,
-          messageExpression: inCel(words),
+          expression: `${mayGrant} || !variables.grant.reason().startsWith(${celMessage(words)})`,
+          messageExpression: celMessage(words),
           reason: 'Forbidden',
         }),
       ),
-      { expression: mayGrant, messageExpression: inCel(GRANT_REFUSALS.exceeding(ROLE, SCOPE)), reason: 'Forbidden' },
+      {
+        expression: mayGrant,
+        messageExpression: celMessage(GRANT_REFUSALS.exceeding(ROLE, SCOPE)),
+        reason: 'Forbidden',
+      },
     ],
   })
 }
@@ -102,8 +106,8 @@ export function patternPolicy(): KubeObject[] {
   const lists = Object.entries(PLANE_OF_LIST)
   const wrong = (list: string) => `wrong_${list}`
   const covers = (nature: ActionPlane) =>
-    `p in variables.${nature}${nature === 'control' ? ` || p.matches(${inCel(OPEN_PATTERN)})` : ''}`
-  const inList = (nature: ActionPlane) => `[${knownPatterns(nature).map(inCel).join(', ')}]`
+    `p in variables.${nature}${nature === 'control' ? ` || p.matches(${celMessage(OPEN_PATTERN)})` : ''}`
+  const inList = (nature: ActionPlane) => `[${knownPatterns(nature).map(celMessage).join(', ')}]`
   return policyWithBinding({
     name: 'freehold-action-patterns',
     rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
@@ -128,7 +132,7 @@ export function patternPolicy(): KubeObject[] {
  * nobody would notice. Existing objects stay editable.
  */
 export function roleNamePolicy(): KubeObject[] {
-  const names = BUILT_IN_ROLES.map(({ name, displayName }) => `${inCel(name)}: ${inCel(displayName)}`)
+  const names = BUILT_IN_ROLES.map(({ name, displayName }) => `${celMessage(name)}: ${celMessage(displayName)}`)
   const isOwn = 'variables.builtIn[object.metadata.name] == object.spec.displayName'
   const isFree = '!variables.builtIn.exists(n, variables.builtIn[n] == object.spec.displayName)'
   const isKept = "request.operation == 'UPDATE' && oldObject.spec.displayName == object.spec.displayName"
@@ -154,7 +158,7 @@ export const SEEDED = 'is as this release of the platform defines it: make one o
  * the same way.
  */
 export function seededPolicy(): KubeObject[] {
-  const named = (names: readonly string[]) => `(request.name in [${names.map(inCel).join(', ')}])`
+  const named = (names: readonly string[]) => `(request.name in [${names.map(celMessage).join(', ')}])`
   const slugs = DEFAULT_BLUEPRINTS.map((content) => (parseTemplateDocument(content).value as { slug: string }).slug)
   const isRole = `request.resource.resource == '${RoleDefinition.plural}' && ${named(BUILT_IN_ROLES.map(({ name }) => name))}`
   const isTemplate = `request.resource.resource == '${BlueprintTemplate.plural}' && request.namespace == '${SYSTEM_NAMESPACE}' && ${named(slugs)}`
@@ -181,7 +185,7 @@ export function trustPolicy(): KubeObject[] {
     name: 'freehold-trust-actions',
     rules: [ruleFor([BoundaryTrust], ['CREATE', 'UPDATE'])],
     variables: [
-      { name: 'lendable', expression: `[${[...LENDABLE].sort().map(inCel).join(', ')}]` },
+      { name: 'lendable', expression: `[${[...LENDABLE].sort().map(celMessage).join(', ')}]` },
       { name: 'wrong', expression: 'object.spec.actions.filter(a, !(a in variables.lendable))' },
     ],
     validations: [
@@ -198,7 +202,7 @@ export function trustPolicy(): KubeObject[] {
 const ROLE = '{role}'
 const SCOPE = '{scope}'
 
-function inCel(words: string): string {
+function celMessage(words: string): string {
   const fields: Record<string, string> = {
     [ROLE]: 'object.spec.roleDefinitionName',
     [SCOPE]: 'object.spec.scope',

@@ -43,7 +43,7 @@ const map = (field: string, object = 'object') => `${object}.metadata.?${field}.
 const VELERO = '^([^/]*[.])?velero[.]io/'
 
 /** No entry with such a key may be added or changed; restored objects have some, and may lose them. */
-function addsNone(field: 'labels' | 'annotations', pattern: string): string {
+function celNoneAdded(field: 'labels' | 'annotations', pattern: string): string {
   const [next, old] = [map(field), map(field, 'oldObject')]
   return `${next}.all(k, !k.matches('${pattern}') || (request.operation == 'UPDATE' && k in ${old} && ${old}[k] == ${next}[k]))`
 }
@@ -74,7 +74,10 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ['ownerReferences', `variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners}`],
     ['labels', `variables.isAdministrator || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
     ['annotations', `variables.isAdministrator || size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX}`],
-    ['backups', `variables.isAdministrator || (${addsNone('labels', VELERO)} && ${addsNone('annotations', VELERO)})`],
+    [
+      'backups',
+      `variables.isAdministrator || (${celNoneAdded('labels', VELERO)} && ${celNoneAdded('annotations', VELERO)})`,
+    ],
     ['managers', `variables.isAdministrator || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
     [
       'ownManagers',

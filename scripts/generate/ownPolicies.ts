@@ -24,16 +24,16 @@ import {
 
 /** Policies that limit the platform's own accounts to their purpose. */
 
-const LEVELS = Object.entries(RESTRICTED_POD_SECURITY).filter(([key]) =>
+const POD_SECURITY_LABELS = Object.entries(RESTRICTED_POD_SECURITY).filter(([key]) =>
   key.startsWith('pod-security.kubernetes.io/enforce'),
 )
 
-const levelOf = (object: string) =>
-  `[${LEVELS.map(([key]) => `${object}.metadata.?labels[?'${key}'].orValue('')`).join(', ')}]`
+const podSecurityOf = (object: string) =>
+  `[${POD_SECURITY_LABELS.map(([key]) => `${object}.metadata.?labels[?'${key}'].orValue('')`).join(', ')}]`
 const isOurs = (object: string) => `${object}.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''`
 
 /** Namespaces: only those of tenants, and with a Pod Security level at which pods do not reach their node. */
-const OWN_NAMESPACES = [
+const NAMESPACE_VALIDATIONS = [
   {
     expression: `!variables.isPlatform || (${isOurs("(request.operation == 'DELETE' ? oldObject : object)")} && (request.operation != 'UPDATE' || ${isOurs('oldObject')} || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
     message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
@@ -41,7 +41,7 @@ const OWN_NAMESPACES = [
   },
   {
     // Settings of an administrator on our namespaces stay.
-    expression: `!variables.isPlatform || request.operation == 'DELETE' || ${levelOf('object')} == [${LEVELS.map(([, value]) => `'${value}'`).join(', ')}] || (request.operation == 'UPDATE' && ${isOurs('oldObject')} && ${levelOf('object')} == ${levelOf('oldObject')})`,
+    expression: `!variables.isPlatform || request.operation == 'DELETE' || ${podSecurityOf('object')} == [${POD_SECURITY_LABELS.map(([, value]) => `'${value}'`).join(', ')}] || (request.operation == 'UPDATE' && ${isOurs('oldObject')} && ${podSecurityOf('object')} == ${podSecurityOf('oldObject')})`,
     message: 'the platform makes namespaces of the Pod Security level restricted, latest, and opens none',
     reason: 'Forbidden',
   },
@@ -57,7 +57,7 @@ const DELETED_WITH_OWNER = {
 
 /** Restricts our own service accounts to namespaces with our label, even in case of a bug or a stolen token. */
 export function ownAccountsPolicy(): KubeObject[] {
-  return [...ownNamespacesPolicy([...OWN_NAMESPACES, DELETED_WITH_OWNER]), ...boundAccountPolicies()]
+  return [...ownNamespacesPolicy([...NAMESPACE_VALIDATIONS, DELETED_WITH_OWNER]), ...boundAccountPolicies()]
 }
 
 /**
@@ -65,7 +65,7 @@ export function ownAccountsPolicy(): KubeObject[] {
  * administrators may delete its namespaces: their owners are elsewhere and may be gone.
  */
 export function agentPolicies(): KubeObject[] {
-  return [...ownNamespacesPolicy(OWN_NAMESPACES), ...boundAccountPolicies()]
+  return [...ownNamespacesPolicy(NAMESPACE_VALIDATIONS), ...boundAccountPolicies()]
 }
 
 function ownNamespacesPolicy(validations: readonly Validation[]): KubeObject[] {
@@ -141,14 +141,14 @@ function ownWorkloadsPolicy(): KubeObject[] {
 }
 
 /** Objects written outside tenants' namespaces: events, Velero's objects, and base backups of any database. */
-const ELSEWHERE = ['events.k8s.io/', 'velero.io/', 'postgresql.cnpg.io/backups']
+const OUTSIDE_TENANTS = ['events.k8s.io/', 'velero.io/', 'postgresql.cnpg.io/backups']
 /** An annotation suspends and resumes the archive of any database; its spec must not change. */
-const OF_ARCHIVES =
+const IS_ARCHIVE_UPDATE =
   "request.resource.resource == 'clusters' && request.operation == 'UPDATE' && object.?spec.orValue({}) == oldObject.?spec.orValue({})"
 /** Routes that lead hosts of functions to the activator are in the activator's namespace. */
-const ROUTES = ['ingresses', 'httproutes', 'certificates']
+const ROUTE_RESOURCES = ['ingresses', 'httproutes', 'certificates']
 /** Resource policies for volumes are in Velero's namespace, whatever its name. */
-const OF_BACKUPS = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_NAME_PREFIXES)
+const IS_BACKUP_CONFIGMAP = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_NAME_PREFIXES)
   .map((stem) => `'${stem}-'`)
   .join(', ')}].exists(stem, request.name.startsWith(stem))`
 
@@ -158,7 +158,7 @@ function ownObjectsPolicy(): KubeObject[] {
   const isBounded = ({ resource, verbs }: ReturnType<typeof operatorRights>[number]) =>
     verbs.some((verb) => ['update', 'patch', 'delete'].includes(verb)) &&
     !ours.has(resource.group) &&
-    !ELSEWHERE.some((start) => `${resource.group}/${resource.plural}`.startsWith(start)) &&
+    !OUTSIDE_TENANTS.some((start) => `${resource.group}/${resource.plural}`.startsWith(start)) &&
     ![namespace, roleBinding].some(({ group, plural }) => group === resource.group && plural === resource.plural) &&
     resource.plural !== 'secrets' &&
     !WORKLOADS[resource.group]?.includes(resource.plural)
@@ -173,7 +173,7 @@ function ownObjectsPolicy(): KubeObject[] {
     matchConditions: [IS_PLATFORM],
     validations: [
       {
-        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}]) || (${OF_BACKUPS}) || (${OF_ARCHIVES})`,
+        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTE_RESOURCES.map((plural) => `'${plural}'`).join(', ')}]) || (${IS_BACKUP_CONFIGMAP}) || (${IS_ARCHIVE_UPDATE})`,
         messageExpression: `'the platform writes ' + request.resource.resource + ' only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}'`,
         reason: 'Forbidden',
       },
@@ -230,7 +230,7 @@ function ownBackupsPolicy(): KubeObject[] {
 }
 
 /** cert-manager annotates each Secret that it maintains with the name of its certificate. */
-const OF_CERTIFICATES = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTE_PREFIX}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
+const IS_CERTIFICATE_SECRET = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTE_PREFIX}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
 
 /**
  * The platform's own namespace contains the signing keys and the secrets of service accounts. The controllers may
@@ -255,7 +255,7 @@ export function ownSecretsPolicy(): KubeObject[] {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
     validations: [
       {
-        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${KEY_DIGEST_SECRET}') || (${OF_CERTIFICATES})`,
+        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${KEY_DIGEST_SECRET}') || (${IS_CERTIFICATE_SECRET})`,
         message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, make ${KEY_DIGEST_SECRET}, and delete certificates of function namespaces`,
         reason: 'Forbidden',
       },

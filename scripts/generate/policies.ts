@@ -75,11 +75,11 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-const ours = (map: string) => `(has(${map}) ? ${map} : {})`
+const celMapOrEmpty = (map: string) => `(has(${map}) ? ${map} : {})`
 
 /** True if no entry with our key prefix was added, changed or removed. */
-function unchanged(field: 'labels' | 'annotations'): string {
-  const [next, old] = [ours(`object.metadata.${field}`), ours(`oldObject.metadata.${field}`)]
+function celOwnKeysUnchanged(field: 'labels' | 'annotations'): string {
+  const [next, old] = [celMapOrEmpty(`object.metadata.${field}`), celMapOrEmpty(`oldObject.metadata.${field}`)]
   const mine = (key: string) => `!${key}.startsWith('${PREFIX}')`
   return [
     `(request.operation == 'CREATE' ? ${next}.all(k, ${mine('k')}) :`,
@@ -134,7 +134,7 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       variables: CALLER_VARIABLES,
       validations: [
         {
-          expression: `variables.isAdministrator || (${unchanged('labels')} && ${unchanged('annotations')})`,
+          expression: `variables.isAdministrator || (${celOwnKeysUnchanged('labels')} && ${celOwnKeysUnchanged('annotations')})`,
           message: `labels and annotations that begin with ${PREFIX} are written by the platform only`,
           reason: 'Forbidden',
         },

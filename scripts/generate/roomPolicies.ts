@@ -24,25 +24,25 @@ import {
  * REST is limited like kubectl and Git, because the facade writes on behalf of its callers. The controllers complete
  * what was admitted, and must not stop halfway.
  */
-const BOUND = [
+const LIMITED_CALLERS = [
   { name: 'not-controllers', expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}'` },
   negated(IS_KUBERNETES),
 ]
 
 /** As JSON: CEL has no other way to measure the size of a part. */
-const bytesOf = (...parts: string[]) => parts.map((part) => `size(bytes('%s'.format([${part}])))`).join(' + ')
-const text = (words: readonly string[]) => words.join(' + ')
-const quoted = (words: string) => `'${words}'`
+const celBytesOf = (...parts: string[]) => parts.map((part) => `size(bytes('%s'.format([${part}])))`).join(' + ')
+const celConcat = (words: readonly string[]) => words.join(' + ')
+const celString = (words: string) => `'${words}'`
 
 /** No creations in a full boundary; existing objects can be changed, and grow a little. */
 function fullPolicy(): KubeObject[] {
   const counts = (object: string) =>
-    `((${bytesOf(object)} + ${BYTES_PER_COUNTED_OBJECT - 1}) / ${BYTES_PER_COUNTED_OBJECT})`
+    `((${celBytesOf(object)} + ${BYTES_PER_COUNTED_OBJECT - 1}) / ${BYTES_PER_COUNTED_OBJECT})`
   const [has, held, ofMost, most] = objectCountMessage('variables.mark[0]', 'variables.mark[1]')
   return policyWithBinding({
     name: OBJECT_COUNT_POLICY,
     rules: [ruleFor(COUNT_LIMITED_KINDS, ['CREATE', 'UPDATE'])],
-    matchConditions: BOUND,
+    matchConditions: LIMITED_CALLERS,
     namespaceSelector: { matchExpressions: [{ key: FULL_LABEL, operator: 'Exists' }] },
     variables: [
       ...CALLER_VARIABLES,
@@ -55,14 +55,14 @@ function fullPolicy(): KubeObject[] {
     validations: [
       {
         expression: `(request.operation == 'UPDATE' && ${counts('object')} <= ${counts('oldObject')}) || variables.isAdministrator`,
-        messageExpression: text([
-          quoted(`this boundary ${has}`),
+        messageExpression: celConcat([
+          celString(`this boundary ${has}`),
           held,
-          quoted(ofMost),
+          celString(ofMost),
           most,
           "' '",
           'variables.where',
-          quoted(
+          celString(
             `; one of more than ${BYTES_PER_COUNTED_OBJECT / 1024} KiB counts for each ${BYTES_PER_COUNTED_OBJECT / 1024} KiB. Delete what is not needed, or ask an administrator of the platform for more`,
           ),
         ]),
@@ -82,12 +82,12 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
     bytesMax === undefined ? [] : [`'${resource.plural}.${resource.group}': ${bytesMax}`],
   )
   const spec = (object: string) => `${object}.?spec.orValue({})`
-  const bytes = (object: string) => bytesOf(`${object}.metadata`, spec(object))
+  const bytes = (object: string) => celBytesOf(`${object}.metadata`, spec(object))
   const [has, size, ofMost, most] = objectSizeMessage('string(variables.bytes)', 'string(variables.most)')
   return policyWithBinding({
     name: OBJECT_SIZE_POLICY,
     rules: [ruleFor(bound, ['CREATE', 'UPDATE'])],
-    matchConditions: BOUND,
+    matchConditions: LIMITED_CALLERS,
     variables: [
       ...CALLER_VARIABLES,
       { name: 'bytes', expression: bytes('object') },
@@ -99,13 +99,13 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
     validations: [
       {
         // The writer is checked last, because that asks the authorizers.
-        expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${bytesOf(spec('object'))} <= ${bytesOf(spec('oldObject'))}) || variables.isAdministrator`,
-        messageExpression: text([
-          quoted(`it ${has}`),
+        expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${celBytesOf(spec('object'))} <= ${celBytesOf(spec('oldObject'))}) || variables.isAdministrator`,
+        messageExpression: celConcat([
+          celString(`it ${has}`),
           size,
-          quoted(ofMost),
+          celString(ofMost),
           most,
-          quoted(
+          celString(
             '; metadata and spec count, also the annotations, such as the copy of the spec that kubectl apply keeps unless it is called with --server-side',
           ),
         ]),

@@ -12,7 +12,7 @@ type Advice = {
   readonly remedy?: string
 }
 
-const PATIENCE = 'It continues by itself. If it does not within minutes, read the events of the object.'
+const SELF_HEALING = 'It continues by itself. If it does not within minutes, read the events of the object.'
 
 /** What each reason means and what to do. A new reason needs an entry here, or it has no page. */
 const ADVICE: Readonly<Record<Reason, Advice>> = {
@@ -25,9 +25,9 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
     means: 'Its boundary, its group or their namespace does not exist yet.',
     remedy: 'Create the boundary or the group. For a Git tree see [GitOps](../gitops.md).',
   },
-  WaitingForCluster: { means: 'The cluster that it runs in has not answered yet.', remedy: PATIENCE },
-  WaitingForDependency: { means: 'Something that it needs is not ready yet.', remedy: PATIENCE },
-  ApplyingWorkload: { means: 'Its parts are being written.', remedy: PATIENCE },
+  WaitingForCluster: { means: 'The cluster that it runs in has not answered yet.', remedy: SELF_HEALING },
+  WaitingForDependency: { means: 'Something that it needs is not ready yet.', remedy: SELF_HEALING },
+  ApplyingWorkload: { means: 'Its parts are being written.', remedy: SELF_HEALING },
   WaitingForWorkload: {
     means: 'Its pods are starting.',
     remedy:
@@ -46,21 +46,21 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
     remedy: 'Check that the host points at the cluster, and the issuer in the record of the cluster.',
   },
   Building: { means: 'Its image is being built.', remedy: 'Read the log of the build.' },
-  RollingOut: { means: 'A new version is replacing the old one.', remedy: PATIENCE },
-  Scaling: { means: 'Copies are being added.', remedy: PATIENCE },
+  RollingOut: { means: 'A new version is replacing the old one.', remedy: SELF_HEALING },
+  Scaling: { means: 'Copies are being added.', remedy: SELF_HEALING },
   Draining: {
     means: 'Copies are being emptied before they are removed.',
     remedy: 'The time depends on the amount of data. Do not delete pods meanwhile.',
   },
-  Starting: { means: 'It was started.', remedy: PATIENCE },
-  Stopping: { means: 'It is being stopped.', remedy: PATIENCE },
-  Restarting: { means: 'Its copies are being restarted one after the other.', remedy: PATIENCE },
-  RotatingKey: { means: 'A new key is replacing the old one; both work meanwhile.', remedy: PATIENCE },
+  Starting: { means: 'It was started.', remedy: SELF_HEALING },
+  Stopping: { means: 'It is being stopped.', remedy: SELF_HEALING },
+  Restarting: { means: 'Its copies are being restarted one after the other.', remedy: SELF_HEALING },
+  RotatingKey: { means: 'A new key is replacing the old one; both work meanwhile.', remedy: SELF_HEALING },
   Restoring: {
     means: 'Data is being restored from a snapshot or a backup.',
     remedy: 'The time depends on the amount of data.',
   },
-  BackingUp: { means: 'A backup is being made.', remedy: PATIENCE },
+  BackingUp: { means: 'A backup is being made.', remedy: SELF_HEALING },
   TearingDown: {
     means: 'It was deleted, and its parts are being removed.',
     remedy: 'The message names what it waits for.',
@@ -69,7 +69,7 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
     means: 'It was deleted, but something in it must be kept.',
     remedy: 'Remove the protection, or delete what the message names; the deletion then continues by itself.',
   },
-  RetainingData: { means: 'It is being deleted, and its volumes are kept.', remedy: PATIENCE },
+  RetainingData: { means: 'It is being deleted, and its volumes are kept.', remedy: SELF_HEALING },
   Available: { means: 'It runs as specified.' },
   Ungoverned: {
     means:

@@ -14,8 +14,8 @@ import { gatewayApiDefinitions } from './gatewayApi.ts'
 
 const MANIFESTS = join(import.meta.dirname, '../../deploy/node')
 const METRICS = { namespace: 'kube-system', name: 'metrics-server' }
-const CERTIFICATE_OF_HOSTS = { namespace: GATEWAY.namespace, name: 'public-hosts' }
-const SERVES_WITHIN = 180_000
+const HOST_CERTIFICATE = { namespace: GATEWAY.namespace, name: 'public-hosts' }
+const READY_TIMEOUT_MS = 180_000
 
 const apiService: Resource = {
   group: 'apiregistration.k8s.io',
@@ -45,7 +45,7 @@ export async function installAddons(client: KubeClient, controlPlane: ControlPla
   const manifests = [
     ...definitions,
     ...(home === undefined ? [] : [home]),
-    certificate(CERTIFICATE_OF_HOSTS, hosts),
+    certificate(HOST_CERTIFICATE, hosts),
     certificate(METRICS, metrics),
     ...gateway,
     ...read('metrics-server').map(trusted),
@@ -70,7 +70,7 @@ export async function untilGatewayServes(controlPlane: ControlPlane, { gatewayHt
       })
       socket.once('error', failed)
     })
-  await waitUntil('the Gateway', SERVES_WITHIN, serves, controlPlane.failed)
+  await waitUntil('the Gateway', READY_TIMEOUT_MS, serves, controlPlane.failed)
 }
 
 /**

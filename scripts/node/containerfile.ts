@@ -21,10 +21,10 @@ export function lastStageOf(text: string, given: Readonly<Record<string, string>
     return name === undefined
   })
   const filled = stage.map((line) => line.replaceAll(/\$([A-Z_]+)/g, (text, name) => values.get(name) ?? text))
-  return filled.reduce(after, { copied: [], config: {} })
+  return filled.reduce(applyInstruction, { copied: [], config: {} })
 }
 
-function after({ copied, config }: Stage, line: string): Stage {
+function applyInstruction({ copied, config }: Stage, line: string): Stage {
   const [instruction, ...words] = line.split(/\s+/)
   const [first = ''] = words
   const configured = (more: ImageConfig): Stage => ({ copied, config: { ...config, ...more } })

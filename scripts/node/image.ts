@@ -104,7 +104,7 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
 const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
 /** No history of files is stored in a layer. */
-const REPRODUCIBLE = [
+const TAR_FLAGS = [
   '--sort=name',
   '--mtime=@0',
   '--numeric-owner',
@@ -120,7 +120,7 @@ const REPRODUCIBLE = [
  */
 async function addLayer(place: string, layer: Layer): Promise<{ blob: Descriptor; content: string }> {
   const [archive, file] = [join(place, 'archive'), join(place, 'layer')]
-  await run('tar', [...REPRODUCIBLE, '-cf', archive, ...contentOf(layer)])
+  await run('tar', [...TAR_FLAGS, '-cf', archive, ...contentOf(layer)])
   await pipeline(createReadStream(archive), createZstdCompress(), createWriteStream(file))
   const [content, digest] = [await digestOf(archive), await digestOf(file)]
   const { size } = await stat(file)
@@ -164,24 +164,24 @@ export async function pushImage(registry: string, image: Image): Promise<void> {
   const { config, layers } = JSON.parse(image.manifest) as { config: Descriptor; layers: Descriptor[] }
   for (const blob of [...layers, config]) await pushBlob(base, image.folder, blob)
   const headers = { 'content-type': MANIFEST }
-  await answered(201, 'PUT', `${base}/manifests/${tag}`, { body: image.manifest, headers })
+  await requireStatus(201, 'PUT', `${base}/manifests/${tag}`, { body: image.manifest, headers })
 }
 
 async function pushBlob(base: string, folder: string, { digest, size }: Descriptor): Promise<void> {
   const held = await request(`${base}/blobs/${digest}`, { method: 'HEAD' })
   await held.body.dump()
   if (held.statusCode === 200) return
-  const begun = await answered(202, 'POST', `${base}/blobs/uploads/`, {})
+  const begun = await requireStatus(202, 'POST', `${base}/blobs/uploads/`, {})
   const target = new URL(String(begun.location), base)
   target.searchParams.set('digest', digest)
   const body = createReadStream(join(folder, digest))
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) }
-  await answered(201, 'PUT', target.href, { body, headers })
+  await requireStatus(201, 'PUT', target.href, { body, headers })
 }
 
-type Sent = { readonly body?: string | Readable; readonly headers?: Record<string, string> }
+type PushRequest = { readonly body?: string | Readable; readonly headers?: Record<string, string> }
 
-async function answered(wanted: number, method: 'POST' | 'PUT', url: string, sent: Sent) {
+async function requireStatus(wanted: number, method: 'POST' | 'PUT', url: string, sent: PushRequest) {
   const { statusCode, headers, body } = await request(url, { method, ...sent })
   await body.dump()
   if (statusCode === wanted) return headers

@@ -10,10 +10,10 @@ import { firstChildOf, type ProcessGroup, readProcessRecords } from '../controlp
 import { waitUntil } from '../controlplane/request.ts'
 import { DNS_DOMAIN, NODE_ADDRESS } from './addresses.ts'
 
-const READY_WITHIN = 20_000
-const REMOVED_WITHIN = 10_000
+const READY_TIMEOUT_MS = 20_000
+const REMOVE_TIMEOUT_MS = 10_000
 const CGROUPS = '/sys/fs/cgroup'
-const RESOLVE = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+const RESOLV_CONF_COMMAND = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
 const PROCESS = 'node'
 const CGROUP_FILE = 'cgroup'
 
@@ -61,7 +61,7 @@ export async function startNamespaces({ group, state, pause, path, kept }: Names
     environment: { ...process.env, PATH: path, NODE_ADDRESS, DNS_DOMAIN, SERVICE_RANGE },
   })
   const isReady = async () => existsSync(join(state, 'ready'))
-  await waitUntil('the namespaces of the node', READY_WITHIN, isReady, group.failed)
+  await waitUntil('the namespaces of the node', READY_TIMEOUT_MS, isReady, group.failed)
   return { ...namespacesOf(onlyChildOf(outer.pid), state), cgroup }
 }
 
@@ -84,7 +84,7 @@ function namespacesOf(pid: number, state: string): Omit<Namespaces, 'cgroup'> {
       '--mount',
       'sh',
       '-c',
-      RESOLVE,
+      RESOLV_CONF_COMMAND,
       join(state, 'resolv.conf'),
       ...command,
     ],
@@ -108,9 +108,9 @@ function onlyChildOf(pid: number): number {
 export async function removeCgroups(state: string): Promise<void> {
   const cgroup = await readIfThere(join(state, CGROUP_FILE))
   if (cgroup === undefined || !/^freehold-[0-9a-f]{8}$/.test(cgroup)) return
-  for (const end = performance.now() + REMOVED_WITHIN; ; await delay(50)) {
+  for (const end = performance.now() + REMOVE_TIMEOUT_MS; ; await delay(50)) {
     try {
-      for (const controller of controllers()) removeTree(join(controller, cgroup))
+      for (const controller of cgroupRoots()) removeTree(join(controller, cgroup))
       return await rm(join(state, CGROUP_FILE))
     } catch (error) {
       if (performance.now() > end) throw new Error(`The cgroup ${cgroup} is still in use.`, { cause: error })
@@ -119,7 +119,7 @@ export async function removeCgroups(state: string): Promise<void> {
 }
 
 /** One tree in version 2 of cgroups, a tree for each controller in version 1. */
-function controllers(): string[] {
+function cgroupRoots(): string[] {
   if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS]
   return existsSync(CGROUPS) ? readdirSync(CGROUPS).map((name) => join(CGROUPS, name)) : []
 }

@@ -73,7 +73,7 @@ export function rulesOf(cluster: Cluster): string {
   // Traffic from pods to the node, above all to the API server's address, is not forwarded traffic.
   const names = ['udp', 'tcp'].map((transport) => `    ${transport} dport 53 accept`)
   const known = running.map(addressOf)
-  const [sent, received] = [unknownDropped('saddr', known), unknownDropped('daddr', known)]
+  const [sent, received] = [dropUnknownRule('saddr', known), dropUnknownRule('daddr', known)]
   const hooks = [
     hook('forward', [sent, received, ...jumps.Egress, ...jumps.Ingress]),
     hook('input', [...names, sent, ...jumps.Egress]),
@@ -86,13 +86,13 @@ export function rulesOf(cluster: Cluster): string {
  * A pod sends before its status shows its address; until then nothing is known that would allow its traffic. While the
  * table is replaced, the set looks empty and this drops too much, which is sent again.
  */
-function unknownDropped(side: 'saddr' | 'daddr', known: readonly string[]): string {
+function dropUnknownRule(side: 'saddr' | 'daddr', known: readonly string[]): string {
   const others = known.length === 0 ? '' : ` ip ${side} != { ${known.toSorted().join(', ')} }`
   return `    ip ${side} ${POD_RANGE}${others} counter drop comment "not known yet"`
 }
 
 /** The kernel accepts 128 expressions in a rule. One refused rule would keep all others from changing. */
-const MOST_EXCEPTIONS = 32
+const EXCEPTIONS_MAX = 32
 
 /** IPv4 only: the node gives no other addresses. */
 function isOnNetwork({ spec, status }: Pod): boolean {
@@ -110,9 +110,9 @@ function selects({ metadata, spec }: NetworkPolicy, pod: Pod, { type }: Directio
 }
 
 /** `labels` are those of namespaces. */
-type Place = { labels: ReadonlyMap<string, Labels>; running: readonly Pod[]; pod: Pod; direction: Direction }
+type PolicyContext = { labels: ReadonlyMap<string, Labels>; running: readonly Pod[]; pod: Pod; direction: Direction }
 
-function allowedBy({ metadata, spec }: NetworkPolicy, place: Place): string[] {
+function allowedBy({ metadata, spec }: NetworkPolicy, place: PolicyContext): string[] {
   const { direction, pod } = place
   const rules = (direction.type === 'Ingress' ? spec.ingress : spec.egress) ?? []
   return rules.flatMap((rule) => {
@@ -126,12 +126,12 @@ function allowedBy({ metadata, spec }: NetworkPolicy, place: Place): string[] {
   })
 }
 
-function addressesOf(peer: Peer, home: string | undefined, { labels, running, direction }: Place): string[] {
+function addressesOf(peer: Peer, home: string | undefined, { labels, running, direction }: PolicyContext): string[] {
   const { ipBlock, namespaceSelector, podSelector } = peer
   const from = `ip ${direction.theirs}`
   if (ipBlock !== undefined) {
     const { cidr, except = [] } = ipBlock
-    if (cidr.includes(':') || except.length > MOST_EXCEPTIONS) return []
+    if (cidr.includes(':') || except.length > EXCEPTIONS_MAX) return []
     // One by one: a set looks empty to packets at the moment when a new table replaces it, and all would pass.
     return [[cidr, ...except.map((excepted) => `!= ${excepted}`)].map((range) => `${from} ${range}`).join(' ')]
   }

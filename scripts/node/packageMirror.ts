@@ -16,17 +16,17 @@ const [registry = '', address = '', port = '', command = '', ...words] = process
 /** A package of any name, one of its versions, or its archive. */
 const PATH = /^\/(@[\w.~-]+(\/|%2f))?[\w.~-]+(\/-\/[\w.~-]+\.tgz|\/[\w.+~-]+)?$/i
 /** The request headers that select a representation. */
-const PASSED = ['accept', 'if-none-match'] as const
-const TOLD = ['content-type', 'content-length', 'etag', 'cache-control'] as const
+const FORWARDED_HEADERS = ['accept', 'if-none-match'] as const
+const RETURNED_HEADERS = ['content-type', 'content-length', 'etag', 'cache-control'] as const
 
 async function answer(asked: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = asked.url ?? '/'
   if (asked.method !== 'GET' || !PATH.test(path)) return void response.writeHead(404).end()
   const headers = Object.fromEntries(
-    PASSED.flatMap((name) => (asked.headers[name] ? [[name, asked.headers[name]]] : [])),
+    FORWARDED_HEADERS.flatMap((name) => (asked.headers[name] ? [[name, asked.headers[name]]] : [])),
   )
   const found = await request(registry.replace(/\/+$/, '') + path, { headers })
-  for (const name of TOLD) {
+  for (const name of RETURNED_HEADERS) {
     const value = found.headers[name]
     if (value !== undefined) response.setHeader(name, value)
   }

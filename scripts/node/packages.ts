@@ -9,8 +9,8 @@ import { exists } from '../controlplane/files.ts'
 import type { ToolSearch } from '../controlplane/tool.ts'
 
 const run = promisify(execFile)
-const UPDATE_WITHIN = 120_000
-const DOWNLOAD_WITHIN = 600_000
+const UPDATE_TIMEOUT_MS = 120_000
+const DOWNLOAD_TIMEOUT_MS = 600_000
 
 export type PackageRequest = {
   /** Names the folder in the cache. */
@@ -63,7 +63,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
     const download = (lists: string) => {
       const options = optionsOf({ ...settings, 'Dir::State::Lists': lists })
       const words = ['-q', '-y', '-d', '--no-install-recommends', ...options, 'install', ...packages]
-      return apt(words, DOWNLOAD_WITHIN, search.signal)
+      return apt(words, DOWNLOAD_TIMEOUT_MS, search.signal)
     }
     // Old lists name versions that are no longer available.
     await download(await packageLists(search)).catch(async () => download(await packageLists(search, 'anew')))
@@ -85,7 +85,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
     }
     await rename(root, folder)
   } catch (error) {
-    throw new Error(`Debian packages (${packages.join(', ')}) could not be had: ${told(error)}`, { cause: error })
+    throw new Error(`Debian packages (${packages.join(', ')}) could not be had: ${aptErrorOf(error)}`, { cause: error })
   } finally {
     await rm(place, { recursive: true, force: true })
   }
@@ -107,7 +107,7 @@ async function packageLists(search: ToolSearch, when: 'once' | 'anew' = 'once'):
     if (when === 'once' && (await exists(join(lists, 'complete')))) return lists
     await mkdir(join(lists, 'partial'), { recursive: true })
     const settings = { 'Dir::State::Lists': lists, 'APT::Sandbox::User': 'root', 'Debug::NoLocking': '1' }
-    await apt(['-q', ...optionsOf(settings), 'update'], UPDATE_WITHIN, search.signal)
+    await apt(['-q', ...optionsOf(settings), 'update'], UPDATE_TIMEOUT_MS, search.signal)
     await writeFile(join(lists, 'complete'), '')
     return lists
   } finally {
@@ -124,7 +124,7 @@ async function apt(words: readonly string[], timeout: number, signal: AbortSigna
   await run('apt-get', words, { timeout, env: environment, ...(signal === undefined ? {} : { signal }) })
 }
 
-function told(error: unknown): string {
+function aptErrorOf(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message: string }
   return (stderr || message).trim().split('\n').slice(-3).join(' ')
 }

@@ -15,14 +15,15 @@ export const NODE_LIBRARIES: PackageRequest = {
   dependencies: 'all',
 }
 /** The npm package that holds Node for this machine, and what installs it: the image has Node beside the packages. */
-const NODE_ITSELF = /^node_modules\/node(-bin-setup|-linux-.*)?$/
+const NODE_PACKAGES = /^node_modules\/node(-bin-setup|-linux-.*)?$/
 
 /** Entries of package-lock.json; `npm ci --omit=dev` leaves out `dev` and `devOptional`. */
 export type LockedPackages = Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>
 
 /** Folders that `npm ci --omit=dev` creates, except nested ones. */
 export function productionPackages(locked: LockedPackages): string[] {
-  const isWanted = (path: string) => path !== '' && !NODE_ITSELF.test(path) && path.split('node_modules/').length === 2
+  const isWanted = (path: string) =>
+    path !== '' && !NODE_PACKAGES.test(path) && path.split('node_modules/').length === 2
   return Object.entries(locked)
     .filter(([path, { dev, devOptional }]) => isWanted(path) && dev !== true && devOptional !== true)
     .map(([path]) => path)

@@ -22,8 +22,8 @@ const TOOLS = {
 } as const satisfies Record<string, Tool>
 
 /** Programs that run in pods: each becomes an image of that name. */
-const IN_PODS = ['pause', 'traefik', 'metrics-server'] as const
-export const NODE_IMAGES = IN_PODS.map((name) => `${name}:1`)
+const IMAGE_PROGRAMS = ['pause', 'traefik', 'metrics-server'] as const
+export const NODE_IMAGES = IMAGE_PROGRAMS.map((name) => `${name}:1`)
 
 const PACKAGES = ['containerd', 'runc', 'containernetworking-plugins', 'nftables', 'iproute2']
 
@@ -43,7 +43,7 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
     found[name as keyof typeof TOOLS] = await builtTool(tool, search)
   }
   const images = await Promise.all([
-    ...IN_PODS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),
+    ...IMAGE_PROGRAMS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),
     filesImage(search),
   ])
   return { ...found, packages, images }

@@ -21,7 +21,7 @@ const OPERATOR: Tool = { folder: MODULE.tool, package: `${MODULE.module}/cmd/man
 const REPOSITORY = 'cloudnative-pg/cloudnative-pg'
 /** The placeholder for the image in the manifests of a release. */
 const PLACEHOLDER = 'controller:latest'
-const LINKS = 'usr/local/bin'
+const BIN_FOLDER = 'usr/local/bin'
 const FILES = join(import.meta.dirname, 'images/postgresql')
 
 const mutatingWebhookConfiguration: Resource = {
@@ -88,9 +88,9 @@ async function postgresql(search: ToolSearch): Promise<{ image: Image; major: st
   const programs = join('usr/lib/postgresql', major, 'bin')
   const accounts = await readFile(join(FILES, 'etc/passwd'), 'utf8')
   return withFolder('postgresql', async (place) => {
-    await mkdir(join(place, LINKS), { recursive: true, mode: 0o755 })
+    await mkdir(join(place, BIN_FOLDER), { recursive: true, mode: 0o755 })
     for (const program of await readdir(join(root, programs)))
-      await symlink(`/${programs}/${program}`, join(place, LINKS, program))
+      await symlink(`/${programs}/${program}`, join(place, BIN_FOLDER, program))
     const image = await makeImage({
       name: `cloudnative-pg/postgresql:${major}`,
       layers: [root, place, { from: FILES, paths: ['etc'], to: '' }],

@@ -13,7 +13,7 @@ export type MachineFacts = {
   readonly inotifyInstances: number | undefined
 }
 
-const NEEDED = ['unshare', 'nsenter', 'setpriv', 'mount', 'tar', 'apt-get', 'dpkg-deb']
+const REQUIRED_PROGRAMS = ['unshare', 'nsenter', 'setpriv', 'mount', 'tar', 'apt-get', 'dpkg-deb']
 
 /** Why no node can run on this machine, in one sentence that says what to do; undefined if one can. */
 export function nodeIsImpossible({ platform, isRoot, missing, refusal }: MachineFacts): string | undefined {
@@ -27,21 +27,21 @@ export function nodeIsImpossible({ platform, isRoot, missing, refusal }: Machine
 }
 
 /** Inotify instances: the node uses some itself, and one for each container. */
-const FEW_INSTANCES = 256
-const INSTANCES = 'fs.inotify.max_user_instances'
+const MIN_INOTIFY_INSTANCES = 256
+const INOTIFY_SYSCTL = 'fs.inotify.max_user_instances'
 
 /** Why a node on this machine cannot run many pods, and what to do; undefined if it can. */
-export function nodeIsCramped({ inotifyInstances = FEW_INSTANCES }: MachineFacts): string | undefined {
-  if (inotifyInstances >= FEW_INSTANCES) return undefined
-  return `A node takes an inotify instance for each container, and this machine gives a user ${inotifyInstances} of them: before you start many pods, run "sysctl -w ${INSTANCES}=512" as root of the machine, or they end in "too many open files".`
+export function nodeIsCramped({ inotifyInstances = MIN_INOTIFY_INSTANCES }: MachineFacts): string | undefined {
+  if (inotifyInstances >= MIN_INOTIFY_INSTANCES) return undefined
+  return `A node takes an inotify instance for each container, and this machine gives a user ${inotifyInstances} of them: before you start many pods, run "sysctl -w ${INOTIFY_SYSCTL}=512" as root of the machine, or they end in "too many open files".`
 }
 
 export function machineFacts(): MachineFacts {
   const { platform } = process
   const isRoot = process.getuid?.() === 0
-  const missing = NEEDED.filter((name) => onPath(name) === undefined)
+  const missing = REQUIRED_PROGRAMS.filter((name) => onPath(name) === undefined)
   const refusal = platform === 'linux' && isRoot && missing.length === 0 ? refusedNamespaces() : undefined
-  return { platform, isRoot, missing, refusal, inotifyInstances: numberIn(INSTANCES) }
+  return { platform, isRoot, missing, refusal, inotifyInstances: numberIn(INOTIFY_SYSCTL) }
 }
 
 /** A setting of the kernel, by its name for sysctl. */

@@ -26,9 +26,9 @@ export function platformServices(ports: { facade: number; activator: number }): 
   ]
 }
 
-type Lead = { name: string; port: number; target: number }
+type ServicePort = { name: string; port: number; target: number }
 
-function service(name: string, { name: portName, port, target }: Lead): KubeObject[] {
+function service(name: string, { name: portName, port, target }: ServicePort): KubeObject[] {
   const metadata = { name, namespace: SYSTEM_NAMESPACE }
   const spec = { ports: [{ name: portName, port, targetPort: target, protocol: 'TCP' }] }
   const labels = { 'kubernetes.io/service-name': name, 'endpointslice.kubernetes.io/managed-by': 'freehold-up' }

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../src/core/clock.ts'
 import { AccessFile } from './accessFile.ts'
 
 /** How long logs of a deleted bucket are kept. */
-const KEPT_FOR = 90 * DAY_MS
+const RETENTION_MS = 90 * DAY_MS
 
 export type AccessFilesOptions = {
   folder: string
@@ -35,7 +35,7 @@ export class AccessFiles {
   /** Removes logs of buckets deleted long ago, and the shared logs of earlier versions. */
   async sweep(now: number): Promise<void> {
     const { folder, objects } = this.#options
-    const isOld = async (path: string) => now - (await stat(path)).mtimeMs > KEPT_FOR
+    const isOld = async (path: string) => now - (await stat(path)).mtimeMs > RETENTION_MS
     for (const name of await readdir(folder)) {
       const path = join(folder, name)
       if (!(await isOld(path)) || (await isThere(join(objects, name.split('_')[0] ?? '')))) continue

@@ -21,11 +21,11 @@ export type RunningStore = {
 
 type StorePorts = Record<'store' | 'storeUsers' | 'storeAudit', number>
 
-const READY_WITHIN = 120_000
+const READY_TIMEOUT_MS = 120_000
 const ACCESS_KEY_ID = 'freehold'
 
 /** Far below the limit of open files: the store needs one for each request that it reports. */
-const MOST_CONNECTIONS = '4096'
+const MAX_CONNECTIONS = '4096'
 
 /**
  * Runs versitygw on folders of the data folder: one process for users and keys, one for S3, and ours that S3 tells of each
@@ -67,15 +67,15 @@ export async function startObjectStore(
     '--private-ports',
     socket,
   ])
-  await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
+  await waitForAnswer(controlPlane, `http://${at(ports.storeUsers)}/`)
   const accessLog = place('access')
   const receiver = { port: ports.storeAudit, accessLog, objects: place('objects') }
   const audit = await startReceiver(controlPlane, receiver)
-  const most = ['--max-connections', MOST_CONNECTIONS, '--max-requests', MOST_CONNECTIONS]
+  const most = ['--max-connections', MAX_CONNECTIONS, '--max-requests', MAX_CONNECTIONS]
   const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...most]
   const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
   start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend], { VGW_LOG_WEBHOOK_URL: audit })
-  await untilAnswers(controlPlane, `http://${at(ports.store)}/`)
+  await waitForAnswer(controlPlane, `http://${at(ports.store)}/`)
   return {
     endpoint: `http://${at(ports.store)}`,
     usersEndpoint: `http://${at(ports.storeUsers)}`,
@@ -111,7 +111,7 @@ async function startReceiver(
       RECEIVER_PLATFORM: ACCESS_KEY_ID,
     },
   })
-  await untilAnswers(controlPlane, `http://127.0.0.1:${port}/`)
+  await waitForAnswer(controlPlane, `http://127.0.0.1:${port}/`)
   return `http://store:${secret}@127.0.0.1:${port}/`
 }
 
@@ -131,8 +131,8 @@ async function metadataFlags(objects: string, metadata: string): Promise<string[
 }
 
 /** Any answer will do: without a signature it is a refusal, or a redirect to the vendor's page. */
-async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN
+async function waitForAnswer(controlPlane: ControlPlane, url: string): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS
   for (;;) {
     const answered = await Promise.race([
       fetch(url, { redirect: 'manual' }).then(

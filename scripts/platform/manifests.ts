@@ -19,7 +19,7 @@ export const SERVED_WITHIN = 180_000
 /** The part of the manifests that the embedded platform needs: its processes run beside the cluster, not in it. */
 const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml', 'flowcontrol.yaml']
 /** The label of every object in the manifests. */
-const OURS = 'app.kubernetes.io/part-of=freehold'
+const PART_OF_SELECTOR = 'app.kubernetes.io/part-of=freehold'
 
 export function readManifests(path: string): KubeObject[] {
   const documents = loadAll(readFileSync(path, 'utf8')) as (KubeObject | null)[]
@@ -43,7 +43,9 @@ export async function applyManifests(client: KubeClient, webhook?: WebhookAddres
   const manifests = [
     ...crdManifests(),
     ...MANIFESTS.flatMap((name) => readManifests(join(deploy, 'manifests', name))),
-    ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) => reachedAt(manifest, webhook)),
+    ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) =>
+      withWebhookAddress(manifest, webhook),
+    ),
   ]
   await installManifests(client, manifests, { timeout: SERVED_WITHIN })
   await removeOthers(client, manifests)
@@ -62,7 +64,7 @@ export async function removeOthers(client: KubeClient, manifests: readonly KubeO
     priorityLevelConfiguration,
   ]) {
     const wanted = new Set(manifests.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name))
-    const { items } = await client.list(resource, { labelSelector: OURS })
+    const { items } = await client.list(resource, { labelSelector: PART_OF_SELECTOR })
     for (const { metadata } of items)
       if (!wanted.has(metadata.name)) await client.remove(resource, metadata, { uid: metadata.uid })
   }
@@ -70,7 +72,7 @@ export async function removeOthers(client: KubeClient, manifests: readonly KubeO
 
 type WebhookConfiguration = KubeObject & { webhooks: { clientConfig: object }[] }
 
-function reachedAt(manifest: KubeObject, address: WebhookAddress | undefined): KubeObject {
+function withWebhookAddress(manifest: KubeObject, address: WebhookAddress | undefined): KubeObject {
   if (address === undefined) return manifest
   const clientConfig = { url: address.url, caBundle: Buffer.from(address.caPem).toString('base64') }
   const { webhooks } = manifest as WebhookConfiguration

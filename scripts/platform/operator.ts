@@ -15,7 +15,7 @@ import type { RunningRegistry } from '../registry/start.ts'
 import type { PlatformPorts } from './ports.ts'
 
 /** A cluster may give shorter ones; `up` requests new ones at its next start. */
-const TOKEN_SECONDS = 365 * 86_400
+const TOKEN_LIFETIME_SECONDS = 365 * 86_400
 
 /**
  * A kubeconfig with one context for each service account of ours, so that the platform runs under the same roles and
@@ -44,7 +44,7 @@ export async function tokenOf(
     method: 'POST',
     path: `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...wanted, spec: { expirationSeconds: TOKEN_SECONDS } }),
+    body: JSON.stringify({ ...wanted, spec: { expirationSeconds: TOKEN_LIFETIME_SECONDS } }),
   })
   const { status } = JSON.parse(await answer.text()) as { status?: { token?: string } }
   if (status?.token === undefined)
@@ -83,7 +83,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
   const isPlayed = controlPlane.simulated.includes('pods')
   const hasRealNode = controlPlane.source !== 'kubeconfig' && !isPlayed
   return {
-    ...inherited(['PATH', 'HOME', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TZ']),
+    ...inheritedEnvironment(['PATH', 'HOME', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TZ']),
     ...own,
     PLATFORM_ROLE: 'all',
     PLATFORM_KUBECONFIG: files.kubeconfig,
@@ -214,7 +214,7 @@ function sourceEnvironment({ gitHost, authority, outgoingHosts }: OperatorFiles)
   }
 }
 
-function inherited(names: readonly string[]): Record<string, string> {
+function inheritedEnvironment(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   )

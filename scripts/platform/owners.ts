@@ -42,12 +42,12 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
       ? { clientId: randomUUID(), clientSecret: randomBytes(32).toString('base64url') }
       : JSON.parse(text)
   const { clientId, clientSecret } = stored
-  const person = stored.person ?? (await newPerson(admin))
+  const person = stored.person ?? (await buildFirstPerson(admin))
   const write = (isMade: boolean) =>
     writePrivate(path, `${JSON.stringify({ clientId, clientSecret, person: { ...person, isMade } }, null, 2)}\n`)
   // Written first: unrecorded credentials could not be revoked.
   if (stored.person === undefined) await write(false)
-  await applyOnce(admin, firstOwner({ clientId, clientSecret, displayName: 'First owner' }))
+  await applyMissing(admin, firstOwner({ clientId, clientSecret, displayName: 'First owner' }))
   if (!person.isMade) {
     await makePerson(admin, person)
     await write(true)
@@ -57,7 +57,7 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
 }
 
 /** An existing cluster may have an `admin` from another data folder: if two share a name, neither can sign in. */
-async function newPerson(admin: KubeClient): Promise<FirstPerson & { id: string; isMade: boolean }> {
+async function buildFirstPerson(admin: KubeClient): Promise<FirstPerson & { id: string; isMade: boolean }> {
   const id = randomUUID()
   const { items } = await admin.list<PlatformUser & KubeObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
   const isTaken = items.some(({ spec }) => spec.userName.toLowerCase() === 'admin')
@@ -74,11 +74,11 @@ async function makePerson(admin: KubeClient, { id, userName, initialPassword }: 
     if (!(error instanceof IdentityProviderError && error.reason === 'NameTaken')) throw error
   }
   await directory.setPassword(id, initialPassword)
-  await applyOnce(admin, [ownerAssignment(id, 'User')])
+  await applyMissing(admin, [ownerAssignment(id, 'User')])
 }
 
 /** An existing assignment stays as an earlier version wrote it: changing its reason would be refused. */
-async function applyOnce(admin: KubeClient, objects: readonly KubeObject[]): Promise<void> {
+async function applyMissing(admin: KubeClient, objects: readonly KubeObject[]): Promise<void> {
   const { items } = await admin.list<KubeObject>(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
   const isThere = ({ kind, metadata: { name } }: KubeObject) =>
     kind === RoleAssignment.kind && items.some(({ metadata }) => metadata.name === name)

@@ -11,14 +11,14 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 
 /** The API server looks for missing parameter types every 30 seconds. */
-const WITHIN = 120_000
-const ASK_EVERY = 500
+const EVALUATED_TIMEOUT_MS = 120_000
+const POLL_INTERVAL_MS = 500
 
-type Asked = { readonly kind: AnyKind; readonly name: string; readonly spec: object }
+type PolicyProbe = { readonly kind: AnyKind; readonly name: string; readonly spec: object }
 
 const id = randomUUID()
 /** An object of each kind that a policy evaluates together with another kind's, valid in all other respects. */
-export const ASKED: readonly Asked[] = [
+export const ASKED: readonly PolicyProbe[] = [
   { kind: BoundaryProjection, name: id, spec: { clusterId: id } },
   {
     kind: ServerlessFunction,
@@ -43,7 +43,7 @@ export async function untilPoliciesJudge(
   await Promise.all(
     ASKED.map((asked) => {
       const home = staying.find(({ metadata: { labels } }) => isHomeOf(asked.kind, labels))
-      return home && untilJudged(client, { asked, home, signal })
+      return home && waitUntilEvaluated(client, { asked, home, signal })
     }),
   )
 }
@@ -51,14 +51,18 @@ export async function untilPoliciesJudge(
 const isHomeOf = ({ placement }: AnyKind, labels: KubeObject['metadata']['labels']) =>
   (placement === 'group') === (labels?.[GROUP_LABEL] !== undefined)
 
-async function untilJudged(
+async function waitUntilEvaluated(
   client: Pick<KubeClient, 'create'>,
-  { asked: { kind, name, spec }, home, signal }: { asked: Asked; home: KubeObject; signal: AbortSignal },
+  { asked: { kind, name, spec }, home, signal }: { asked: PolicyProbe; home: KubeObject; signal: AbortSignal },
 ): Promise<void> {
   const { apiVersion, resource } = kind
   const metadata = { namespace: home.metadata.name, name }
   let last = ''
-  for (const deadline = performance.now() + WITHIN; performance.now() < deadline; await delay(ASK_EVERY)) {
+  for (
+    const deadline = performance.now() + EVALUATED_TIMEOUT_MS;
+    performance.now() < deadline;
+    await delay(POLL_INTERVAL_MS)
+  ) {
     signal.throwIfAborted()
     try {
       await client.create(resource, { apiVersion, kind: kind.kind, metadata, spec } as KubeObject, { dryRun: true })
@@ -69,5 +73,7 @@ async function untilJudged(
       last = messageOf(error)
     }
   }
-  throw new Error(`The policies did not judge a ${kind.kind} within ${WITHIN / 1000} s; the last answer was: ${last}.`)
+  throw new Error(
+    `The policies did not judge a ${kind.kind} within ${EVALUATED_TIMEOUT_MS / 1000} s; the last answer was: ${last}.`,
+  )
 }

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { tailOf } from '../controlplane/processes.ts'
 
-const ASK_EVERY = 50
+const POLL_INTERVAL_MS = 50
 /** For one request; longer than a busy machine takes to start a process. */
-const ANSWERS_WITHIN = 20_000
+const REQUEST_TIMEOUT_MS = 20_000
 
 /**
  * Waits until an address answers 200.
@@ -19,14 +19,14 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
   while (performance.now() < deadline) {
     signal.throwIfAborted()
     try {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWERS_WITHIN) })
+      const answer = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
       const text = await answer.text()
       if (answer.status === 200) return
       last = `${answer.status} ${text.slice(0, 500)}`
     } catch (error) {
       last = error instanceof Error ? error.message : String(error)
     }
-    await delay(ASK_EVERY)
+    await delay(POLL_INTERVAL_MS)
   }
   const trouble = logFile === undefined ? undefined : lastTrouble(logFile)
   const advice =
@@ -37,14 +37,14 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
 }
 
 /** Lines that are searched: there may be a problem for each kind. */
-const LINES = 2_000
+const TAIL_LINES = 2_000
 
 /** The last problem in the log of one of our processes: the message and the reason beside it. */
 export function lastTrouble(logFile: string): string | undefined {
   if (!existsSync(logFile)) return undefined
-  const lines = tailOf(logFile, LINES).split('\n')
+  const lines = tailOf(logFile, TAIL_LINES).split('\n')
   for (const line of lines.toReversed()) {
-    const { level, msg, error } = parsed(line)
+    const { level, msg, error } = parseLogLine(line)
     if ((level === 'warn' || level === 'error') && msg !== undefined)
       return typeof error === 'string' ? `${msg} ${error}` : msg
   }
@@ -52,9 +52,9 @@ export function lastTrouble(logFile: string): string | undefined {
 }
 
 /** Some lines come from Node.js itself. */
-function parsed(line: string): { level?: string; msg?: string; error?: unknown } {
+function parseLogLine(line: string): { level?: string; msg?: string; error?: unknown } {
   try {
-    return (JSON.parse(line) ?? {}) as ReturnType<typeof parsed>
+    return (JSON.parse(line) ?? {}) as ReturnType<typeof parseLogLine>
   } catch {
     return {}
   }

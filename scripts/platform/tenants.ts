@@ -7,9 +7,9 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 
 /** The API server looks for the issuer every 10 seconds, and for policies and webhooks after its start. */
-const WITHIN = 120_000
-const ASK_EVERY = 250
-const ANSWERS_WITHIN = 20_000
+const SERVED_TIMEOUT_MS = 120_000
+const POLL_INTERVAL_MS = 250
+const REQUEST_TIMEOUT_MS = 20_000
 
 /** A service account and its token endpoint. */
 type Account = { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string }
@@ -41,13 +41,13 @@ export async function untilTenantsAreServed(
       method: 'POST',
       headers,
       body,
-      signal: AbortSignal.timeout(ANSWERS_WITHIN),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     } as const
     const { statusCode: status, body: answer } = await request(url, asked)
     return { status, text: await answer.text() }
   }
   try {
-    await untilServed(ask, signal)
+    await waitUntilServed(ask, signal)
   } finally {
     await agent.destroy()
   }
@@ -55,9 +55,13 @@ export async function untilTenantsAreServed(
 
 type Answer = { readonly status: number; readonly text: string }
 
-async function untilServed(ask: () => Promise<Answer>, signal: AbortSignal): Promise<void> {
+async function waitUntilServed(ask: () => Promise<Answer>, signal: AbortSignal): Promise<void> {
   let last = 'no answer'
-  for (const deadline = performance.now() + WITHIN; performance.now() < deadline; await delay(ASK_EVERY)) {
+  for (
+    const deadline = performance.now() + SERVED_TIMEOUT_MS;
+    performance.now() < deadline;
+    await delay(POLL_INTERVAL_MS)
+  ) {
     signal.throwIfAborted()
     try {
       const answer = await ask()
@@ -69,7 +73,7 @@ async function untilServed(ask: () => Promise<Answer>, signal: AbortSignal): Pro
   }
   const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
   throw new Error(
-    `The API server did not serve tenants within ${WITHIN / 1000} s; the last answer was: ${last}. ${advice}`,
+    `The API server did not serve tenants within ${SERVED_TIMEOUT_MS / 1000} s; the last answer was: ${last}. ${advice}`,
   )
 }
 

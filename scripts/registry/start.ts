@@ -25,14 +25,14 @@ export type RunningRegistry = {
   notifySecretFile: string
 }
 
-const READY_WITHIN = 60_000
+const READY_TIMEOUT_MS = 60_000
 const ISSUER = 'freehold'
-const TOKENS = '/registry/auth/token'
+const TOKEN_PATH = '/registry/auth/token'
 
 type Place = { folder: string; ports: { registry: number; facade: number } }
 
 /** One process of the registry: its listener, and its token endpoint. */
-type Door = { address: string; realm: string }
+type RegistryListener = { address: string; realm: string }
 
 /**
  * Runs the registry on a folder of the data folder. It refers clients to the facade for tokens, trusts whatever the
@@ -61,19 +61,19 @@ export async function startRegistry(
   }
   await keepAuthority(running)
   const secret = await readOrCreate(running.notifySecretFile, () => randomBytes(32).toString('base64url'))
-  const start = async (name: string, door: Door) => {
+  const start = async (name: string, door: RegistryListener) => {
     const configuration = place(`${name}.yaml`)
     await writePrivate(configuration, dump(configurationOf(running, door, ports, secret)))
     const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
     controlPlane.startProcess({ name, program, args: ['serve', configuration], environment })
   }
   // Clients do not follow a registry to a loopback or private address, only to a name.
-  await start('images', { address, realm: `http://localhost:${ports.facade}${TOKENS}` })
+  await start('images', { address, realm: `http://localhost:${ports.facade}${TOKEN_PATH}` })
   if (hasNode) {
-    await start('images-in-cluster', { address: running.host, realm: `${FACADE_IN_CLUSTER}${TOKENS}` })
+    await start('images-in-cluster', { address: running.host, realm: `${FACADE_IN_CLUSTER}${TOKEN_PATH}` })
     await writePrivate(join(stateOf(folder), 'registries', running.host, 'hosts.toml'), registryHosts(running.host))
   }
-  await untilAnswers(controlPlane, `${running.url}/v2/`)
+  await waitForAnswer(controlPlane, `${running.url}/v2/`)
   return running
 }
 
@@ -88,7 +88,7 @@ async function keepAuthority({ authorityCertificate, authorityKey }: RunningRegi
 
 function configurationOf(
   { host, storageFolder, authorityCertificate }: RunningRegistry,
-  { address, realm }: Door,
+  { address, realm }: RegistryListener,
   { facade }: Place['ports'],
   secret: string,
 ): object {
@@ -129,8 +129,8 @@ function configurationOf(
 }
 
 /** Without a token it refuses, which counts as an answer. */
-async function untilAnswers(controlPlane: ControlPlane, url: string): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN
+async function waitForAnswer(controlPlane: ControlPlane, url: string): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS
   for (;;) {
     const answered = await Promise.race([
       fetch(url).then(

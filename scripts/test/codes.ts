@@ -6,10 +6,10 @@ import { SERVED_ROUTES } from '../../src/api/index.ts'
 /** Where the end-to-end tests record each refusal that they see: `METHOD path code`, one per line. */
 export const CODES_FILE = 'codes-seen'
 
-const A = '/boundaries/{boundaryId}/providers/authorization'
-const M = '/boundaries/{boundaryId}/members'
-const INVITATION = `${A}/invitations`
-const RESET = '/identity/password-reset'
+const AUTHORIZATION = '/boundaries/{boundaryId}/providers/authorization'
+const MEMBERS = '/boundaries/{boundaryId}/members'
+const INVITATION = `${AUTHORIZATION}/invitations`
+const PASSWORD_RESET = '/identity/password-reset'
 const SOURCES = '/boundaries/{boundaryId}/sources/{sourceName}'
 const RELATIONAL = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}'
 
@@ -40,8 +40,8 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   'POST /boundaries/{boundaryId}/crosslink/access-grant': ['ENGINE_MISSING'],
   'POST /boundaries/{boundaryId}/crosslink/pki/rotate': ['CROSSLINK_DISABLED', 'ROTATION_RUNNING'],
   'POST /bug-reports': ['invalid-attachment', 'too-many-reports'],
-  [`POST ${M}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
-  [`DELETE ${M}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
+  [`POST ${MEMBERS}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
+  [`DELETE ${MEMBERS}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
   [`POST ${INVITATION}`]: [
     ...['unknown_role', 'invalid_state', 'tenant_resolution_failed', 'forbidden', 'duplicate_pending'],
     'already_member',
@@ -52,27 +52,39 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
     ...['not_found', 'expired', 'invalid_state', 'user_already_exists', 'password_policy'],
   ],
   'POST /invitations/accept': ['email_not_verified', 'not_found', 'email_mismatch', 'expired', 'invalid_state'],
-  [`POST ${RESET}/{token}`]: ['not_found', 'expired', 'password_policy'],
+  [`POST ${PASSWORD_RESET}/{token}`]: ['not_found', 'expired', 'password_policy'],
   'POST /identity/change-password': [
     ...['unknown_user', 'not_locally_authenticated', 'reauth_required', 'password_policy'],
   ],
-  [`POST ${A}/groups`]: ['unknown_role', 'forbidden', 'principal_not_found', 'group_cycle', 'already_exists'],
-  [`PATCH ${A}/groups/{groupId}`]: ['forbidden', 'principal_not_found', 'group_cycle'],
-  [`POST ${A}/denyAssignments`]: ['BAD_REQUEST', 'principal_not_found', 'lockout'],
-  [`DELETE ${A}/denyAssignments/{denyId}`]: ['forbidden'],
-  [`POST ${A}/checkAccess`]: ['BAD_REQUEST'],
-  [`POST ${A}/tenant-move`]: ['tenant_not_found', 'conflict'],
+  [`POST ${AUTHORIZATION}/groups`]: [
+    'unknown_role',
+    'forbidden',
+    'principal_not_found',
+    'group_cycle',
+    'already_exists',
+  ],
+  [`PATCH ${AUTHORIZATION}/groups/{groupId}`]: ['forbidden', 'principal_not_found', 'group_cycle'],
+  [`POST ${AUTHORIZATION}/denyAssignments`]: ['BAD_REQUEST', 'principal_not_found', 'lockout'],
+  [`DELETE ${AUTHORIZATION}/denyAssignments/{denyId}`]: ['forbidden'],
+  [`POST ${AUTHORIZATION}/checkAccess`]: ['BAD_REQUEST'],
+  [`POST ${AUTHORIZATION}/tenant-move`]: ['tenant_not_found', 'conflict'],
   'DELETE /boundaries/{boundaryId}/iam/members/{userId}': ['NOT_FOUND', 'last_owner'],
   'POST /boundaries/{boundaryId}/tenant': ['TENANT_NOT_FOUND'],
   'POST /admin/iam/members': ['unknown_user', 'tenant_not_found', 'unknown_role', 'already_member', 'forbidden'],
   'DELETE /admin/iam/members/{userId}/{tenantId}': ['NOT_FOUND'],
   'POST /admin/boundary-trusts': ['BAD_REQUEST', 'boundary_not_found', 'already_exists'],
-  [`POST ${A}/jitRequests`]: ['unknown_role', 'forbidden', 'BAD_REQUEST', 'duplicate_pending', 'FORBIDDEN'],
-  [`POST ${A}/jitRequests/{jitId}/approve`]: ['self_approval', 'forbidden'],
-  [`POST ${A}/jitRequests/{jitId}/deny`]: ['self_approval', 'invalid_state'],
-  [`DELETE ${A}/jitRequests/{jitId}`]: ['FORBIDDEN', 'invalid_state'],
-  [`POST ${A}/roleAssignments`]: ['unknown_role', 'forbidden', 'BAD_REQUEST', 'principal_not_found', 'already_exists'],
-  [`DELETE ${A}/roleAssignments/{assignmentId}`]: ['last_owner'],
+  [`POST ${AUTHORIZATION}/jitRequests`]: ['unknown_role', 'forbidden', 'BAD_REQUEST', 'duplicate_pending', 'FORBIDDEN'],
+  [`POST ${AUTHORIZATION}/jitRequests/{jitId}/approve`]: ['self_approval', 'forbidden'],
+  [`POST ${AUTHORIZATION}/jitRequests/{jitId}/deny`]: ['self_approval', 'invalid_state'],
+  [`DELETE ${AUTHORIZATION}/jitRequests/{jitId}`]: ['FORBIDDEN', 'invalid_state'],
+  [`POST ${AUTHORIZATION}/roleAssignments`]: [
+    'unknown_role',
+    'forbidden',
+    'BAD_REQUEST',
+    'principal_not_found',
+    'already_exists',
+  ],
+  [`DELETE ${AUTHORIZATION}/roleAssignments/{assignmentId}`]: ['last_owner'],
   [`POST ${RELATIONAL}`]: [
     ...['BAD_REQUEST', 'PARAMETER_REFUSED', 'IMAGE_NOT_ALLOWED', 'PLAN_NOT_FOUND', 'MODEL_BINDING_FAILED'],
   ],

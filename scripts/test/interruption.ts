@@ -1,7 +1,7 @@
 /** Exit status after a signal, as shells have it. */
 const INTERRUPTED = 130
 /** Milliseconds for cleaning up when nobody would send a second signal. */
-const CLEAN_UP = 60_000
+const CLEAN_UP_TIMEOUT_MS = 60_000
 
 const interrupted = new AbortController()
 const cleanUps = new Set<() => Promise<unknown>>()
@@ -36,7 +36,7 @@ export function interruptAfter(milliseconds: number, tell: () => void): () => vo
     tell()
     void stop()
     // The clean-up itself may be what hangs.
-    setTimeout(() => process.exit(INTERRUPTED), CLEAN_UP)
+    setTimeout(() => process.exit(INTERRUPTED), CLEAN_UP_TIMEOUT_MS)
   }, milliseconds)
   return () => clearTimeout(timer)
 }

@@ -18,7 +18,7 @@ export type Outcome = { passes: number; pending: number; failed: Failure[] }
 export type Result = Outcome & { milliseconds: Record<string, number> }
 
 /** The messages of the reporter, after each file and at the end. */
-type Told = Result & { isOver: boolean }
+type ReporterMessage = Result & { isOver: boolean }
 
 export type MochaRun = {
   title: string
@@ -32,12 +32,12 @@ export type MochaRun = {
 }
 
 /** If more files than this fail together, there is a common reason, and they are not repeated. */
-const AGAIN_MAX = 3
+const RERUN_FILES_MAX = 3
 
 /** Files that are repeated alone before they count as failed; none if a runner died, or much failed. */
 export function filesToRunAgain({ failed }: Outcome): string[] {
   const files = [...new Set(failed.map(({ file }) => file))]
-  return files.length <= AGAIN_MAX && files.every((file) => file.endsWith('.test.ts')) ? files : []
+  return files.length <= RERUN_FILES_MAX && files.every((file) => file.endsWith('.test.ts')) ? files : []
 }
 
 /** The result of a run with repeated files: the second failure counts, and nothing is counted twice. */
@@ -65,9 +65,9 @@ export async function runMocha({
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
   })
-  let told: Told = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
+  let told: ReporterMessage = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
   child.on('message', (message) => {
-    told = message as Told
+    told = message as ReporterMessage
   })
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
@@ -83,14 +83,14 @@ export async function runMocha({
   const { isOver, ...result } = told
   if (watchdog?.killed !== undefined) {
     console.log(`-- ${title}: printed nothing any more, and was killed:\n${watchdog.killed}`)
-    return isOver ? result : withoutEnd(result, files)
+    return isOver ? result : addUnfinished(result, files)
   }
   if (status === 0 || result.failed.length > 0) return result
   return { ...result, failed: [{ file: title, title: 'all of it', reason: `Mocha ended with status ${status}.` }] }
 }
 
 /** Adds a failure for each file that is not known to have ended. */
-function withoutEnd(result: Result, files: readonly string[]): Result {
+function addUnfinished(result: Result, files: readonly string[]): Result {
   const names = files.map((file) => relative(root, resolve(root, file)))
   const unended = names.filter((name) => result.milliseconds[name] === undefined)
   const failed = unended.map((file) => ({ file, title: 'all of it', reason: 'It did not end, and was killed.' }))

@@ -14,11 +14,11 @@ import { administrator } from '../platform.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** The part of a data folder with the stored objects, and with the key of the encrypted ones. */
-const PARTS = ['etcd', 'pki/secrets-at-rest.key']
+const SEED_FILES = ['etcd', 'pki/secrets-at-rest.key']
 /** Milliseconds since its last use. */
-const KEPT_FOR = DAY_MS
+const SEED_TTL_MS = DAY_MS
 
-type Making = { progress?: Progress; signal?: AbortSignal | undefined }
+type SeedOptions = { progress?: Progress; signal?: AbortSignal | undefined }
 
 /**
  * Copies a store that already contains our CRDs into a new data folder: storing them takes the API server more
@@ -30,7 +30,10 @@ type Making = { progress?: Progress; signal?: AbortSignal | undefined }
  *
  * The store is created if there is none for exactly these CRDs and programs, and kept beside the programs.
  */
-export async function seedStore(folder: string, { progress = silentProgress, signal }: Making = {}): Promise<void> {
+export async function seedStore(
+  folder: string,
+  { progress = silentProgress, signal }: SeedOptions = {},
+): Promise<void> {
   const place = join(cachedAt('seeds'), await keyOfSeed())
   const seed = join(place, 'folder')
   if (!existsSync(seed))
@@ -71,7 +74,7 @@ async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<
       await controlPlane.stop()
     }
     await mkdir(join(seed, 'pki'), { mode: 0o700 })
-    for (const part of PARTS) await cp(join(folder, part), join(seed, part), { recursive: true })
+    for (const part of SEED_FILES) await cp(join(folder, part), join(seed, part), { recursive: true })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -82,6 +85,6 @@ async function removeOldSeeds(): Promise<void> {
   const seeds = cachedAt('seeds')
   for (const name of (await readdir(seeds)).filter((name) => !name.startsWith('.'))) {
     const { mtimeMs } = await stat(join(seeds, name))
-    if (Date.now() - mtimeMs > KEPT_FOR) await rm(join(seeds, name), { recursive: true, force: true })
+    if (Date.now() - mtimeMs > SEED_TTL_MS) await rm(join(seeds, name), { recursive: true, force: true })
   }
 }

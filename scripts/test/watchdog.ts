@@ -15,17 +15,17 @@ type Process = { pid: number; parent: number; line: string }
 export class Watchdog {
   /** The killed processes, one per line; undefined if none was. */
   killed: string | undefined
-  #heard = performance.now()
+  #lastOutput = performance.now()
 
   constructor(child: ChildProcess, isOver: () => boolean, { working, over }: Patience = PATIENCE) {
     const hear = () => {
-      this.#heard = performance.now()
+      this.#lastOutput = performance.now()
     }
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)
     child.on('message', hear)
     const look = () => {
-      if (performance.now() - this.#heard > (isOver() ? over : working)) this.killed ??= killed(child)
+      if (performance.now() - this.#lastOutput > (isOver() ? over : working)) this.killed ??= killTree(child)
     }
     const looking = setInterval(look, Math.min(5_000, over))
     child.once('exit', () => clearInterval(looking))
@@ -41,8 +41,8 @@ export class Watchdog {
   }
 }
 
-function killed(child: ChildProcess): string {
-  const found = withAllItStarted(child)
+function killTree(child: ChildProcess): string {
+  const found = processTreeOf(child)
   kill(found)
   return found.map(({ line }) => `  ${line.slice(0, 300)}`).join('\n')
 }
@@ -52,13 +52,13 @@ function killed(child: ChildProcess): string {
  * port that the next test may have.
  */
 export async function endWithAllItStarted(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
-  const found = withAllItStarted(child)
+  const found = processTreeOf(child)
   child.kill()
   await ended
   kill(found)
 }
 
-function withAllItStarted({ pid }: ChildProcess): Process[] {
+function processTreeOf({ pid }: ChildProcess): Process[] {
   const words = ['-A', '-o', 'pid=,ppid=,stat=,etime=,args=']
   const text = execFileSync('ps', words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
   return pid === undefined ? [] : withDescendants(pid, processesOf(text))

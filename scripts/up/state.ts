@@ -34,7 +34,7 @@ const devFile = (folder: string) => join(folder, 'dev.json')
 const supervisorFile = (folder: string) => join(folder, 'supervisor.json')
 
 /** Names in a data folder that are ours: `--fresh` removes only these, whatever folder was named. */
-const OURS = [
+const OWN_FILES = [
   'certificate-authority.crt',
   'configuration',
   'dev.json',
@@ -56,7 +56,7 @@ const OURS = [
 ]
 
 export async function forgetData(folder: string): Promise<void> {
-  await Promise.all(OURS.map((name) => rm(join(folder, name), { recursive: true, force: true })))
+  await Promise.all(OWN_FILES.map((name) => rm(join(folder, name), { recursive: true, force: true })))
 }
 
 /** @throws Error if the folder has data of the other kind of pods: their volumes and nodes differ */

@@ -4,20 +4,20 @@ import { DOMAIN } from '../platform.ts'
 import type { DevFile } from './state.ts'
 
 /** The default folder of `up`, `down` and the command line. */
-const USUAL = '.freehold'
+const DEFAULT_FOLDER = '.freehold'
 
-const isUsual = (folder: string) => folder === resolve(USUAL)
+const isDefaultFolder = (folder: string) => folder === resolve(DEFAULT_FOLDER)
 
 /** The command that stops the platform of a folder, quoted for a shell. */
 export const downCommand = (folder: string): string =>
-  isUsual(folder) ? 'npm run down' : `npm run down -- --data ${quoteShellWord(folder)}`
+  isDefaultFolder(folder) ? 'npm run down' : `npm run down -- --data ${quoteShellWord(folder)}`
 
 /** The command that sets up the command line for it. */
 export const setupCommand = (folder: string): string =>
-  isUsual(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoteShellWord(join(folder, 'dev.json'))}`
+  isDefaultFolder(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoteShellWord(join(folder, 'dev.json'))}`
 
 /** Where images are pushed to: a node's registry has a different address for this machine than for pods. */
-function pushed({ registry, registryAddress }: DevFile): string {
+function pushHint({ registry, registryAddress }: DevFile): string {
   return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
 }
 
@@ -32,7 +32,7 @@ export function summary(dev: DevFile, isPersonNew: boolean): string {
   return [
     `  REST interface  ${dev.facadeUrl}`,
     ...(hosts === undefined ? [] : [hosts]),
-    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}${pushed(dev)}`]),
+    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}${pushHint(dev)}`]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "${setupCommand(folder)}", then "freehold login" as ${userName}, ${password}`,
     `  commands        export PATH="${folder}:$PATH" gives freehold and kubectl`,

@@ -82,8 +82,8 @@ export type Backup = KubeObject & {
   }
 }
 
-const FAILED: ReadonlySet<string> = new Set(['Failed', 'PartiallyFailed', 'FailedValidation'])
-const isOver = ({ status }: Backup) => status?.phase === 'Completed' || FAILED.has(status?.phase ?? '')
+const FAILED_PHASES: ReadonlySet<string> = new Set(['Failed', 'PartiallyFailed', 'FailedValidation'])
+const isFinished = ({ status }: Backup) => status?.phase === 'Completed' || FAILED_PHASES.has(status?.phase ?? '')
 
 export function backupStartOf({ metadata, status }: Backup): string {
   return status?.startTimestamp ?? metadata.creationTimestamp ?? ''
@@ -113,7 +113,7 @@ export function phaseOf({ status }: Backup): string {
 /** Returns why a backup failed; undefined for all others. */
 export function failureOf(backup: Backup): string | undefined {
   const { phase = '', errors = 0, warnings = 0 } = backup.status ?? {}
-  if (!FAILED.has(phase)) return undefined
+  if (!FAILED_PHASES.has(phase)) return undefined
   if (phase === 'FailedValidation') return 'Velero refused the backup; an administrator can see why.'
   const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
   return `It ended as ${phase} with ${counted(errors, 'error')} and ${counted(warnings, 'warning')}.`
@@ -121,7 +121,7 @@ export function failureOf(backup: Backup): string | undefined {
 
 /** Returns the newest backup that is over. */
 export function findLastEndedBackup(backups: readonly Backup[]): Backup | undefined {
-  return sortBackupsNewestFirst(backups).find(isOver)
+  return sortBackupsNewestFirst(backups).find(isFinished)
 }
 
 /** Maximum per resource, whatever its policy: Velero and the platform hold every backup in memory. */
@@ -132,7 +132,7 @@ export const BACKUPS_MAX = 500
  * A failed backup never displaces a successful one, but is deleted in the end.
  */
 export function listSurplusBackups(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
-  const over = sortBackupsNewestFirst(backups).filter(isOver)
+  const over = sortBackupsNewestFirst(backups).filter(isFinished)
   const good = over.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
   const last = keepLast === undefined ? undefined : good[keepLast - 1]
   return over.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)

@@ -2,12 +2,12 @@ import { PREFIX } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /** The kinds whose resources run components, with the prefix of their children's names. */
-const STEMS = { ContainerInstance: 'cti', PlatformApp: 'papp', StaticWebApp: 'swa' } as const
-export type ContainerKind = keyof typeof STEMS
+const NAME_PREFIXES = { ContainerInstance: 'cti', PlatformApp: 'papp', StaticWebApp: 'swa' } as const
+export type ContainerKind = keyof typeof NAME_PREFIXES
 
 /** Names of a resource's children, unambiguous because names of components and volumes have no double hyphen. */
 export function containerNames(name: string, kind: ContainerKind = 'ContainerInstance') {
-  const stem = STEMS[kind]
+  const stem = NAME_PREFIXES[kind]
   return {
     /** NetworkPolicy, Ingress and HTTPRoute of the resource. */
     whole: childName(stem, name),
@@ -50,14 +50,14 @@ export const SECRET_ACCESS_FIELDS = ['components', 'volumes', 'parameters', 'bac
 
 const PLACEHOLDER = /\$\{([A-Za-z0-9_.-]{1,128})\}/g
 
-type Parametrised = {
+type ParametrizedComponent = {
   command: readonly string[]
   args: readonly string[]
   env: readonly { value?: string | undefined }[]
 }
 
 /** Returns the placeholders of a component that are not parameters, in alphabetical order. */
-export function unknownParameters({ command, args, env }: Parametrised, parameters: object): string[] {
+export function unknownParameters({ command, args, env }: ParametrizedComponent, parameters: object): string[] {
   const texts = [...command, ...args, ...env.map(({ value = '' }) => value)]
   const asked = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
   return [...new Set(asked)].filter((name) => !Object.hasOwn(parameters, name)).sort()

@@ -90,7 +90,7 @@ export function withReport(
     ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
     ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
   ]
-  return { sites: kept, exposures: fairly(all, MAX_REPORT_BYTES - bytesOf(kept)) }
+  return { sites: kept, exposures: limitFairly(all, MAX_REPORT_BYTES - bytesOf(kept)) }
 }
 
 const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
@@ -99,7 +99,7 @@ const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
 /** Keeps as many as fit. Clusters take turns with one each, so that none displaces the exposures of another. */
-function fairly(exposures: readonly CrosslinkExposure[], mostBytes: number): CrosslinkExposure[] {
+function limitFairly(exposures: readonly CrosslinkExposure[], mostBytes: number): CrosslinkExposure[] {
   const turns = new Map<string, number>()
   const waiting = byId(exposures).map((exposure) => {
     const turn = turns.get(exposure.clusterId) ?? 0
@@ -166,7 +166,7 @@ export function newestGrant({ issued }: GrantEntries, now: number): Grant | unde
   return listOf<Grant>(issued).filter(isOpen(now)).at(-1)
 }
 
-type Taken = { readonly clusterId: string; readonly code: string; readonly expiresUtc: string }
+type IssuedGrant = { readonly clusterId: string; readonly code: string; readonly expiresUtc: string }
 
 /**
  * Returns the grant of a spoke: the one that it already has while that is valid, otherwise one that no spoke has. The
@@ -178,7 +178,7 @@ export function selectSpokeGrant(
   now: number,
 ): { readonly grant: Grant; readonly taken: string | undefined } | undefined {
   const grants = [...listOf<Grant>(entries.reported), ...listOf<Grant>(entries.issued)].filter(isOpen(now))
-  const taken = listOf<Taken>(entries.taken).filter(isOpen(now))
+  const taken = listOf<IssuedGrant>(entries.taken).filter(isOpen(now))
   const own = taken.find((each) => each.clusterId === clusterId)
   const known = grants.find(({ code }) => code === own?.code)
   if (known !== undefined) return { grant: known, taken: undefined }

@@ -19,12 +19,13 @@ export const DEPLOYMENT_PHASES = [
 ] as const
 export type DeploymentPhase = (typeof DEPLOYMENT_PHASES)[number]
 
-const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled', 'Superseded']
+const FINAL_PHASES: readonly string[] = ['Succeeded', 'Failed', 'Cancelled', 'Superseded']
 /** Phases in which a build is running. */
-const BUILDING: readonly string[] = ['Cloning', 'Building', 'Pushing']
+const BUILD_PHASES: readonly string[] = ['Cloning', 'Building', 'Pushing']
 
-export const isFinalPhase = (phase: DeploymentPhase | undefined) => phase !== undefined && ENDS.includes(phase)
-export const isBuildingPhase = (phase: DeploymentPhase | undefined) => phase !== undefined && BUILDING.includes(phase)
+export const isFinalPhase = (phase: DeploymentPhase | undefined) => phase !== undefined && FINAL_PHASES.includes(phase)
+export const isBuildingPhase = (phase: DeploymentPhase | undefined) =>
+  phase !== undefined && BUILD_PHASES.includes(phase)
 
 /** Whether a deployment may change from one phase to the other: only forward, and never from a final one. */
 export function isPhaseChangeAllowed(before: DeploymentPhase | undefined, next: DeploymentPhase): boolean {

@@ -66,12 +66,12 @@ export function servesPath(path: string, asked: string): boolean {
 }
 
 /** Phases that may end by themselves: pods restart, or a cluster answers again. */
-const MAY_END: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
+const TRANSIENT_PHASES: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
 
 /** Returns why no copy gets ready until somebody changes what the status names; undefined if waiting may help. */
 export function permanentFailureOf(object: Summarized): string | undefined {
   const { status, phase } = summaryOf(object)
-  if (status !== 'Failed' || MAY_END.includes(phase)) return undefined
+  if (status !== 'Failed' || TRANSIENT_PHASES.includes(phase)) return undefined
   // A function that was refused more replicas keeps those that it was granted, and wakes with them.
   return phase === 'QuotaExceeded' && object.status?.firstReadyAt !== undefined ? undefined : (phase ?? undefined)
 }

@@ -31,13 +31,13 @@ export function isInstallOver(state: string | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed'
 }
 
-type Standing = { readonly state?: string | undefined; readonly step?: string | undefined }
+type InstallProgress = { readonly state?: string | undefined; readonly step?: string | undefined }
 
 /**
  * Whether an install holds the turn, so that nothing else is installed or rolled out. A paused one does so once it has
  * changed something; before, one that waits for an administrator would block everything.
  */
-export function holdsLifecycleLock({ state, step }: Standing = {}): boolean {
+export function holdsLifecycleLock({ state, step }: InstallProgress = {}): boolean {
   return state === 'Running' || (state === 'Paused' && step !== undefined && step !== 'Checking')
 }
 
@@ -127,13 +127,13 @@ export function newestRelease<R extends Release>(releases: readonly R[], compone
   return found.find(({ spec }) => !isPrerelease(spec.version)) ?? found[0]
 }
 
-type Upgraded = {
+type UpgradePolicy = {
   readonly spec: { readonly isManualUpgrade: boolean }
   readonly status?: { readonly isOutside?: boolean | undefined } | undefined
 }
 
 /** Whether no rollout upgrades the component: Flux cannot replace software that runs outside the cluster. */
-export function isUpgradedByPeople({ spec, status }: Upgraded): boolean {
+export function isUpgradedByPeople({ spec, status }: UpgradePolicy): boolean {
   return spec.isManualUpgrade || status?.isOutside === true
 }
 

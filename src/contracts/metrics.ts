@@ -10,35 +10,35 @@ export type Metric = {
   readonly by?: 'activator' | 'objects'
 }
 
-const LEVELS: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Last', 'P95']
+const GAUGE_AGGREGATIONS: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Last', 'P95']
 /** Sum is the number of events in each step. */
-const RATES: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Sum', 'Last', 'P95']
-const LATENCIES: readonly Aggregation[] = ['Average', 'P50', 'P95', 'P99']
+const RATE_AGGREGATIONS: readonly Aggregation[] = ['Average', 'Minimum', 'Maximum', 'Sum', 'Last', 'P95']
+const LATENCY_AGGREGATIONS: readonly Aggregation[] = ['Average', 'P50', 'P95', 'P99']
 
-const level = (unit: string): Metric => ({ unit, aggregations: LEVELS })
-const rate = (unit = '1/s'): Metric => ({ unit, aggregations: RATES })
+const gauge = (unit: string): Metric => ({ unit, aggregations: GAUGE_AGGREGATIONS })
+const rate = (unit = '1/s'): Metric => ({ unit, aggregations: RATE_AGGREGATIONS })
 /** Counted in steps, each with a single rate. */
-const stepped = (by: NonNullable<Metric['by']>): Metric => ({
+const countedRate = (by: NonNullable<Metric['by']>): Metric => ({
   unit: '1/s',
   aggregations: ['Average', 'Sum', 'Last'],
   by,
 })
-const latency: Metric = { unit: 'ms', aggregations: LATENCIES }
+const latency: Metric = { unit: 'ms', aggregations: LATENCY_AGGREGATIONS }
 
 /** Metrics of everything that runs pods. */
-const RUNNING = {
-  CpuUsage: level('cores'),
-  MemoryUsage: level('bytes'),
-  CpuPercent: level('percent'),
-  MemoryPercent: level('percent'),
-  NetworkIn: level('bytes/s'),
-  NetworkOut: level('bytes/s'),
+const WORKLOAD_METRICS = {
+  CpuUsage: gauge('cores'),
+  MemoryUsage: gauge('bytes'),
+  CpuPercent: gauge('percent'),
+  MemoryPercent: gauge('percent'),
+  NetworkIn: gauge('bytes/s'),
+  NetworkOut: gauge('bytes/s'),
   Restarts: { unit: 'count', aggregations: ['Sum', 'Last'] as readonly Aggregation[] },
-  ReadyReplicas: level('count'),
+  ReadyReplicas: gauge('count'),
 } satisfies Record<string, Metric>
 
-const STORED = { StorageUsed: level('bytes'), StoragePercent: level('percent') }
-const WEB = {
+const STORAGE_METRICS = { StorageUsed: gauge('bytes'), StoragePercent: gauge('percent') }
+const WEB_METRICS = {
   Requests: rate(),
   Errors4xx: rate(),
   Errors5xx: rate(),
@@ -49,53 +49,59 @@ const WEB = {
 
 export const METRICS = {
   vectorclusters: {
-    ...RUNNING,
-    ...STORED,
-    Collections: level('count'),
-    Vectors: level('count'),
+    ...WORKLOAD_METRICS,
+    ...STORAGE_METRICS,
+    Collections: gauge('count'),
+    Vectors: gauge('count'),
     SearchRequests: rate(),
     WriteRequests: rate(),
     SearchLatency: latency,
-    PendingOperations: level('count'),
+    PendingOperations: gauge('count'),
   },
   relationalclusters: {
-    ...RUNNING,
-    ...STORED,
-    WalSize: level('bytes'),
-    Connections: level('count'),
-    ConnectionPercent: level('percent'),
+    ...WORKLOAD_METRICS,
+    ...STORAGE_METRICS,
+    WalSize: gauge('bytes'),
+    Connections: gauge('count'),
+    ConnectionPercent: gauge('percent'),
     Transactions: rate(),
     Deadlocks: rate(),
-    CacheHitRatio: level('ratio'),
-    ReplicationLag: level('s'),
-    WalFilesReady: level('count'),
-    LastBackupAge: level('s'),
+    CacheHitRatio: gauge('ratio'),
+    ReplicationLag: gauge('s'),
+    WalFilesReady: gauge('count'),
+    LastBackupAge: gauge('s'),
   },
   sqlclusters: {
-    ...RUNNING,
-    ...STORED,
-    Connections: level('count'),
+    ...WORKLOAD_METRICS,
+    ...STORAGE_METRICS,
+    Connections: gauge('count'),
     BatchRequests: rate(),
     Deadlocks: rate(),
-    PageLifeExpectancy: level('s'),
-    BufferCacheHitRatio: level('ratio'),
+    PageLifeExpectancy: gauge('s'),
+    BufferCacheHitRatio: gauge('ratio'),
   },
-  containerinstances: { ...RUNNING, ...STORED, Requests: rate(), Errors5xx: rate(), Latency: latency },
-  apps: { ...RUNNING, ...WEB, StorageUsed: STORED.StorageUsed },
-  staticwebapps: { ...RUNNING, ...WEB, StorageUsed: STORED.StorageUsed },
+  containerinstances: {
+    ...WORKLOAD_METRICS,
+    ...STORAGE_METRICS,
+    Requests: rate(),
+    Errors5xx: rate(),
+    Latency: latency,
+  },
+  apps: { ...WORKLOAD_METRICS, ...WEB_METRICS, StorageUsed: STORAGE_METRICS.StorageUsed },
+  staticwebapps: { ...WORKLOAD_METRICS, ...WEB_METRICS, StorageUsed: STORAGE_METRICS.StorageUsed },
   functionnamespaces: {
-    ...RUNNING,
-    Invocations: stepped('activator'),
-    Errors: stepped('activator'),
-    Throttles: stepped('activator'),
-    ColdStarts: stepped('activator'),
+    ...WORKLOAD_METRICS,
+    Invocations: countedRate('activator'),
+    Errors: countedRate('activator'),
+    Throttles: countedRate('activator'),
+    ColdStarts: countedRate('activator'),
     Duration: { unit: 'ms', aggregations: ['P50', 'P95', 'P99'], by: 'activator' },
-    Replicas: level('count'),
+    Replicas: gauge('count'),
   },
-  jobs: { ...RUNNING, Duration: level('s') },
+  jobs: { ...WORKLOAD_METRICS, Duration: gauge('s') },
   objectstorageaccounts: {
-    UsedBytes: level('bytes'),
-    ObjectCount: level('count'),
+    UsedBytes: gauge('bytes'),
+    ObjectCount: gauge('count'),
     Requests: rate(),
     Errors: rate(),
     Throttles: rate(),
@@ -104,9 +110,9 @@ export const METRICS = {
     BytesOut: rate('bytes/s'),
   },
   secretvaults: {
-    Reads: stepped('objects'),
-    Writes: stepped('objects'),
-    Refusals: stepped('objects'),
+    Reads: countedRate('objects'),
+    Writes: countedRate('objects'),
+    Refusals: countedRate('objects'),
     SecretsExpiringSoon: { unit: 'count', aggregations: ['Last'], by: 'objects' },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Metric>>>>
@@ -114,27 +120,27 @@ export type MetricCollection = keyof typeof METRICS
 export const METRIC_COLLECTIONS = Object.keys(METRICS) as MetricCollection[]
 
 export const PLATFORM_METRICS = {
-  CpuAllocatable: level('cores'),
-  CpuRequested: level('cores'),
-  MemoryAllocatable: level('bytes'),
-  MemoryRequested: level('bytes'),
-  PodCount: level('count'),
-  NodeReady: level('count'),
-  VolumeUsed: level('bytes'),
+  CpuAllocatable: gauge('cores'),
+  CpuRequested: gauge('cores'),
+  MemoryAllocatable: gauge('bytes'),
+  MemoryRequested: gauge('bytes'),
+  PodCount: gauge('count'),
+  NodeReady: gauge('count'),
+  VolumeUsed: gauge('bytes'),
   ApiRequests: rate(),
   ApiErrors: rate(),
   ApiLatency: latency,
-  ReconcileQueue: level('count'),
+  ReconcileQueue: gauge('count'),
   ReconcileErrors: rate(),
 } as const satisfies Readonly<Record<string, Metric>>
 
 /** Limits of a query: the longest span, and the seconds between two points. */
 export const MAX_SPAN_DAYS = 31
 export const MIN_STEP_SECONDS = 15
-const POINTS = 120
+const DEFAULT_POINTS = 120
 
 export function defaultStepSeconds(seconds: number): number {
-  return Math.max(MIN_STEP_SECONDS, Math.ceil(seconds / POINTS))
+  return Math.max(MIN_STEP_SECONDS, Math.ceil(seconds / DEFAULT_POINTS))
 }
 
 /** Returns the unit of an aggregation: a sum over a rate is an amount. */

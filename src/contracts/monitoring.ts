@@ -49,7 +49,7 @@ export function addAlertReport(
   return { times, lastAt: now, ...(status === 'Resolved' && { resolvedAt: before?.resolvedAt ?? now }) }
 }
 
-type Seen = { firstSeenAt: string; lastSeenAt: string; resolvedAt: string | undefined; occurrences: number }
+type AlertTimes = { firstSeenAt: string; lastSeenAt: string; resolvedAt: string | undefined; occurrences: number }
 type AlertFacts = {
   metadata: { creationTimestamp?: string | undefined; generation?: number | undefined }
   spec: { status: AlertState; told?: AlertReports | undefined }
@@ -68,7 +68,7 @@ type AlertFacts = {
  * Returns when and how often an alert was seen. An alert from REST carries this itself; one written with kubectl is
  * seen whenever somebody changes it.
  */
-export function alertOccurrencesOf({ metadata, spec, status = {} }: AlertFacts, now: string): Seen {
+export function alertOccurrencesOf({ metadata, spec, status = {} }: AlertFacts, now: string): AlertTimes {
   const { told } = spec
   const created = metadata.creationTimestamp ?? now
   const isChanged = status.observedGeneration !== undefined && status.observedGeneration !== metadata.generation

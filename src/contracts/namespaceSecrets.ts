@@ -29,12 +29,12 @@ export const ACTIONS_OF_SECRETS: ReadonlyMap<string, ActionName> = new Map<strin
   }),
 ])
 
-type Around = Pick<ValueReferences, 'managedIdentity'> & {
+type NamespaceReferences = Pick<ValueReferences, 'managedIdentity'> & {
   env?: NonNullable<ValueReferences['components']>[number]['env']
 }
 
 /** Returns the secrets that these settings give to code. Addresses of other resources are not secret. */
-export function secretsGivenTo({ env = [], managedIdentity = false }: Around): string[] {
+export function secretsGivenTo({ env = [], managedIdentity = false }: NamespaceReferences): string[] {
   const given = env.flatMap(({ secret, output }) => {
     if (secret) return [`${VAULTS}/${secret.vaultName}`]
     return output && isSecretOutput(output) ? [`${output.collection}/${output.name}`] : []

@@ -6,17 +6,17 @@ export const OBJECT_SIZE_POLICY = 'freehold-size'
 
 /** Parts of the message with the numbers, to be joined in TypeScript or CEL. */
 export const objectCountMessage = (held: string, most: string) => ['has ', held, ' objects of at most ', most] as const
-const HELD = new RegExp(objectCountMessage('(\\d+)', '(\\d+)').join(''))
+const COUNT_PATTERN = new RegExp(objectCountMessage('(\\d+)', '(\\d+)').join(''))
 
 export function parseObjectCountMessage(message: string): { used: number; limit: number } | undefined {
-  const [, used, limit] = HELD.exec(message) ?? []
+  const [, used, limit] = COUNT_PATTERN.exec(message) ?? []
   return limit === undefined ? undefined : { used: Number(used), limit: Number(limit) }
 }
 
 export const objectSizeMessage = (bytes: string, most: string) => ['has ', bytes, ' bytes of at most ', most] as const
-const BYTES = new RegExp(objectSizeMessage('\\d+', '(\\d+)').join(''))
+const SIZE_PATTERN = new RegExp(objectSizeMessage('\\d+', '(\\d+)').join(''))
 
 export function parseObjectSizeLimit(message: string): number | undefined {
-  const [, most] = BYTES.exec(message) ?? []
+  const [, most] = SIZE_PATTERN.exec(message) ?? []
   return most === undefined ? undefined : Number(most)
 }

@@ -143,9 +143,9 @@ export function keyState(
 /** A field that needs a feature that the store lacks. */
 export type UnsupportedField = { field: string; feature: StoreFeature }
 
-type Wish = readonly [isWanted: boolean, field: string, feature: StoreFeature]
+type FeatureRequest = readonly [isWanted: boolean, field: string, feature: StoreFeature]
 
-function firstLacking(wishes: readonly Wish[], features: StoreFeatures): UnsupportedField | undefined {
+function findUnsupported(wishes: readonly FeatureRequest[], features: StoreFeatures): UnsupportedField | undefined {
   const found = wishes.find(([isWanted, , feature]) => isWanted && !features[feature])
   return found === undefined ? undefined : { field: found[1], feature: found[2] }
 }
@@ -159,13 +159,13 @@ export function unsupportedAccountFields(
   },
   features: StoreFeatures,
 ): UnsupportedField | undefined {
-  const wishes: Wish[] = [
+  const wishes: FeatureRequest[] = [
     [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
     [spec.quotaObjects !== undefined, 'quotaObjects', 'quota'],
     [spec.enablePublicAccess === true, 'enablePublicAccess', 'publicAccess'],
     [spec.defaultVersioning === 'Enabled', 'defaultVersioning', 'versioning'],
   ]
-  return firstLacking(wishes, features)
+  return findUnsupported(wishes, features)
 }
 
 export function unsupportedBucketFields(
@@ -178,14 +178,14 @@ export function unsupportedBucketFields(
   },
   features: StoreFeatures,
 ): UnsupportedField | undefined {
-  const wishes: Wish[] = [
+  const wishes: FeatureRequest[] = [
     [spec.versioning !== undefined && spec.versioning !== 'Off', 'versioning', 'versioning'],
     [spec.objectLock === true, 'objectLock', 'objectLock'],
     [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
     [spec.publicRead === true, 'publicRead', 'publicAccess'],
     [(spec.lifecycleRules ?? []).length > 0, 'lifecycleRules', 'lifecycle'],
   ]
-  return firstLacking(wishes, features)
+  return findUnsupported(wishes, features)
 }
 
 /** A Seaweed of the SeaweedFS operator, and the port of its S3 gateway. */

@@ -77,7 +77,7 @@ export function podSecretRights(pod: PodWithSecrets, revisions: readonly Referri
     return number >= Number(label) ? [{ number, components: own, volumes }] : []
   })
   const running = since.find(({ number }) => number === Number(label))
-  if (running === undefined || running.components.length === 0) return [...ANYTHING, ...ofIdentity]
+  if (running === undefined || running.components.length === 0) return [...ALL_RIGHTS, ...ofIdentity]
   const ofRevisions = since.flatMap(({ components, volumes }) =>
     referencedRights({ components: variables ? components : [], volumes: files ? volumes : [] }),
   )
@@ -85,7 +85,7 @@ export function podSecretRights(pod: PodWithSecrets, revisions: readonly Referri
 }
 
 /** The rights for every value of the group that can be referred to. */
-const ANYTHING: readonly ReferencedRight[] = [
+const ALL_RIGHTS: readonly ReferencedRight[] = [
   ...new Set([
     'secretvault/readSecrets' as const,
     ...OUTPUT_COLLECTIONS.flatMap((collection) =>

@@ -15,7 +15,11 @@ export type OidcEndpoints = {
 }
 
 /** The settings of an identity provider that its metadata must match. */
-type Asked = { readonly protocol: 'Oidc' | 'Saml'; readonly metadataUrl: string; readonly issuer?: string | undefined }
+type ProviderSettings = {
+  readonly protocol: 'Oidc' | 'Saml'
+  readonly metadataUrl: string
+  readonly issuer?: string | undefined
+}
 
 /** `why` completes a sentence whose subject is the metadata: it cannot be used. */
 export type MetadataResult = { readonly endpoints: OidcEndpoints | undefined } | { readonly why: string }
@@ -33,12 +37,12 @@ const WELL_KNOWN = '/.well-known/openid-configuration'
 const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
 /** Reads the metadata of an identity provider. A provider with another's issuer could sign in the other's people. */
-export function parseProviderMetadata(text: string, asked: Asked): MetadataResult {
+export function parseProviderMetadata(text: string, asked: ProviderSettings): MetadataResult {
   return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
 }
 
 /** The issuer must match the address of the document (section 4.3), and the configured issuer. */
-function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): MetadataResult {
+function readDiscovery(text: string, { metadataUrl, issuer: wanted }: ProviderSettings): MetadataResult {
   const found = Discovery.safeParse(parseForeignJson(text))
   if (!found.success) return { why: 'is not a discovery document of OpenID Connect' }
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
@@ -55,7 +59,7 @@ function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Me
 }
 
 /** Checks as much as possible without a full parse: metadata that Keycloak cannot read must not be stored. */
-function readSaml(text: string, { issuer }: Asked): MetadataResult {
+function readSaml(text: string, { issuer }: ProviderSettings): MetadataResult {
   const hasElement = (name: string) => new RegExp(`<(?:[A-Za-z0-9]+:)?${name}[\\s/>]`).test(text)
   const isMetadata = hasElement('EntityDescriptor') || hasElement('EntitiesDescriptor')
   if (!isMetadata || !isWellFormedXml(text)) return { why: 'is not SAML metadata' }

@@ -79,11 +79,11 @@ export function publicUrl(host: string, port = 443): string {
 }
 
 /** The domain of cluster DNS: a host below it would be that of a Service. */
-const INSIDE = 'cluster.local'
+const CLUSTER_DNS_DOMAIN = 'cluster.local'
 
 /** Returns the domain of the platform that a host equals or lies below: one of a cluster, or of cluster DNS. */
 export function platformDomainOf(host: string, clusterDomains: readonly string[]): string | undefined {
-  const domains = [...clusterDomains, INSIDE].filter((domain) => domain !== '')
+  const domains = [...clusterDomains, CLUSTER_DNS_DOMAIN].filter((domain) => domain !== '')
   return domains.find((domain) => host === domain || host.endsWith(`.${domain}`))
 }
 

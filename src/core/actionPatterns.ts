@@ -59,12 +59,12 @@ export function matchesPattern(pattern: ActionPattern, action: string): boolean 
 /** Whether a list of patterns applies to control actions or to data actions. */
 export type ActionPlane = 'control' | 'data'
 
-const ofNature = (nature: ActionPlane) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
+const actionsOfPlane = (nature: ActionPlane) => ACTIONS.filter(({ isData }) => isData === (nature === 'data'))
 
 /** Returns every pattern that covers an action of the interface, sorted. Patterns below open prefixes are unbounded. */
 export function knownPatterns(nature: ActionPlane): readonly string[] {
   const patterns = new Set(['*'])
-  for (const { name } of ofNature(nature)) {
+  for (const { name } of actionsOfPlane(nature)) {
     const segments = name.split('/')
     patterns.add(name)
     for (let cut = 1; cut < segments.length; cut += 1) {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 
 /** Milliseconds between two searches for idle connections. */
-const LOOK = 50
+const IDLE_POLL_INTERVAL_MS = 50
 
 /**
  * Stops accepting connections, lets requests in flight finish within `milliseconds`, then closes what is left. Node's
@@ -9,7 +9,7 @@ const LOOK = 50
  */
 export function closeServer(server: Server, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const look = setInterval(() => server.closeIdleConnections(), LOOK)
+    const look = setInterval(() => server.closeIdleConnections(), IDLE_POLL_INTERVAL_MS)
     const end = setTimeout(() => server.closeAllConnections(), milliseconds)
     server.close(() => {
       clearInterval(look)

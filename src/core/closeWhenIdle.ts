@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Milliseconds without progress after which a connection is closed. */
-const STILL_FOR = 60_000
+const IDLE_TIMEOUT_MS = 60_000
 
 export type IdleOptions = {
   readonly milliseconds?: number | undefined
@@ -17,7 +17,7 @@ export type IdleOptions = {
  */
 export function closeWhenIdle(
   listener: RequestListener,
-  { milliseconds = STILL_FOR, hasOwnTime = false }: IdleOptions = {},
+  { milliseconds = IDLE_TIMEOUT_MS, hasOwnTime = false }: IdleOptions = {},
 ): RequestListener {
   return (request, response) => {
     response.on('timeout', (socket: Socket) => {

@@ -35,14 +35,14 @@ export function codesOf(error: unknown): string[] {
 }
 
 /** Causes may be cyclic. */
-const DEEPEST = 8
+const DEPTH_MAX = 8
 
-type Failed = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
+type ErrorLike = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
 
 /** Returns the error, its causes, and the errors of the attempts at each address of a name. */
-export function listCauses(error: unknown, depth = 0): Failed[] {
-  if (typeof error !== 'object' || error === null || depth === DEEPEST) return []
-  const { cause, errors }: Failed = error
+export function listCauses(error: unknown, depth = 0): ErrorLike[] {
+  if (typeof error !== 'object' || error === null || depth === DEPTH_MAX) return []
+  const { cause, errors }: ErrorLike = error
   const inner = Array.isArray(errors) ? errors : []
   return [error, ...[cause, ...inner].flatMap((next) => listCauses(next, depth + 1))]
 }

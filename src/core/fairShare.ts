@@ -1,10 +1,10 @@
 /** Milliseconds of work that a caller may do in one round of the event loop. */
-const SHARE = 1
+const SHARE_MS = 1
 /** The most queued requests of one caller that proceed in one round. */
 const BATCH_MAX = 64
 
 /** The queue of one caller. `batch` is how many entries fit into a share, estimated from the last round. */
-type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
+type CallerQueue = { began: number; batch: number; readonly waiting: (() => void)[] }
 
 /**
  * Shares the event loop among callers. A caller that has used its share of a round waits for the next round, in which
@@ -12,7 +12,7 @@ type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
  * most one piece of work of each busy caller, however many requests it has sent.
  */
 export class FairShare {
-  readonly #lines = new Map<string, Line>()
+  readonly #lines = new Map<string, CallerQueue>()
   readonly #now: () => number
   readonly #nextRound: (run: () => void) => void
   #isScheduled = false
@@ -33,7 +33,7 @@ export class FairShare {
       this.#schedule()
       return undefined
     }
-    if (line.waiting.length === 0 && this.#now() - line.began < SHARE) return undefined
+    if (line.waiting.length === 0 && this.#now() - line.began < SHARE_MS) return undefined
     return new Promise((resolve) => line.waiting.push(resolve))
   }
 
@@ -53,7 +53,7 @@ export class FairShare {
         this.#lines.delete(key)
         continue
       }
-      line.batch = now - line.began < SHARE ? Math.min(BATCH_MAX, line.batch * 2) : Math.max(1, line.batch >> 1)
+      line.batch = now - line.began < SHARE_MS ? Math.min(BATCH_MAX, line.batch * 2) : Math.max(1, line.batch >> 1)
       line.began = now
       for (const goOn of line.waiting.splice(0, line.batch)) goOn()
     }

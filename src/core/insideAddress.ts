@@ -8,28 +8,31 @@ import ipaddr from 'ipaddr.js'
  */
 
 /** Metadata services that are not at a link-local address: Amazon (IPv6), Alibaba, Azure, Oracle. */
-const METADATA = ['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192']
+const METADATA_SERVICES = ['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192']
 
-const NEVER = ['linkLocal', 'unspecified', 'multicast', 'broadcast']
+const REFUSED_RANGES = ['linkLocal', 'unspecified', 'multicast', 'broadcast']
 
 /** IPv6 prefixes that embed an IPv4 address and lead to it (RFC 6052, RFC 3056, RFC 4291 section 2.5.5.1). */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
-const COMPATIBLE = ipaddr.IPv6.parseCIDR('::/96')
+const IPV4_COMPATIBLE = ipaddr.IPv6.parseCIDR('::/96')
 const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16')
 
 /** @param address as a resolver gives it */
 export function isInsideAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false
-  const found = reached(ipaddr.process(address))
-  return !NEVER.includes(found.range()) && !METADATA.some((one) => ipaddr.parse(one).toString() === found.toString())
+  const found = embeddedAddress(ipaddr.process(address))
+  return (
+    !REFUSED_RANGES.includes(found.range()) &&
+    !METADATA_SERVICES.some((one) => ipaddr.parse(one).toString() === found.toString())
+  )
 }
 
 /** Returns the IPv4 address that an IPv6 address embeds, otherwise the address itself. */
-function reached(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+function embeddedAddress(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address instanceof ipaddr.IPv4) return address
   const bytes = address.toByteArray()
   // ::1 lies in the range of IPv4-compatible addresses, but is the loopback address.
-  const isCompatible = address.match(COMPATIBLE) && address.range() !== 'loopback'
+  const isCompatible = address.match(IPV4_COMPATIBLE) && address.range() !== 'loopback'
   if (address.match(NAT64) || isCompatible) return new ipaddr.IPv4(bytes.slice(12))
   return address.match(SIX_TO_FOUR) ? new ipaddr.IPv4(bytes.slice(2, 6)) : address
 }

@@ -95,13 +95,13 @@ const NINE = 0x39
 
 const NUMBER = /[-+.0-9eE]+/y
 /** Numbers of fewer characters without an exponent are within the range of a double. */
-const LONG = 300
+const SAFE_DIGITS_MAX = 300
 
 /** Returns the index of the last character of the number. */
 function checkNumber(text: string, start: number): number {
   NUMBER.lastIndex = start
   const [digits = ''] = NUMBER.exec(text) ?? []
-  if (digits.length >= LONG || /[eE]/.test(digits)) {
+  if (digits.length >= SAFE_DIGITS_MAX || /[eE]/.test(digits)) {
     const value = Number(digits)
     const isLost = value === 0 && /^-?[0.]*[1-9]/.test(digits)
     if (isLost || !Number.isFinite(value)) throw refuse('it contains a number that is too large or too close to zero')

@@ -1,5 +1,5 @@
 /** Nested objects; those of Kubernetes are a few dozen levels deep. */
-const DEEPEST = 1_000
+const DEPTH_MAX = 1_000
 
 /**
  * Whether a JSON text has more than `most` values, counted by its commas and arrays, or is nested deeper than any
@@ -12,7 +12,7 @@ export function hasMoreValues(json: string, most: number): boolean {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfText(json, at)
     else if ((code === COMMA || code === BRACKET) && ++values > most) return true
-    else if (code === BRACE && ++depth > DEEPEST) return true
+    else if (code === BRACE && ++depth > DEPTH_MAX) return true
     else if (code === END_OF_BRACE) depth -= 1
   }
   return false

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 import { pauseFor } from './pause.ts'
 
 /** Milliseconds. */
-const DELAY = 1_000
+const DELAY_MS = 1_000
 /** The most refusals that wait at the same time, each with its connection. Further ones are sent at once. */
 const WAITING_MAX = 1_000
 
@@ -12,7 +12,7 @@ export class LateRefusals {
   readonly #delay: number
   #waiting = 0
 
-  constructor(clock: Clock, delay: number = DELAY) {
+  constructor(clock: Clock, delay: number = DELAY_MS) {
     this.#clock = clock
     this.#delay = delay
   }

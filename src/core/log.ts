@@ -34,7 +34,7 @@ function redactedPaths(): string[] {
   return SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`])
 }
 
-function errorInSources(error: Error): object {
+function serializeError(error: Error): object {
   const told = pino.stdSerializers.err(error)
   return typeof told?.stack === 'string' ? { ...told, stack: stackInSources(told.stack) } : told
 }
@@ -46,7 +46,7 @@ export function createLog(level: LogLevel, fields: object = {}): Log {
     base: fields,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: errorInSources },
+    serializers: { err: serializeError },
     redact: { paths: redactedPaths(), censor: '[redacted]' },
   })
 }

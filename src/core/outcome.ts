@@ -20,14 +20,17 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-type Done = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: StartObstacle }
+type DoneDetails = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: StartObstacle }
 
-export function done({ after, ...said }: Done = {}): Outcome {
+export function done({ after, ...said }: DoneDetails = {}): Outcome {
   return { kind: 'done', ...said, ...(after !== undefined && { after }) }
 }
 
 /** The outcome of one-time work that has ended. A failure is not `Ready`, so nobody who waits for `Ready` continues. */
-export function ended(failure: string | undefined, { after, ...said }: Pick<Done, 'message' | 'after'> = {}): Outcome {
+export function ended(
+  failure: string | undefined,
+  { after, ...said }: Pick<DoneDetails, 'message' | 'after'> = {},
+): Outcome {
   if (failure !== undefined) return stalled('RunFailed', failure.slice(0, 1024), after)
   return done({ reason: 'Completed', ...said, after })
 }

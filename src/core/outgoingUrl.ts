@@ -11,23 +11,23 @@ export type UrlVerdict =
   | { readonly isAllowed: false; readonly why: string }
 
 /** The start of a character class that excludes spaces, hidden characters and `@`. `\s` differs in the API server. */
-const SEEN = String.raw`[^\p{Zs}${INVISIBLE_CHARACTERS}@`
+const VISIBLE_CLASS = String.raw`[^\p{Zs}${INVISIBLE_CHARACTERS}@`
 
 const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})'
 
 /** Patterns of fields with a URL that the platform calls. */
 export const OUTGOING_URL_PATTERNS = {
-  https: new RegExp(`^https://${SEEN}]+$`, 'u'),
-  repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
-  source: new RegExp(`^(https://${SEEN}?#]+|ssh://([a-z0-9._-]{1,64}@)?${SEEN}?#]+)$`, 'u'),
+  https: new RegExp(`^https://${VISIBLE_CLASS}]+$`, 'u'),
+  repository: new RegExp(`^https://${VISIBLE_CLASS}?#]+$`, 'u'),
+  source: new RegExp(`^(https://${VISIBLE_CLASS}?#]+|ssh://([a-z0-9._-]{1,64}@)?${VISIBLE_CLASS}?#]+)$`, 'u'),
   proxy: new RegExp(
     `^https://([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]*[a-z0-9](:${PORT})?(/[A-Za-z0-9._~/-]*)?$`,
   ),
 } as const
 /** The pattern for a page to which a browser is redirected. */
-export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')
+export const PAGE_URL = new RegExp(`^https?://${VISIBLE_CLASS}]+$`, 'u')
 /** The pattern for a store, which may be at any address. */
-export const STORE_URL = new RegExp(`^https?://${SEEN}/?#]+(/${SEEN}?#]*)?$`, 'u')
+export const STORE_URL = new RegExp(`^https?://${VISIBLE_CLASS}/?#]+(/${VISIBLE_CLASS}?#]*)?$`, 'u')
 const CALLED_PATTERNS = new Set<string | undefined>(Object.values(OUTGOING_URL_PATTERNS).map(String))
 
 /** Whether a value that violates one of these patterns is a URL, but one that the platform never calls. */

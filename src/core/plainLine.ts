@@ -1,11 +1,11 @@
 /** Characters that break a line of a status or a terminal, or change the direction of the text. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
 
 /** Returns text of another system as one line of at most `most` characters that can be shown. */
 export function plainLine(text: string, most: number): string {
   const line = text
     .slice(0, 4 * most)
-    .replaceAll(UNSEEN, ' ')
+    .replaceAll(INVISIBLE, ' ')
     .trim()
   return cutTo(line, most)
 }

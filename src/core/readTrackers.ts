@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 const current = new AsyncLocalStorage<ReadTracker>()
-let open = 0
+let openTrackers = 0
 
 /** Tracks what a computation has read, so that the computation can run again when any of that changes. */
 export class ReadTracker {
   readonly #changed: () => void
-  readonly #held: { readonly places: Map<string, Set<ReadTracker>>; readonly place: string }[] = []
+  readonly #registrations: { readonly places: Map<string, Set<ReadTracker>>; readonly place: string }[] = []
   #isOver = false
 
   private constructor(changed: () => void) {
@@ -19,26 +19,26 @@ export class ReadTracker {
     work: () => Promise<Result>,
   ): { reading: ReadTracker; result: Promise<Result> } {
     const reading = new ReadTracker(changed)
-    open += 1
+    openTrackers += 1
     return { reading, result: current.run(reading, work) }
   }
 
   /** Returns the reading of the current computation. Usually there is none, and this check costs nothing. */
   static get now(): ReadTracker | undefined {
-    const reading = open === 0 ? undefined : current.getStore()
+    const reading = openTrackers === 0 ? undefined : current.getStore()
     return reading === undefined || reading.#isOver ? undefined : reading
   }
 
   /** How many places the computation has read. */
   get size(): number {
-    return this.#held.length
+    return this.#registrations.length
   }
 
   hold(places: Map<string, Set<ReadTracker>>, place: string): void {
     const readings = places.get(place) ?? new Set()
     if (readings.has(this)) return
     places.set(place, readings.add(this))
-    this.#held.push({ places, place })
+    this.#registrations.push({ places, place })
   }
 
   tell(): void {
@@ -48,13 +48,13 @@ export class ReadTracker {
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    open -= 1
-    for (const { places, place } of this.#held) {
+    openTrackers -= 1
+    for (const { places, place } of this.#registrations) {
       const readings = places.get(place)
       readings?.delete(this)
       if (readings?.size === 0) places.delete(place)
     }
-    this.#held.length = 0
+    this.#registrations.length = 0
   }
 }
 
@@ -69,14 +69,14 @@ export class CacheReadTrackers {
 
   changed(namespace: string, name: string): void {
     if (this.#places.size === 0) return
-    for (const place of ['', `${namespace}/`, `${namespace}/${name}`]) this.#tell(this.#places.get(place))
+    for (const place of ['', `${namespace}/`, `${namespace}/${name}`]) this.#notify(this.#places.get(place))
   }
 
   allChanged(): void {
-    for (const readings of this.#places.values()) this.#tell(readings)
+    for (const readings of this.#places.values()) this.#notify(readings)
   }
 
-  #tell(readings: Iterable<ReadTracker> = []): void {
+  #notify(readings: Iterable<ReadTracker> = []): void {
     for (const reading of readings) reading.tell()
   }
 }

@@ -19,14 +19,14 @@ export function isFullWith(held: number, most: number, wasFull: boolean): boolea
   return held >= most || (wasFull && held > most - slackOf(most))
 }
 
-const BETWEEN = '-of-'
+const MARK_SEPARATOR = '-of-'
 
 /** The value of the label: the number of objects when it was set, and the limit. */
-export const fullMark = (held: number, most: number) => `${held}${BETWEEN}${most}`
-export const isMarkOf = (mark: string, most: number) => mark.endsWith(`${BETWEEN}${most}`)
+export const fullMark = (held: number, most: number) => `${held}${MARK_SEPARATOR}${most}`
+export const isMarkOf = (mark: string, most: number) => mark.endsWith(`${MARK_SEPARATOR}${most}`)
 
 /** A CEL expression for the two numbers of a mark, as strings. */
-export const markNumbers = (mark: string) => `${mark}.split('${BETWEEN}')`
+export const markNumbers = (mark: string) => `${mark}.split('${MARK_SEPARATOR}')`
 
 /** Whether admission refuses new objects in a namespace. */
 export function isFull(namespace: Pick<KubeObject, 'metadata'> | undefined): boolean {

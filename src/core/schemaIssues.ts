@@ -25,7 +25,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
 /** Zod's own messages show internals, such as regular expressions; the messages of a schema are written for people. */
-const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
+const customMessage = (issue: Issue) =>
+  /^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message
 
 /** Drops zod's bounds for safe integers if the field has a bound of its own. */
 export function withoutWiderBounds(issues: readonly Issue[]): Issue[] {
@@ -40,28 +41,28 @@ export function describeIssue(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return `is required (${typeOf(issue.expected)})`
-      return ownWords(issue) ?? `must be ${typeOf(issue.expected)}`
+      return customMessage(issue) ?? `must be ${typeOf(issue.expected)}`
     case 'invalid_value': {
       const choice = issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.join(', ')}`
       return issue.input === undefined ? `is required (${choice})` : `must be ${choice}`
     }
     case 'too_big':
-      return ownWords(issue) ?? `must ${extent(issue.origin, 'at most', issue.maximum)}`
+      return customMessage(issue) ?? `must ${describeBound(issue.origin, 'at most', issue.maximum)}`
     case 'too_small':
       if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty'
-      return ownWords(issue) ?? `must ${extent(issue.origin, 'at least', issue.minimum)}`
+      return customMessage(issue) ?? `must ${describeBound(issue.origin, 'at least', issue.minimum)}`
     case 'invalid_format':
-      return FORMATS[issue.format] ?? ownWords(issue) ?? 'does not have the required form'
+      return FORMATS[issue.format] ?? customMessage(issue) ?? 'does not have the required form'
     case 'invalid_key':
       return `has a name that ${issue.issues.map(describeIssue)[0] ?? 'is not allowed'}`
     case 'invalid_union':
       return unionOf(issue.errors)
     default:
-      return ownWords(issue) ?? 'is not allowed'
+      return customMessage(issue) ?? 'is not allowed'
   }
 }
 
-function extent(origin: string, bound: 'at most' | 'at least', limit: number | bigint): string {
+function describeBound(origin: string, bound: 'at most' | 'at least', limit: number | bigint): string {
   if (origin === 'string') return `have ${bound} ${pluralize(Number(limit), 'character')}`
   if (origin === 'array' || origin === 'set') return `have ${bound} ${pluralize(Number(limit), 'item')}`
   return `be ${bound} ${limit}`

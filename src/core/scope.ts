@@ -24,9 +24,9 @@ export type Scope = RootScope | BoundaryScope | ResourceGroupScope | ResourceSco
 export const ROOT_SCOPE: RootScope = { level: 'root' }
 
 /** Without the anchors of its ends, and without a group that would count. */
-const inner = (pattern: string) => pattern.slice(1, -1).replaceAll('(', '(?:')
-const UUID = inner(UUID_PATTERN)
-const NAME = inner(RESOURCE_NAME_PATTERN)
+const withoutAnchors = (pattern: string) => pattern.slice(1, -1).replaceAll('(', '(?:')
+const UUID = withoutAnchors(UUID_PATTERN)
+const NAME = withoutAnchors(RESOURCE_NAME_PATTERN)
 const COLLECTION = '[a-z][a-z0-9]{0,62}'
 /** The same grammar for schemas, without the non-capturing groups. */
 export const SCOPE_PATTERN =
@@ -55,7 +55,7 @@ export function parseScope(text: string): Scope | undefined {
 }
 
 /** By depth, what may follow the root, a boundary or a group. Sticky, so that the known part is not matched again. */
-const REST = [
+const REST_PATTERNS = [
   new RegExp(`/boundaries/${UUID}(?:/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?)?$`, 'y'),
   new RegExp(`/resourcegroups/${NAME}(?:/resources/${COLLECTION}/${NAME})?$`, 'y'),
   new RegExp(`/resources/${COLLECTION}/${NAME}$`, 'y'),
@@ -67,8 +67,8 @@ const REST = [
  */
 export function isRestOfScope(text: string, depth: 0 | 1 | 2, position: number): boolean {
   if (text.length > SCOPE_MAX_LENGTH) return false
-  REST[depth].lastIndex = position
-  return REST[depth].test(text)
+  REST_PATTERNS[depth].lastIndex = position
+  return REST_PATTERNS[depth].test(text)
 }
 
 /** The canonical text. Throws RangeError if a part is not a valid id or name, so that no part can add segments. */

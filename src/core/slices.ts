@@ -2,7 +2,7 @@
 export type SlicedWork<Result> = Generator<undefined, Result, undefined>
 
 /** Milliseconds of work after which the next yield pauses. */
-const SLICE = 4
+const SLICE_MS = 4
 
 /** Runs work without pauses, for where it delays nobody. */
 export function runUnsliced<Result>(work: SlicedWork<Result>): Result {
@@ -23,28 +23,28 @@ export function* mapSliced<Given, Made>(given: readonly Given[], make: (one: Giv
 }
 
 /** Jobs that wait for their next slice. */
-const line: (() => void)[] = []
+const queue: (() => void)[] = []
 
 /** Waits for a turn. One job runs a slice per round of the event loop; a slice of every job would delay the rest. */
-function ownTurn(): Promise<void> {
+function waitForTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (line.push(resolve) === 1) setImmediate(giveTurn)
+    if (queue.push(resolve) === 1) setImmediate(runNext)
   })
 }
 
-function giveTurn(): void {
-  const next = line[0]
+function runNext(): void {
+  const next = queue[0]
   next?.()
   // Only after the slice: a job that asks again during it queues behind those that wait.
   setImmediate(() => {
-    line.shift()
-    if (line.length > 0) giveTurn()
+    queue.shift()
+    if (queue.length > 0) runNext()
   })
 }
 
 /** Runs work in slices. Short work finishes at once if nothing waits for a turn. */
 export async function runInSlices<Result>(work: SlicedWork<Result>, now?: () => number): Promise<Result> {
-  if (line.length > 0) await ownTurn()
+  if (queue.length > 0) await waitForTurn()
   const pause = createPauser(now)
   for (;;) {
     const { done, value } = work.next()
@@ -58,8 +58,8 @@ export async function runInSlices<Result>(work: SlicedWork<Result>, now?: () => 
 export function createPauser(now = () => performance.now()): () => Promise<void> | undefined {
   let began = now()
   return () => {
-    if (now() - began < SLICE) return undefined
-    return ownTurn().then(() => {
+    if (now() - began < SLICE_MS) return undefined
+    return waitForTurn().then(() => {
       began = now()
     })
   }

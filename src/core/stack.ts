@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** `file:///app/dist/main.mjs:12:345`, as V8 names a place in a module. */
-const PLACE = /(file:\/\/[^\s()]+\.mjs):(\d+):(\d+)/g
+const STACK_FRAME = /(file:\/\/[^\s()]+\.mjs):(\d+):(\d+)/g
 
 /** Loaded when the first stack needs them: a start without maps takes a fifth less time and 60 MB less memory. */
 const maps = new Map<string, SourceMap | undefined>()
@@ -16,7 +16,7 @@ const maps = new Map<string, SourceMap | undefined>()
  * @param folder of the bundle; nothing else is read, because a message may repeat what a caller wrote
  */
 export function stackInSources(stack: string, folder = dirname(process.argv[1] ?? '')): string {
-  return stack.replaceAll(PLACE, (place, url: string, line: string, column: string) => {
+  return stack.replaceAll(STACK_FRAME, (place, url: string, line: string, column: string) => {
     const file = pathOf(url)
     const map = file !== undefined && dirname(file) === folder ? mapOf(file) : undefined
     const origin: Partial<SourceOrigin> = map?.findOrigin(Number(line), Number(column)) ?? {}

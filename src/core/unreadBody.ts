@@ -3,12 +3,12 @@ import { type Clock, systemClock } from './clock.ts'
 import { hasBody } from './framing.ts'
 
 /** In bytes. An announced rest up to this is always read and dropped, and the connection is kept alive. */
-const SHORT_BODY = 65_536
+const SHORT_BODY_BYTES = 65_536
 /** How much of a body is read and dropped, at most, once its response is ready; and for how long. */
-const DROPPED_BYTES = 64 * 1024 ** 2
-const DROPPING_MILLISECONDS = 30_000
+const MAX_DROPPED_BYTES = 64 * 1024 ** 2
+const DROP_TIMEOUT_MS = 30_000
 /** A client that is silent for this long has read its response, or never will. */
-const SILENT_MILLISECONDS = 5_000
+const SILENCE_TIMEOUT_MS = 5_000
 
 export type DrainOptions = {
   readonly clock: Clock
@@ -38,7 +38,7 @@ export function drainUnreadBody(
   if (request.complete || !hasBody(request)) return undefined
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
   const isKept = response.shouldKeepAlive && response.getHeader('connection') !== 'close'
-  if (isKept && length <= SHORT_BODY) {
+  if (isKept && length <= SHORT_BODY_BYTES) {
     request.resume()
     return undefined
   }
@@ -60,7 +60,7 @@ export function endAfter(rest: BodyDrain | undefined, response: ServerResponse, 
 function dropRest(request: IncomingMessage, { clock, pay }: DrainOptions): BodyDrain {
   return new Promise((resolve) => {
     if (request.complete || request.destroyed) return resolve()
-    let left = DROPPED_BYTES
+    let left = MAX_DROPPED_BYTES
     const finish = () => {
       deadline.cancel()
       pause.cancel()
@@ -74,14 +74,14 @@ function dropRest(request: IncomingMessage, { clock, pay }: DrainOptions): BodyD
       const wait = left < 0 ? undefined : pay(chunk.length)
       if (wait === undefined) return finish()
       if (wait > 0) request.pause()
-      pause = wait > 0 ? clock.setTimeout(goOn, wait) : clock.setTimeout(finish, SILENT_MILLISECONDS)
+      pause = wait > 0 ? clock.setTimeout(goOn, wait) : clock.setTimeout(finish, SILENCE_TIMEOUT_MS)
     }
     const goOn = () => {
-      pause = clock.setTimeout(finish, SILENT_MILLISECONDS)
+      pause = clock.setTimeout(finish, SILENCE_TIMEOUT_MS)
       request.resume()
     }
-    const deadline = clock.setTimeout(finish, DROPPING_MILLISECONDS)
-    let pause = clock.setTimeout(finish, SILENT_MILLISECONDS)
+    const deadline = clock.setTimeout(finish, DROP_TIMEOUT_MS)
+    let pause = clock.setTimeout(finish, SILENCE_TIMEOUT_MS)
     request.on('data', onData).on('end', finish).on('error', finish).on('close', finish)
     request.resume()
   })

@@ -1,10 +1,10 @@
 /** The next text, comment, instruction or tag. Anything else ends the scan, so that the scan takes linear time. */
-const PIECE =
+const NEXT_TOKEN =
   /(?<words>[^<&]+|&#?\w+;)|<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<\/(?<closed>[^\s<>/="'!?]+)\s*>|<(?<opened>[^\s<>/="'!?]+)(?:\s+[^\s<>/="']+\s*=\s*(?:"[^<&"]*(?:&#?\w+;[^<&"]*)*"|'[^<&']*(?:&#?\w+;[^<&']*)*'))*\s*(?<empty>\/?)>/y
 
 /** Whether a text is one XML element whose tags are balanced. Definitions (DOCTYPE) are refused. */
 export function isWellFormedXml(text: string): boolean {
-  const piece = new RegExp(PIECE)
+  const piece = new RegExp(NEXT_TOKEN)
   const open: string[] = []
   let roots = 0
   while (piece.lastIndex < text.length) {

@@ -1,9 +1,9 @@
 import { DAY_MS } from './clock.ts'
 
 /** Milliseconds. Clocks change on a quarter of an hour, so that an offset holds for the whole quarter. */
-const QUARTER = 900_000
+const QUARTER_MS = 900_000
 /** Offsets in the cache. A schedule of every minute needs some hundred on a day when clocks change. */
-const KNOWN_MAX = 5_000
+const OFFSETS_MAX = 5_000
 
 /** Formats in the cache: each takes tens of kilobytes, and tenants name the zones. */
 const FORMATS_MAX = 100
@@ -14,9 +14,9 @@ const known = new Map<string, number>()
 /** Returns how far a zone is ahead of UTC at a moment, in milliseconds. @throws RangeError for an unknown zone */
 export function offsetAt(zone: string, moment: number): number {
   if (zone === 'UTC') return 0
-  const key = `${zone} ${Math.floor(moment / QUARTER)}`
+  const key = `${zone} ${Math.floor(moment / QUARTER_MS)}`
   const offset = known.get(key) ?? readOffset(zone, moment)
-  if (known.size >= KNOWN_MAX) known.clear()
+  if (known.size >= OFFSETS_MAX) known.clear()
   known.set(key, offset)
   return offset
 }

@@ -32,13 +32,13 @@ type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
 }
 
 /** An app in the form of a kind with one component, for rules over components. */
-const asContainers = (app: App) => ({
+const toContainers = (app: App) => ({
   components: [{ name: 'app', image: 'image', env: app.env }],
   volumes: app.volumes.map(({ mountPath: _, ...volume }) => volume),
   ...(app.backupPolicy !== undefined && { backupPolicy: app.backupPolicy }),
 })
 
-const ofApp = (rules: readonly Rule<never>[], field?: string) => adaptComponentRules(asContainers, rules, field)
+const adaptRules = (rules: readonly Rule<never>[], field?: string) => adaptComponentRules(toContainers, rules, field)
 
 function refuse(field: string, cel: string, message: string, test: Rule<App>['test']): Rule<App> {
   return { cel, message, field, test }
@@ -98,9 +98,9 @@ export const appRules: readonly Rule<App>[] = [
       return isUnique(paths) && !paths.includes(IDENTITY_PATH)
     },
   ),
-  ...ofApp(variableRules('[self]'), 'env'),
-  ...ofApp(volumeRules),
-  ...ofApp(backupRules.slice(0, 2)),
+  ...adaptRules(variableRules('[self]'), 'env'),
+  ...adaptRules(volumeRules),
+  ...adaptRules(backupRules.slice(0, 2)),
   refuse(
     'backupPolicy',
     "!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, h.component == 'app')",

@@ -15,8 +15,8 @@ export const RepositoryUrl = z
   .regex(OUTGOING_URL_PATTERNS.repository, 'must be an https address without a user, a query or a fragment')
 
 /** Control and bidirectional characters, which names in a Git tree must not contain; nor may a name be `.` or `..`. */
-const ODD = String.raw`\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069`
-const [START, PART] = [`[^./${ODD}]`, `[^/${ODD}]`]
+const CONTROL_CHARACTERS = String.raw`\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069`
+const [START, PART] = [`[^./${CONTROL_CHARACTERS}]`, `[^/${CONTROL_CHARACTERS}]`]
 const NAME = String.raw`(${START}${PART}*|\.${START}${PART}*|\.\.${PART}+)`
 
 /** A folder below the root of the repository. `normalizeFolder` normalizes its spellings. */

@@ -16,9 +16,11 @@ import { celList } from './workloadRules.ts'
 
 /** Rules over components and volumes, for each kind that has them. */
 type Containers = { components: ComponentSpec[]; volumes: VolumeSpec[] }
-type Sparse = { components: z.input<typeof ComponentField>[]; volumes: z.input<typeof VolumeField>[] }
+type ContainersInput = { components: z.input<typeof ComponentField>[]; volumes: z.input<typeof VolumeField>[] }
 
-export function completeContainers<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
+export function completeContainers<Spec extends ContainersInput>(
+  spec: Spec,
+): Omit<Spec, keyof Containers> & Containers {
   return {
     ...spec,
     components: spec.components.map((component) => withDefaults(ComponentField, component)),
@@ -28,25 +30,26 @@ export function completeContainers<Spec extends Sparse>(spec: Spec): Omit<Spec, 
 
 const COMPONENTS_MAX = 10
 
-type Words = { cel: string; message: string; field?: string; code?: Rule<Sparse>['code'] }
+type RuleText = { cel: string; message: string; field?: string; code?: Rule<ContainersInput>['code'] }
 
-const refuse = (words: Words, test: (next: Containers, previous: Containers) => boolean): Rule<Sparse> => ({
+const refuse = (words: RuleText, test: (next: Containers, previous: Containers) => boolean): Rule<ContainersInput> => ({
   field: 'components',
   ...words,
   test: (next, previous) => test(completeContainers(next), completeContainers(previous)),
 })
 
 /** Makes a rule over each component; `list` is CEL for the list of components. */
-const ofEachIn = (list: string) => (words: Words, test: (component: ComponentSpec, next: Containers) => boolean) =>
-  refuse({ ...words, cel: `${list}.all(c, ${words.cel})` }, (next) =>
-    next.components.every((component) => test(component, next)),
-  )
-const ofEach = ofEachIn('self.components')
+const eachComponentIn =
+  (list: string) => (words: RuleText, test: (component: ComponentSpec, next: Containers) => boolean) =>
+    refuse({ ...words, cel: `${list}.all(c, ${words.cel})` }, (next) =>
+      next.components.every((component) => test(component, next)),
+    )
+const eachComponent = eachComponentIn('self.components')
 
 const isUnique = (keys: readonly unknown[]) => new Set(keys).size === keys.length
 
-const count = (...fields: string[]) => `[${fields.map((field) => `has(e.${field})`).join(', ')}].filter(x, x).size()`
-const present = (...values: unknown[]) => values.filter((value) => value !== undefined).length
+const celCount = (...fields: string[]) => `[${fields.map((field) => `has(e.${field})`).join(', ')}].filter(x, x).size()`
+const countPresent = (...values: unknown[]) => values.filter((value) => value !== undefined).length
 
 const outputsInCel = `{${Object.keys(OUTPUTS)
   .map((name) => `'${name}': ${celList(outputsOf(name as OutputCollection))}`)
@@ -59,7 +62,7 @@ const outputsInCel = `{${Object.keys(OUTPUTS)
  * @param field replaces the field of the rules
  */
 export const adaptComponentRules = <Spec>(
-  view: (spec: Spec) => Sparse,
+  view: (spec: Spec) => ContainersInput,
   rules: readonly Rule<never>[],
   field?: string,
 ) =>
@@ -75,15 +78,18 @@ export const adaptComponentRules = <Spec>(
  * @param list CEL for the list of components with variables
  * @param volumes whether the kind has volumes, which refer to secrets as well
  */
-export const variableRules = (list: string, { volumes: hasVolumes } = { volumes: true }): readonly Rule<Sparse>[] => [
-  ofEachIn(list)(
+export const variableRules = (
+  list: string,
+  { volumes: hasVolumes } = { volumes: true },
+): readonly Rule<ContainersInput>[] => [
+  eachComponentIn(list)(
     {
-      cel: `!has(c.env) || c.env.all(e, ${count('value', 'secret', 'output')} == 1)`,
+      cel: `!has(c.env) || c.env.all(e, ${celCount('value', 'secret', 'output')} == 1)`,
       message: 'each variable in env must have exactly one of value, secret and output',
     },
-    ({ env }) => env.every(({ value, secret, output }) => present(value, secret, output) === 1),
+    ({ env }) => env.every(({ value, secret, output }) => countPresent(value, secret, output) === 1),
   ),
-  ofEachIn(list)(
+  eachComponentIn(list)(
     {
       cel: `!has(c.env) || c.env.all(e, !has(e.output) || e.output.output in ${outputsInCel}[e.output.collection])`,
       message: `outputs are, of ${Object.keys(OUTPUTS)
@@ -109,8 +115,8 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
         : `env may refer to at most ${SECRET_REFERENCES_MAX} secrets and outputs`,
     },
     ({ components, volumes }) =>
-      present(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +
-        present(...volumes.map(({ secret }) => secret)) <=
+      countPresent(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +
+        countPresent(...volumes.map(({ secret }) => secret)) <=
       SECRET_REFERENCES_MAX,
   ),
 ]
@@ -118,7 +124,7 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const
 
 const noGreater = (lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'memoryLimit') =>
-  ofEach(
+  eachComponent(
     {
       cel: `!has(c.${lower}) || !has(c.${upper}) || quantity(c.${upper}).compareTo(quantity(c.${lower})) >= 0`,
       message: `${upper} of a component must not be less than its ${lower}`,
@@ -150,8 +156,8 @@ export function sortByDependencies(components: readonly ComponentSpec[]): Compon
   return ordered
 }
 
-const componentRules: readonly Rule<Sparse>[] = [
-  ofEach(
+const componentRules: readonly Rule<ContainersInput>[] = [
+  eachComponent(
     {
       cel: '!has(c.dependsOn) || c.dependsOn.all(d, self.components.exists(o, o.name == d))',
       message: 'dependsOn must name other components of the resource',
@@ -169,7 +175,7 @@ const componentRules: readonly Rule<Sparse>[] = [
       return !isKnown || sortByDependencies(components).length === components.length
     },
   ),
-  ofEach(
+  eachComponent(
     {
       cel: "!has(c.ports) || c.ports.all(a, c.ports.exists_one(b, a.port == b.port && (has(a.protocol) ? a.protocol : 'Tcp') == (has(b.protocol) ? b.protocol : 'Tcp')))",
       message: 'no two ports of a component may have the same number and protocol',
@@ -177,7 +183,7 @@ const componentRules: readonly Rule<Sparse>[] = [
     ({ ports }) => isUnique(ports.map(({ port, protocol }) => `${port}/${protocol}`)),
   ),
   ...PROBES.map((probe) =>
-    ofEach(
+    eachComponent(
       {
         cel: `!has(c.${probe}) || (c.${probe}.kind == 'Exec' ? has(c.${probe}.command) && c.${probe}.command.size() > 0 : has(c.${probe}.port) || (has(c.ports) && c.ports.exists(p, !has(p.protocol) || p.protocol == 'Tcp')))`,
         message: `${probe} needs a command if its kind is Exec, and otherwise a port, unless its component has a Tcp port`,
@@ -191,7 +197,7 @@ const componentRules: readonly Rule<Sparse>[] = [
   ),
   noGreater('cpuRequest', 'cpuLimit'),
   noGreater('memoryRequest', 'memoryLimit'),
-  ofEach(
+  eachComponent(
     {
       cel: '!has(c.runAsUser) || c.runAsUser > 0',
       message: 'runAsUser must not be 0: containers never run as root',
@@ -199,7 +205,7 @@ const componentRules: readonly Rule<Sparse>[] = [
     },
     ({ runAsUser }) => runAsUser !== 0,
   ),
-  ofEach(
+  eachComponent(
     {
       cel: '!has(c.mounts) || c.mounts.all(m, self.volumes.exists(v, v.name == m.volume))',
       message: 'mounts must name volumes of the resource',
@@ -208,7 +214,7 @@ const componentRules: readonly Rule<Sparse>[] = [
   ),
 ]
 
-const ofBefore = (words: Words, test: (before: VolumeSpec, now: VolumeSpec | undefined) => boolean) =>
+const eachPreviousVolume = (words: RuleText, test: (before: VolumeSpec, now: VolumeSpec | undefined) => boolean) =>
   refuse({ field: 'volumes', ...words }, ({ volumes }, previous) =>
     previous.volumes.every((before) =>
       test(
@@ -218,7 +224,7 @@ const ofBefore = (words: Words, test: (before: VolumeSpec, now: VolumeSpec | und
     ),
   )
 
-export const volumeRules: readonly Rule<Sparse>[] = [
+export const volumeRules: readonly Rule<ContainersInput>[] = [
   refuse(
     {
       cel: "self.volumes.all(v, (v.kind == 'Persistent' ? has(v.size) : !has(v.storageClass)) && (v.kind == 'Secret') == has(v.secret) && (v.kind != 'Secret' || !has(v.size)))",
@@ -234,14 +240,14 @@ export const volumeRules: readonly Rule<Sparse>[] = [
           (kind !== 'Secret' || size === undefined),
       ),
   ),
-  ofBefore(
+  eachPreviousVolume(
     {
       cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || self.volumes.exists(v, v.name == o.name && v.kind == 'Persistent'))",
       message: 'a Persistent volume cannot be removed before the resource is deleted: its data would be lost',
     },
     ({ kind }, now) => kind !== 'Persistent' || now?.kind === 'Persistent',
   ),
-  ofBefore(
+  eachPreviousVolume(
     {
       cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || self.volumes.all(v, v.name != o.name || v.kind != 'Persistent' || (has(v.storageClass) == has(o.storageClass) && (!has(o.storageClass) || v.storageClass == o.storageClass))))",
       message: 'storageClass of a volume cannot be changed after creation',
@@ -249,7 +255,7 @@ export const volumeRules: readonly Rule<Sparse>[] = [
     ({ kind, storageClass }, now) =>
       kind !== 'Persistent' || now?.kind !== 'Persistent' || now.storageClass === storageClass,
   ),
-  ofBefore(
+  eachPreviousVolume(
     {
       cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || !has(o.size) || self.volumes.all(v, v.name != o.name || v.kind != 'Persistent' || !has(v.size) || quantity(v.size).compareTo(quantity(o.size)) >= 0))",
       message: 'size of a volume may grow but not shrink: volumes cannot give space back',
@@ -264,13 +270,13 @@ export const volumeRules: readonly Rule<Sparse>[] = [
   ),
 ]
 
-export const containerRules: readonly Rule<Sparse>[] = [
+export const containerRules: readonly Rule<ContainersInput>[] = [
   ...componentRules,
   ...variableRules('self.components'),
   ...volumeRules,
 ]
 
-type Public = Containers & {
+type PublicContainers = Containers & {
   isPublic: boolean
   publicComponent?: string | undefined
   publicPort?: number | undefined
@@ -281,7 +287,7 @@ export function publicTarget({
   components,
   publicComponent,
   publicPort,
-}: Omit<Public, 'volumes' | 'isPublic'>):
+}: Omit<PublicContainers, 'volumes' | 'isPublic'>):
   | { component: ComponentSpec; port: ComponentSpec['ports'][number] }
   | undefined {
   for (const component of components) {
@@ -294,7 +300,7 @@ export function publicTarget({
   return undefined
 }
 
-export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
+export const publicRule: Rule<ContainersInput & Omit<PublicContainers, keyof Containers>> = {
   cel: "!self.isPublic || self.components.exists(c, (!has(self.publicComponent) || c.name == self.publicComponent) && has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'Tcp') && (!has(self.publicPort) || p.port == self.publicPort)))",
   message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort must name an existing one',
   field: 'isPublic',
@@ -302,7 +308,7 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
 }
 
 /** Checked even if nothing is public: otherwise a wrong name would be found only when the resource becomes public. */
-export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>> = {
+export const publicComponentRule: Rule<ContainersInput & Pick<PublicContainers, 'publicComponent'>> = {
   cel: '!has(self.publicComponent) || self.components.exists(c, c.name == self.publicComponent)',
   message: 'publicComponent must name one of the components',
   field: 'publicComponent',
@@ -310,7 +316,7 @@ export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>>
     publicComponent === undefined || components.some(({ name }) => name === publicComponent),
 }
 
-export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
+export const identityRule: Rule<ContainersInput & { managedIdentity: boolean }> = {
   cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
   message: `no volume may be mounted at ${IDENTITY_PATH}, where the credentials of the managed identity are`,
   field: 'components',
@@ -318,10 +324,11 @@ export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
     !managedIdentity || components.every(({ mounts = [] }) => mounts.every(({ path }) => path !== IDENTITY_PATH)),
 }
 
-type BackedUp = Sparse & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }
-const persistent = ({ volumes }: Sparse) => volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : []))
+type BackedUpContainers = ContainersInput & { backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined }
+const persistent = ({ volumes }: ContainersInput) =>
+  volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : []))
 
-export const backupRules: readonly Rule<BackedUp>[] = [
+export const backupRules: readonly Rule<BackedUpContainers>[] = [
   {
     cel: "!has(self.backupPolicy) || (self.volumes.exists(v, v.kind == 'Persistent') && (!has(self.backupPolicy.volumes) || self.backupPolicy.volumes.size() > 0))",
     message: 'backupPolicy needs a Persistent volume to back up',

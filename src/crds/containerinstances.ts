@@ -209,13 +209,13 @@ export const ContainerInstance = defineKind({
   ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
-type Sparse = ObjectOf<typeof ContainerInstance>
-export type ContainerInstance = Omit<Sparse, 'spec'> & { spec: SpecOfContainerInstance }
+type StoredInstance = ObjectOf<typeof ContainerInstance>
+export type ContainerInstance = Omit<StoredInstance, 'spec'> & { spec: SpecOfContainerInstance }
 
 const completed = new WeakMap<object, ContainerInstance>()
 
 /** Fills in the defaults of a stored object; computed once for each version of it. */
-export function completeInstance(stored: Sparse): ContainerInstance {
+export function completeInstance(stored: StoredInstance): ContainerInstance {
   const known = completed.get(stored)
   if (known !== undefined) return known
   const whole = { ...stored, spec: completeSpec(stored.spec) }

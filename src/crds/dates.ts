@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
 /** Returns the value with each of its dates in UTC; the same value if they are. */
-type InUtc = (value: unknown, previous?: unknown) => unknown
+type UtcConverter = (value: unknown, previous?: unknown) => unknown
 
-const AS_IT_IS: InUtc = (value) => value
-const KNOWN = new WeakMap<z.ZodType, InUtc>()
+const UNCHANGED: UtcConverter = (value) => value
+const CONVERTERS = new WeakMap<z.ZodType, UtcConverter>()
 
 /**
  * Dates are accepted with any offset and shown in UTC with `Z`: those of a body are converted before they are stored,
@@ -13,35 +13,35 @@ const KNOWN = new WeakMap<z.ZodType, InUtc>()
  *
  * @param schema determines which fields are dates
  */
-export function datesInUtc(schema: z.ZodType): InUtc {
-  const known = KNOWN.get(schema)
+export function datesInUtc(schema: z.ZodType): UtcConverter {
+  const known = CONVERTERS.get(schema)
   if (known !== undefined) return known
   // Ends the recursion for a schema that contains itself.
-  KNOWN.set(schema, (value, previous) => made(value, previous))
+  CONVERTERS.set(schema, (value, previous) => made(value, previous))
   const made = converterOf(schema)
-  KNOWN.set(schema, made)
+  CONVERTERS.set(schema, made)
   return made
 }
 
-function converterOf(schema: z.ZodType): InUtc {
-  if (schema instanceof z.ZodISODateTime) return inUtc
-  if (schema instanceof z.ZodArray) return ofItems(datesInUtc(schema.element as z.ZodType))
-  if (schema instanceof z.ZodRecord) return ofFields(() => datesInUtc(schema.valueType as z.ZodType))
-  if (schema instanceof z.ZodUnion) return ofAny(schema.options.map((option) => datesInUtc(option as z.ZodType)))
+function converterOf(schema: z.ZodType): UtcConverter {
+  if (schema instanceof z.ZodISODateTime) return toUtc
+  if (schema instanceof z.ZodArray) return convertItems(datesInUtc(schema.element as z.ZodType))
+  if (schema instanceof z.ZodRecord) return convertFields(() => datesInUtc(schema.valueType as z.ZodType))
+  if (schema instanceof z.ZodUnion) return convertAny(schema.options.map((option) => datesInUtc(option as z.ZodType)))
   if (schema instanceof z.ZodObject) {
     const fields = Object.entries(schema.shape as Record<string, z.ZodType>)
     const dated = fields
       .map(([name, field]) => [name, datesInUtc(field)] as const)
-      .filter(([, convert]) => convert !== AS_IT_IS)
+      .filter(([, convert]) => convert !== UNCHANGED)
     const byName = new Map(dated)
-    return byName.size === 0 ? AS_IT_IS : ofFields((name) => byName.get(name))
+    return byName.size === 0 ? UNCHANGED : convertFields((name) => byName.get(name))
   }
   const { innerType } = schema.def as { innerType?: z.ZodType }
-  return innerType === undefined ? AS_IT_IS : datesInUtc(innerType)
+  return innerType === undefined ? UNCHANGED : datesInUtc(innerType)
 }
 
-function ofItems(convert: InUtc): InUtc {
-  if (convert === AS_IT_IS) return AS_IT_IS
+function convertItems(convert: UtcConverter): UtcConverter {
+  if (convert === UNCHANGED) return UNCHANGED
   return (value, previous) => {
     if (!Array.isArray(value)) return value
     const before = Array.isArray(previous) ? previous : []
@@ -50,7 +50,7 @@ function ofItems(convert: InUtc): InUtc {
   }
 }
 
-function ofFields(converterOf: (name: string) => InUtc | undefined): InUtc {
+function convertFields(converterOf: (name: string) => UtcConverter | undefined): UtcConverter {
   return (value, previous) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const before = (previous ?? {}) as Record<string, unknown>
@@ -65,15 +65,15 @@ function ofFields(converterOf: (name: string) => InUtc | undefined): InUtc {
   }
 }
 
-function ofAny(options: readonly InUtc[]): InUtc {
-  const converters = options.filter((convert) => convert !== AS_IT_IS)
-  if (converters.length === 0) return AS_IT_IS
+function convertAny(options: readonly UtcConverter[]): UtcConverter {
+  const converters = options.filter((convert) => convert !== UNCHANGED)
+  if (converters.length === 0) return UNCHANGED
   return (value, previous) => converters.reduce((next, convert) => convert(next, previous), value)
 }
 
 const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?[+-]\d\d:\d\d$/
 
-function inUtc(value: unknown, previous: unknown): unknown {
+function toUtc(value: unknown, previous: unknown): unknown {
   if (typeof value !== 'string' || value === previous) return value
   const time = Date.parse(value)
   if (typeof previous === 'string' && Date.parse(previous) === time) return previous

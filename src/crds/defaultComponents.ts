@@ -5,13 +5,13 @@ import type { PlatformComponent } from './lifecycle.ts'
 type Declared = Omit<z.input<typeof PlatformComponent.spec>, 'version' | 'requestedAt' | 'refreshRequestedAt'>
 
 const deployments = (...names: string[]) => names.map((name) => ({ kind: 'Deployment' as const, name }))
-const needed = (key: string, title: string, description: string) => ({ key, title, description })
+const requiredValue = (key: string, title: string, description: string) => ({ key, title, description })
 
 /** Values that every part of Freehold needs from its environment. */
-const PLACE = [
-  needed('configuration.issuer', 'Issuer', 'The iss claim of accepted tokens, such as the realm of a Keycloak'),
-  needed('configuration.publicUrl', 'Public URL', 'URL at which callers reach the REST interface'),
-  needed('configuration.clusterDomain', 'Domain', 'Suffix of the default host names of resources'),
+const ENVIRONMENT_VALUES = [
+  requiredValue('configuration.issuer', 'Issuer', 'The iss claim of accepted tokens, such as the realm of a Keycloak'),
+  requiredValue('configuration.publicUrl', 'Public URL', 'URL at which callers reach the REST interface'),
+  requiredValue('configuration.clusterDomain', 'Domain', 'Suffix of the default host names of resources'),
 ]
 
 /**
@@ -24,7 +24,7 @@ export const DEFAULT_COMPONENTS: Readonly<Record<string, Declared>> = {
     kind: 'LifecycleModule',
     chart: { name: 'freehold', url: 'oci://ghcr.io/freehold-dev/charts/freehold' },
     workloads: deployments('freehold-controllers', 'freehold-facade', 'freehold-activator'),
-    required: PLACE,
+    required: ENVIRONMENT_VALUES,
   },
   flux: {
     title: 'Flux',

@@ -22,7 +22,7 @@ function plan(name: string, cpu: string, memory: string, description: string, is
 }
 
 /** A plan with storage. */
-function storing(
+function storagePlan(
   storageSize: string,
   replicas: number,
   ...[name, cpu, memory, description, isDefault]: Parameters<typeof plan>
@@ -30,7 +30,7 @@ function storing(
   return { ...plan(name, cpu, memory, description, isDefault), storageSize, replicas }
 }
 
-function connections(most: number, given: PlanSpec): PlanSpec {
+function withConnections(most: number, given: PlanSpec): PlanSpec {
   return { ...given, extras: { maxConnections: String(most) } }
 }
 
@@ -45,32 +45,39 @@ const family = (prefix: string, name: PlanSpec['family'], plans: Plans, extras: 
 /** The plans that a new platform offers; administrators change them with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Plans = {
   ...family('vector', 'Vector', {
-    dev: storing('5Gi', 1, 'Development', '250m-500m', '512Mi-1Gi', 'One small peer, to try things out.', true),
-    small: storing('20Gi', 1, 'Small', '500m-1', '2Gi', 'One peer for up to about a million vectors.'),
-    medium: storing('50Gi', 3, 'Medium', '1-2', '4Gi', 'Three peers that survive the loss of one.'),
-    large: storing('200Gi', 3, 'Large', '2-4', '16Gi', 'Three peers for tens of millions of vectors.'),
-    xlarge: storing('500Gi', 3, 'Extra large', '4-8', '32Gi', 'Three large peers for hundreds of millions of vectors.'),
+    dev: storagePlan('5Gi', 1, 'Development', '250m-500m', '512Mi-1Gi', 'One small peer, to try things out.', true),
+    small: storagePlan('20Gi', 1, 'Small', '500m-1', '2Gi', 'One peer for up to about a million vectors.'),
+    medium: storagePlan('50Gi', 3, 'Medium', '1-2', '4Gi', 'Three peers that survive the loss of one.'),
+    large: storagePlan('200Gi', 3, 'Large', '2-4', '16Gi', 'Three peers for tens of millions of vectors.'),
+    xlarge: storagePlan(
+      '500Gi',
+      3,
+      'Extra large',
+      '4-8',
+      '32Gi',
+      'Three large peers for hundreds of millions of vectors.',
+    ),
   }),
   ...family('relational', 'Relational', {
-    dev: connections(
+    dev: withConnections(
       100,
-      storing('5Gi', 1, 'Development', '250m-1', '512Mi-1Gi', 'One small instance, to try things out.', true),
+      storagePlan('5Gi', 1, 'Development', '250m-1', '512Mi-1Gi', 'One small instance, to try things out.', true),
     ),
-    small: connections(
+    small: withConnections(
       200,
-      storing('20Gi', 2, 'Small', '500m-2', '2Gi', 'A primary and a replica that can take its place.'),
+      storagePlan('20Gi', 2, 'Small', '500m-2', '2Gi', 'A primary and a replica that can take its place.'),
     ),
-    medium: connections(400, storing('100Gi', 3, 'Medium', '2-4', '8Gi', 'A primary and two replicas.')),
-    large: connections(
+    medium: withConnections(400, storagePlan('100Gi', 3, 'Medium', '2-4', '8Gi', 'A primary and two replicas.')),
+    large: withConnections(
       800,
-      storing('500Gi', 3, 'Large', '4-8', '32Gi', 'A primary and two replicas for large databases.'),
+      storagePlan('500Gi', 3, 'Large', '4-8', '32Gi', 'A primary and two replicas for large databases.'),
     ),
   }),
   ...family('sql', 'Sql', {
-    dev: storing('10Gi', 1, 'Development', '500m-1', '2Gi', 'A small engine, to try things out.', true),
-    small: storing('50Gi', 1, 'Small', '1-2', '4Gi', 'For a small application.'),
-    medium: storing('200Gi', 1, 'Medium', '2-4', '8Gi', 'For an application with many users.'),
-    large: storing('500Gi', 1, 'Large', '4-8', '32Gi', 'For large databases that are busy all day.'),
+    dev: storagePlan('10Gi', 1, 'Development', '500m-1', '2Gi', 'A small engine, to try things out.', true),
+    small: storagePlan('50Gi', 1, 'Small', '1-2', '4Gi', 'For a small application.'),
+    medium: storagePlan('200Gi', 1, 'Medium', '2-4', '8Gi', 'For an application with many users.'),
+    large: storagePlan('500Gi', 1, 'Large', '4-8', '32Gi', 'For large databases that are busy all day.'),
   }),
   ...family('job', 'Job', {
     small: plan('Small', '250m-1', '512Mi-1Gi', 'For scripts and reports.', true),

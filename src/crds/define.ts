@@ -348,11 +348,11 @@ export function brokenRules<Spec>(
 ): BrokenRule[] {
   return kind.rules
     .filter((rule) => previous !== undefined || !isTransitionRule(rule))
-    .filter((rule) => !rule.test(next, previous ?? next) && !isForgiven(rule, next, previous))
+    .filter((rule) => !rule.test(next, previous ?? next) && !isUnaffected(rule, next, previous))
     .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
 }
 
-function isForgiven<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec | undefined): boolean {
+function isUnaffected<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec | undefined): boolean {
   if (previous === undefined || isTransitionRule(rule)) return false
   const value = (spec: Spec, field: string) => (spec as Record<string, unknown>)[field]
   return rule.asksAbout.every((field) => isDeepStrictEqual(value(next, field), value(previous, field)))

@@ -94,7 +94,7 @@ export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control cha
  */
 export const SHOWN_TEXTS = z.registry<{ readonly shown: ShownText }>()
 
-function shownAs(shown: ShownText, schema: z.ZodString): z.ZodString {
+function withShownRule(shown: ShownText, schema: z.ZodString): z.ZodString {
   const rule = `self.matches(r'${toRe2Pattern(shown)}')`
   const validations = [{ rule, message: shown.message, reason: 'FieldValueInvalid' }]
   return schema.meta({ ...schema.meta(), 'x-kubernetes-validations': validations }).register(SHOWN_TEXTS, { shown })
@@ -105,7 +105,7 @@ const trimmed = (text: string) => text.trim() || text.replaceAll(/^ +| +$/g, '')
 const Named = z.string().overwrite(trimmed).min(1).max(128).regex(TRIMMED, TRIMMED_MESSAGE)
 
 /** Display names, 1 to 128 characters. REST trims spaces at the ends, the API server refuses them. */
-export const DisplayName = shownAs(SHOWN_NAME, Named).describe(
+export const DisplayName = withShownRule(SHOWN_NAME, Named).describe(
   'A name for people, 1 to 128 characters without spaces at either end',
 )
 
@@ -113,16 +113,16 @@ export const DisplayName = shownAs(SHOWN_NAME, Named).describe(
 export const StoredDisplayName = Named
 
 /** A part of a person's name. */
-export const PersonName = shownAs(SHOWN_NAME, Named).max(64)
+export const PersonName = withShownRule(SHOWN_NAME, Named).max(64)
 
 /** A title or a description of one line. */
-export const ShownLine = shownAs(SHOWN_LINE, PlainText)
+export const ShownLine = withShownRule(SHOWN_LINE, PlainText)
 
 /** Text of several lines. */
 export const Prose = z.string().regex(PROSE, PROSE_MESSAGE)
 
 /** Text of several lines that people are shown. */
-export const ShownProse = shownAs(SHOWN_PROSE, Prose)
+export const ShownProse = withShownRule(SHOWN_PROSE, Prose)
 
 export const Description = ShownProse.max(512).describe('Purpose, as a text for people')
 

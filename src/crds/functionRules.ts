@@ -15,7 +15,7 @@ export const functionVariableRules: readonly Rule<Variables>[] = adaptComponentR
   'env',
 )
 
-const whole = ({ triggers = [] }: Triggers) => triggers.map((trigger) => withDefaults(TriggerField, trigger))
+const completeTriggers = ({ triggers = [] }: Triggers) => triggers.map((trigger) => withDefaults(TriggerField, trigger))
 
 export const triggerRules: readonly Rule<Triggers>[] = [
   {
@@ -23,7 +23,7 @@ export const triggerRules: readonly Rule<Triggers>[] = [
     message: 'an Http trigger must have a path and no schedule, a Timer trigger a schedule and no path',
     field: 'triggers',
     test: (spec) =>
-      whole(spec).every(({ kind, path, schedule }) =>
+      completeTriggers(spec).every(({ kind, path, schedule }) =>
         kind === 'Http' ? path !== undefined && schedule === undefined : schedule !== undefined && path === undefined,
       ),
   },
@@ -32,14 +32,16 @@ export const triggerRules: readonly Rule<Triggers>[] = [
     message: 'a trigger of authLevel Secret must have a keySecret, and no other may have one',
     field: 'triggers',
     test: (spec) =>
-      whole(spec).every(({ authLevel, keySecret }) => (authLevel === 'Secret') === (keySecret !== undefined)),
+      completeTriggers(spec).every(
+        ({ authLevel, keySecret }) => (authLevel === 'Secret') === (keySecret !== undefined),
+      ),
   },
   {
     cel: '!has(self.triggers) || self.triggers.all(t, !has(t.path) || self.triggers.exists_one(o, has(o.path) && o.path == t.path))',
     message: 'no two triggers of a function may have the same path',
     field: 'triggers',
     test: (spec) => {
-      const paths = whole(spec).flatMap(({ path }) => path ?? [])
+      const paths = completeTriggers(spec).flatMap(({ path }) => path ?? [])
       return new Set(paths).size === paths.length
     },
   },

@@ -42,10 +42,10 @@ import { allowedCidrsRule, celList } from './workloadRules.ts'
 const Environment = listMapOf('name', EnvironmentVariableField, VARIABLES_MAX).default([])
 
 /** Code of functions gets the variables and the identity of its namespace, so whoever provides code can read them. */
-const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${celUnchanged('env', 'handler')}`
+const CODE_UNCHANGED = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${celUnchanged('env', 'handler')}`
 const codeAdmission: readonly AdmissionRule[] = [
-  identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
-  ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
+  identityAdmission(CODE_UNCHANGED, 'the functions of its namespace', 'params'),
+  ...environmentAdmission(CODE_UNCHANGED, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
 ]
 
 const versionMap = (which: 'offered' | 'ended') =>
@@ -287,15 +287,15 @@ export const ServerlessFunction = defineKind({
 })
 export type ServerlessFunction = ObjectOf<typeof ServerlessFunction>
 
-type Triggered = { functionName: string; triggers?: Spec['triggers'] }
+type TriggerOwner = { functionName: string; triggers?: Spec['triggers'] }
 
 /** Returns the triggers with their defaults; without any, requests to a path of the function's name. */
-export function triggersOf({ functionName, triggers }: Triggered): FunctionTrigger[] {
+export function triggersOf({ functionName, triggers }: TriggerOwner): FunctionTrigger[] {
   const given = triggers ?? [{ name: 'http', kind: 'Http' as const, path: `/${functionName}` }]
   return given.map((trigger) => withDefaults(TriggerField, trigger))
 }
 
-export function httpPaths(spec: Triggered): string[] {
+export function httpPaths(spec: TriggerOwner): string[] {
   return triggersOf(spec).flatMap(({ path }) => path ?? [])
 }
 

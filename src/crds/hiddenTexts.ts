@@ -4,10 +4,10 @@ import { isShown } from '../core/shownText.ts'
 import { unwrapSchema } from '../core/unwrapSchema.ts'
 import { SHOWN_TEXTS } from './fields.ts'
 
-type Hidden = { readonly path: readonly PropertyKey[]; readonly message: string }
+type HiddenText = { readonly path: readonly PropertyKey[]; readonly message: string }
 
 /** Returns the texts in a value that people are shown and that contain invisible characters. */
-export function hiddenTexts(given: z.ZodType, value: unknown, path: Hidden['path'] = []): Hidden[] {
+export function hiddenTexts(given: z.ZodType, value: unknown, path: HiddenText['path'] = []): HiddenText[] {
   const schema = unwrapSchema(given)
   // The text may be registered with its default or without.
   const shown = (SHOWN_TEXTS.get(given) ?? SHOWN_TEXTS.get(schema))?.shown

@@ -60,14 +60,14 @@ function printerColumn(column: Column, schema: StructuralSchema): object {
   return {
     name: column.name,
     type: column.type ?? 'string',
-    description: column.description ?? meaningAt(schema, column.path),
+    description: column.description ?? descriptionAt(schema, column.path),
     jsonPath: column.path.startsWith('.') ? column.path : `.${column.path}`,
     ...(column.priority === undefined ? {} : { priority: column.priority }),
   }
 }
 
 /** Returns the description of the field at a path, or of the nearest parent that has one. */
-function meaningAt(root: StructuralSchema, path: string): string | undefined {
+function descriptionAt(root: StructuralSchema, path: string): string | undefined {
   let at: StructuralSchema | undefined = root
   let meaning: string | undefined
   // The filter that selects an entry of a list contains dots as well.
@@ -116,7 +116,7 @@ export function rootSchema(kind: AnyKind): StructuralSchema {
       // Declared, so that a rule at the root can use the name. The API server refuses a description of metadata itself.
       metadata: {
         type: 'object',
-        properties: { name: { type: 'string', maxLength: 253, description: NAME_MEANING[kind.name] } },
+        properties: { name: { type: 'string', maxLength: 253, description: NAME_DESCRIPTION[kind.name] } },
       },
       spec: { ...spec, description: `Desired state of the ${kind.kind}` },
       status: {
@@ -137,7 +137,7 @@ export function isReconciled({ status }: AnyKind): boolean {
   return 'observedGeneration' in status.shape
 }
 
-const NAME_MEANING = {
+const NAME_DESCRIPTION = {
   resource: `Name of the object: an RFC 1123 label of at most ${RESOURCE_NAME_MAX_LENGTH} characters; immutable`,
   uuid: 'Name of the object: a uuid in lower case; immutable',
   free: 'Name of the object; immutable',
@@ -147,11 +147,11 @@ function validation(rule: DeclaredRule<unknown>): object {
   const { message } = rule
   // For a single field, the API server itself accepts unchanged values.
   if (rule.isOfField) return { rule: rule.cel, message, reason: 'FieldValueInvalid' }
-  return { ...asked(rule), message, fieldPath: `.${rule.field}`, reason: 'FieldValueInvalid' }
+  return { ...validationOnChange(rule), message, fieldPath: `.${rule.field}`, reason: 'FieldValueInvalid' }
 }
 
 /** Applies on creation, and on an update that changes a field that the rule checks. */
-function asked(rule: DeclaredRule<unknown>): object {
+function validationOnChange(rule: DeclaredRule<unknown>): object {
   if (isTransitionRule(rule)) return { rule: rule.cel }
   const isKept = rule.asksAbout.map(
     (field) => `has(o.${field}) == has(self.${field}) && (!has(self.${field}) || o.${field} == self.${field})`,

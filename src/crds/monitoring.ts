@@ -3,7 +3,7 @@ import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monito
 import { defineKind, type ObjectOf, READ_VERBS, statusColumns, statusWith, WRITE_VERBS } from './define.ts'
 import { DateTime, integerBetween, mapOf, PlainText, Prose, ShownLine } from './fields.ts'
 
-const Told = z.strictObject({
+const AlertReport = z.strictObject({
   times: integerBetween(0, 2_147_483_647).describe('How often it was reported as Firing'),
   lastAt: DateTime.describe('When it was last reported'),
   resolvedAt: DateTime.optional().describe('When it was first reported as Resolved; absent while it is Firing'),
@@ -39,7 +39,9 @@ export const PlatformAlert = defineKind({
       .describe(
         'Pairs, at most 50. resourceGroup names the group of the resource, runbookUrl a page with instructions',
       ),
-    told: Told.optional().describe('Reports received through REST; written by the platform, leave it out with kubectl'),
+    told: AlertReport.optional().describe(
+      'Reports received through REST; written by the platform, leave it out with kubectl',
+    ),
   }),
   status: statusWith({
     firstSeenAt: z.string().describe('When it was first seen'),

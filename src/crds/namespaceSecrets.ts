@@ -7,13 +7,13 @@ import { celMayReadAll, celUnchanged } from './referenceAdmission.ts'
 export const VARIABLES_MAX = 200
 
 const COLLECTIONS = [...ACTIONS_OF_SECRETS.keys()]
-const NAMED = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
+const NAMED_COLLECTIONS = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
 
 const secretsOfGroup = (collections: readonly string[], but: string) =>
   listSetOf(
     matching(
       100,
-      new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
+      new RegExp(`^(${collections.join('|')}|(${NAMED_COLLECTIONS.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
       `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
     ),
     VARIABLES_MAX + collections.length,
@@ -23,11 +23,11 @@ export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').de
   'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or the code may read them. Only shortened later',
 )
 
-export const FunctionSecrets = secretsOfGroup(NAMED, '').describe(
+export const FunctionSecrets = secretsOfGroup(NAMED_COLLECTIONS, '').describe(
   'Secrets of its functions that env, which leads to code, may come beside: secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or env may read them. Only shortened while there is env',
 )
 
-type Listing = {
+type SecretList = {
   readonly field: string
   readonly collections: readonly string[]
   /** Fields that are code, or determine it. */
@@ -42,7 +42,7 @@ type Listing = {
  * Whoever decides which code runs can read what that code may be given. Only this object is checked, in the write that
  * stores it: no other object that is written concurrently, or that the API server has not seen yet, matters.
  */
-function secretsAdmission({ field, collections, code, grows, what, again }: Listing): AdmissionRule[] {
+function secretsAdmission({ field, collections, code, grows, what, again }: SecretList): AdmissionRule[] {
   const [taken, before] = [`object.spec.?${field}.orValue([])`, `oldObject.spec.?${field}.orValue([])`]
   return [
     {
@@ -69,7 +69,7 @@ export const namespaceSecretsAdmission: readonly AdmissionRule[] = secretsAdmiss
 
 export const functionSecretsAdmission: readonly AdmissionRule[] = secretsAdmission({
   field: 'functionSecrets',
-  collections: NAMED,
+  collections: NAMED_COLLECTIONS,
   code: ['env'],
   grows: "request.operation == 'CREATE' || size(oldObject.spec.?env.orValue([])) == 0",
   what: 'a namespace that has env already',

@@ -15,7 +15,7 @@ import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rb
  */
 
 /** Kinds whose records name principals. */
-const NAMING: ReadonlySet<string> = new Set(
+const PRINCIPAL_KINDS: ReadonlySet<string> = new Set(
   [RoleAssignment, DenyAssignment, JitRequest, PrincipalGroup, BlueprintExecution, Boundary, MemberInvitation].map(
     ({ kind }) => kind,
   ),
@@ -28,7 +28,7 @@ export const PRINCIPAL_RESOURCES: readonly Resource[] = [
   PrincipalGroup.resource,
 ]
 
-type Naming = {
+type NamedPrincipals = {
   principalId?: string | undefined
   startedBy?: string
   invitedBy?: string
@@ -39,8 +39,15 @@ type Naming = {
 
 /** Returns the principals that a record of the kind names; empty for kinds that name nobody. */
 export function principalsNamedBy({ kind }: Pick<AnyKind, 'kind'>, spec: object): string[] {
-  if (!NAMING.has(kind)) return []
-  const { principalId, startedBy, invitedBy, initialOwner, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
+  if (!PRINCIPAL_KINDS.has(kind)) return []
+  const {
+    principalId,
+    startedBy,
+    invitedBy,
+    initialOwner,
+    excludedPrincipalIds = [],
+    memberIds = [],
+  } = spec as NamedPrincipals
   const named = [principalId, startedBy, invitedBy, initialOwner?.principalId].filter((id) => id !== undefined)
   return [...named, ...excludedPrincipalIds, ...memberIds]
 }

@@ -37,16 +37,16 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
 }))
 
 /** CEL tests of one reference: `wide` by a right to all resources of the kind, `narrow` by a right to the named one. */
-type References = { readonly wide: string; readonly narrow: string }
+type ReferenceTests = { readonly wide: string; readonly narrow: string }
 
-const vaultReference = (reference: string): References => ({
+const vaultReference = (reference: string): ReferenceTests => ({
   wide: `!has(${reference}) || ${mayReadEveryVault}`,
   narrow: `!has(${reference}) || ${celMayReadVault(reference)}`,
 })
 const mayReadEveryVault = `variables.${wideName('secretvaults', 'readsecrets')}`
 
 /** For the output that the CEL variable `e` may refer to. */
-const outputReference: References = { wide: outputTest(undefined), narrow: outputTest('e.output.name') }
+const outputReference: ReferenceTests = { wide: outputTest(undefined), narrow: outputTest('e.output.name') }
 
 /** @param name CEL for the resource to check; all resources at once when absent */
 function outputTest(name: string | undefined): string {
@@ -62,7 +62,7 @@ function outputTest(name: string | undefined): string {
 }
 
 /** Maximum authorizer checks of single resources that one expression has room for. */
-const FEW = 2
+const NARROW_CHECKS_MAX = 2
 
 /** Returns API group and plural of a collection with secrets, and the verb for reading these. */
 export function secretsResourceOf(collection: string): readonly [group: string, plural: string, verb: string] {
@@ -78,7 +78,7 @@ export function secretsResourceOf(collection: string): readonly [group: string, 
  * @param list CEL of the list
  */
 export function celMayReadAll(list: string, collections: readonly string[]): string {
-  const isFew = `size(${list}.filter(o, o.contains('/'))) <= ${FEW}`
+  const isFew = `size(${list}.filter(o, o.contains('/'))) <= ${NARROW_CHECKS_MAX}`
   const tests = collections.map((collection) => {
     const [group, plural, verb] = secretsResourceOf(collection)
     const wide = `variables.${wideName(plural, verb)}`
@@ -95,14 +95,14 @@ export function celMayReadAll(list: string, collections: readonly string[]): str
  * @param each CEL that applies a test to each reference
  * @param count CEL of the number of references
  */
-const mayRead = ({ wide, narrow }: References, each: (test: string) => string, count: string) =>
-  `(${each(wide)} || (${count} <= ${FEW} && ${each(narrow)}))`
+const mayRead = ({ wide, narrow }: ReferenceTests, each: (test: string) => string, count: string) =>
+  `(${each(wide)} || (${count} <= ${NARROW_CHECKS_MAX} && ${each(narrow)}))`
 
-const MANY =
+const TOO_MANY =
   'kubectl accepts only from callers who may read those of all resources of its kind in the group: use REST, which checks each one'
-const refused = (what: string, whole: string, count: string) => ({
+const refusalMessage = (what: string, whole: string, count: string) => ({
   message: whole,
-  messageCel: `${count} > ${FEW} ? '${what} refers to more than two secrets or outputs, which ${MANY}' : '${whole}'`,
+  messageCel: `${count} > ${NARROW_CHECKS_MAX} ? '${what} refers to more than two secrets or outputs, which ${TOO_MANY}' : '${whole}'`,
 })
 
 const inList = (list: string, name: string) => ({
@@ -118,12 +118,12 @@ export const environmentAdmission = (skipped: string, { each, count }: Variables
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(vaultReference('e.secret'), each, count('secret'))}`,
-    ...refused(what, `${what} refers to a vault whose secrets you may not read`, count('secret')),
+    ...refusalMessage(what, `${what} refers to a vault whose secrets you may not read`, count('secret')),
   },
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(outputReference, each, count('output'))}`,
-    ...refused(what, `${what} refers to an output of a resource that you may not read`, count('output')),
+    ...refusalMessage(what, `${what} refers to an output of a resource that you may not read`, count('output')),
   },
 ]
 
@@ -133,7 +133,7 @@ export function vaultListAdmission(skipped: string, list: string, field: string,
   return {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(vaultReference(`p.${field}`), each, count(field))}`,
-    ...refused(what, `${what} refers to a vault whose secrets you may not read`, count(field)),
+    ...refusalMessage(what, `${what} refers to a vault whose secrets you may not read`, count(field)),
   }
 }
 
@@ -145,7 +145,7 @@ export function vaultTextAdmission(map: string, isReference: string, vaultOf: st
   return {
     on: 'CREATE',
     cel: `variables.isExempt || ${mayRead({ wide: mayReadEveryVault, narrow }, each, count)}`,
-    ...refused('env', 'env refers to a vault whose secrets you may not read', count),
+    ...refusalMessage('env', 'env refers to a vault whose secrets you may not read', count),
   }
 }
 

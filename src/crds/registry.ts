@@ -21,11 +21,11 @@ export const Digest = matching(
   'must be sha256: and 64 hexadecimal digits in lower case',
 )
 
-const PARTS = '<boundaryId>/<resourceGroup>/<collection>/<name>'
-export const Repository = matching(200, new RegExp(REPOSITORY_PATTERN), `must be ${PARTS}`)
+const REPOSITORY_FORM = '<boundaryId>/<resourceGroup>/<collection>/<name>'
+export const Repository = matching(200, new RegExp(REPOSITORY_PATTERN), `must be ${REPOSITORY_FORM}`)
 
 /** An object must be in the namespace of the boundary that its repository begins with. */
-const ofThisBoundary = (noun: string) => ({
+const inOwnBoundary = (noun: string) => ({
   on: 'WRITE' as const,
   cel: "variables.isExempt || !has(object.spec) || request.namespace == 'boundary-' + object.spec.repository.split('/')[0]",
   message: `${noun} stands in the namespace of the boundary that its repository begins with`,
@@ -43,7 +43,7 @@ export const RegistryPin = defineKind({
   description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
   forms: { 'kernel/deployments/read': READ_VERBS, 'kernel/deployments/token': WRITE_VERBS },
   spec: z.strictObject({
-    repository: Repository.describe(`Whose images are kept: \`${PARTS}\`; immutable`),
+    repository: Repository.describe(`Whose images are kept: \`${REPOSITORY_FORM}\`; immutable`),
     digests: listSetOf(Digest, 500)
       .default([])
       .describe('Manifests to keep. Without any, and without keepLast and keepForDays, everything is kept'),
@@ -55,7 +55,7 @@ export const RegistryPin = defineKind({
   }),
   status: z.object({}),
   immutable: ['repository'],
-  admission: [ofThisBoundary('a pin')],
+  admission: [inOwnBoundary('a pin')],
   columns: [
     { name: 'Repository', path: '.spec.repository' },
     { name: 'Expires', path: '.spec.expiresAt' },
@@ -65,7 +65,7 @@ export const RegistryPin = defineKind({
 })
 export type RegistryPin = ObjectOf<typeof RegistryPin>
 
-const Announced = z.strictObject({
+const PushTimes = z.strictObject({
   pushedAt: DateTime.describe('When it was pushed, or first seen'),
   lastPulledAt: DateTime.optional().describe('When it was last pulled; exact to an hour'),
 })
@@ -81,13 +81,13 @@ const ShownManifest = z.object({
   subject: z.string().max(71).optional().describe('The manifest that it describes'),
 })
 /** Maximum characters of all shown manifests: an etcd object has room for three times as much. */
-const SHOWN_CHARACTERS = 400_000
+const MAX_SHOWN_CHARACTERS = 400_000
 
 /** Returns the manifests that a repository's record has room for. Whoever pushes decides their content. */
 export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 'digest'>>(
   held: readonly Held[],
 ): Held[] {
-  let left = SHOWN_CHARACTERS
+  let left = MAX_SHOWN_CHARACTERS
   return held.slice(0, DIGESTS_MAX).filter((one) => {
     const { length } = JSON.stringify(one)
     const isShown = length <= left && ShownManifest.safeParse({ pushedAt: '', ...one }).success
@@ -109,9 +109,9 @@ export const RegistryRepository = defineKind({
   description: 'A repository of the registry, as the registry reports it; only the platform writes it.',
   forms: { 'kernel/deployments/read': READ_VERBS },
   spec: z.strictObject({
-    repository: Repository.describe(`\`${PARTS}\`; immutable`),
+    repository: Repository.describe(`\`${REPOSITORY_FORM}\`; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from, after which its content is read again'),
-    digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
+    digests: mapOf(PushTimes, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
   status: statusWith({
     readAt: z.string().describe('The announcedAt that digests were read for'),
@@ -121,7 +121,7 @@ export const RegistryRepository = defineKind({
     digests: z.array(ShownManifest).max(DIGESTS_MAX).describe('Manifests of the repository'),
   }),
   immutable: ['repository'],
-  admission: [ofThisBoundary('a repository')],
+  admission: [inOwnBoundary('a repository')],
   columns: [
     { name: 'Repository', path: '.spec.repository' },
     { name: 'Tags', path: '.status.tagCount', type: 'integer' },
@@ -170,7 +170,7 @@ export const RetentionRun = defineKind({
     removing: z
       .array(
         z.object({
-          repository: z.string().max(200).describe(`Repository of the manifest: \`${PARTS}\``),
+          repository: z.string().max(200).describe(`Repository of the manifest: \`${REPOSITORY_FORM}\``),
           digest: z.string().max(71).describe('The manifest'),
           sizeBytes: z.int().describe('Bytes of the manifest and of everything that it references'),
         }),

@@ -30,7 +30,7 @@ import { allowedCidrsRule, celList, growOnlyRule, requestLimitRules } from './wo
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
 export const NEWEST_RELATIONAL_VERSION = '17'
 /** The first version that CloudNativePG upgrades to (its `cluster_webhook.go`). */
-const UPGRADED_TO = 16
+const MIN_UPGRADE_VERSION = 16
 
 /** Extensions of the engine's own image that need no library loaded at the start. */
 export const RELATIONAL_EXTENSIONS = [
@@ -184,12 +184,12 @@ const rules: Rule<Spec>[] = [
     test: (next, previous) => Number(next.engineVersion) >= Number(previous.engineVersion),
   },
   {
-    cel: `self.engineVersion == oldSelf.engineVersion || int(self.engineVersion) >= ${UPGRADED_TO}`,
-    message: `engineVersion can go up to ${UPGRADED_TO} or later only: the engine does not upgrade to earlier versions`,
+    cel: `self.engineVersion == oldSelf.engineVersion || int(self.engineVersion) >= ${MIN_UPGRADE_VERSION}`,
+    message: `engineVersion can go up to ${MIN_UPGRADE_VERSION} or later only: the engine does not upgrade to earlier versions`,
     code: 'RULE_VIOLATION',
     field: 'engineVersion',
     test: (next, previous) =>
-      next.engineVersion === previous.engineVersion || Number(next.engineVersion) >= UPGRADED_TO,
+      next.engineVersion === previous.engineVersion || Number(next.engineVersion) >= MIN_UPGRADE_VERSION,
   },
   {
     cel: `!(self.databaseName in ${celList(RESERVED_DATABASES)})`,

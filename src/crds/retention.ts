@@ -12,7 +12,7 @@ import { SecretVault, VaultEntry } from './vaults.ts'
 /** The objects of a kind in one group, from a cache or a list. */
 export type GroupContents = (kind: AnyKind) => readonly KubeObject[]
 
-type Keeps = (object: KubeObject, contents: GroupContents) => boolean
+type RetentionRule = (object: KubeObject, contents: GroupContents) => boolean
 
 const spec = <T>(object: KubeObject) => (object.spec ?? {}) as Partial<T>
 
@@ -39,7 +39,7 @@ const mayHoldLocked = (object: KubeObject): boolean => {
   return objectLock === true && storeName !== undefined && !isKnownEmpty
 }
 
-const KEEPS_BY_ITSELF = new Map<AnyKind, (object: KubeObject) => boolean>([
+const OWN_RETENTION = new Map<AnyKind, (object: KubeObject) => boolean>([
   [RelationalCluster, wantsLastSnapshot],
   [AccountBucket, mayHoldLocked],
 ])
@@ -47,7 +47,7 @@ const KEEPS_BY_ITSELF = new Map<AnyKind, (object: KubeObject) => boolean>([
 /** Whether the object itself requires that its data is kept. */
 export function requiresRetention(kind: AnyKind, object: KubeObject): boolean {
   const { deletionProtection, onDelete } = spec<{ deletionProtection: boolean; onDelete: string }>(object)
-  return deletionProtection === true || onDelete === 'Retain' || KEEPS_BY_ITSELF.get(kind)?.(object) === true
+  return deletionProtection === true || onDelete === 'Retain' || OWN_RETENTION.get(kind)?.(object) === true
 }
 
 /** The secrets of a vault that have a version and are not purged. */
@@ -56,12 +56,12 @@ export function visibleSecretsOf(vault: KubeObject, contents: GroupContents): Ob
   return entries.filter((entry) => entry.spec.vaultName === vault.metadata.name && isEntryVisible(entry))
 }
 
-const keepsSecrets: Keeps = (vault, contents) =>
+const keepsSecrets: RetentionRule = (vault, contents) =>
   spec<ObjectOf<typeof SecretVault>['spec']>(vault).enablePurgeProtection === true &&
   visibleSecretsOf(vault, contents).length > 0
 
 /** A snapshot whose database is gone was kept on purpose. */
-const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
+const isOrphanedSnapshot: RetentionRule = ({ metadata, spec, status }, contents) => {
   if (metadata.deletionTimestamp !== undefined) return false
   const { clusterName, kind } = spec as ObjectOf<typeof RelationalSnapshot>['spec']
   const isCompleted = (status as ObjectOf<typeof RelationalSnapshot>['status'])?.completedAt !== undefined
@@ -70,9 +70,9 @@ const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
   return isCompleted && !contents(RelationalCluster).some((cluster) => cluster.metadata.name === clusterName)
 }
 
-const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
+const RETENTION_RULES: ReadonlyMap<AnyKind, RetentionRule> = new Map<AnyKind, RetentionRule>([
   [SecretVault, keepsSecrets],
-  [RelationalSnapshot, outlivedItsDatabase],
+  [RelationalSnapshot, isOrphanedSnapshot],
 ])
 
 /**
@@ -80,17 +80,24 @@ const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
  *
  * @internal Tests read it.
  */
-export const KINDS_WITH_RETENTION_RULES: ReadonlySet<AnyKind> = new Set([...KEEPS_BY_ITSELF.keys(), ...KEEPS.keys()])
+export const KINDS_WITH_RETENTION_RULES: ReadonlySet<AnyKind> = new Set([
+  ...OWN_RETENTION.keys(),
+  ...RETENTION_RULES.keys(),
+])
 
 /** Whether an object's data must be kept: then nobody can delete its group. */
 export function mustBeRetained(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
-  return requiresRetention(kind, object) || KEEPS.get(kind)?.(object, contents) === true
+  return requiresRetention(kind, object) || RETENTION_RULES.get(kind)?.(object, contents) === true
 }
 
 /** Kinds for which this depends on other objects, and the kinds of those others. */
-export const RETENTION_DEPENDENT_KINDS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry, RelationalCluster])
+export const RETENTION_DEPENDENT_KINDS: ReadonlySet<AnyKind> = new Set([
+  ...RETENTION_RULES.keys(),
+  VaultEntry,
+  RelationalCluster,
+])
 
-const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
+const GROUP_KINDS = KINDS.filter(({ placement }) => placement === 'group')
 
 /**
  * Returns what holds a group, as `<collection>/<name>`, sorted: protected resources, and volumes that were retained.
@@ -102,7 +109,7 @@ export function listGroupHolders(
   claims: readonly KubeObject[],
   elsewhere: readonly string[] = [],
 ): string[] {
-  const kept = IN_GROUPS.flatMap((kind) =>
+  const kept = GROUP_KINDS.flatMap((kind) =>
     contents(kind)
       .filter((object) => mustBeRetained(kind, object, contents))
       .map(({ metadata }) => groupHolderName(kind, metadata.name)),

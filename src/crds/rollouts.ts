@@ -94,7 +94,7 @@ const Check = z.object({
   details: z.record(z.string(), z.string()).describe('Details of the result, by name'),
 })
 
-const Rolled = z.object({
+const RolledComponent = z.object({
   name: describedText('Component'),
   fromVersion: describedText('Version that was installed before; absent if none').optional(),
   toVersion: describedText('Version that it gets'),
@@ -112,7 +112,7 @@ const RolledBatch = z.object({
   state: z
     .enum(BATCH_STATES)
     .describe('Pending, Applying, WaitingForHealth, Paused, Succeeded, Failed, Skipped or Cancelled'),
-  components: list(Rolled).describe('Components of the batch'),
+  components: list(RolledComponent).describe('Components of the batch'),
   timeLimitMinutes: z.int().describe('How long it may take'),
   deadlineAt: describedText('When that time is over').optional(),
   startedAt: describedText('When it began').optional(),
@@ -120,32 +120,32 @@ const RolledBatch = z.object({
   checkAt: describedText('When the checks run again after a chart').optional(),
 })
 
-const at = (what: string) => DateTime.optional().describe(`When it was requested ${what}`)
+const requestTime = (what: string) => DateTime.optional().describe(`When it was requested ${what}`)
 const Requests = z
   .strictObject({
-    cancelAt: at('to cancel it: the current batch continues'),
-    resumeAt: at('to resume; takes effect while it is paused'),
+    cancelAt: requestTime('to cancel it: the current batch continues'),
+    resumeAt: requestTime('to resume; takes effect while it is paused'),
     skipSnapshot: z
       .boolean()
       .optional()
       .describe('With resumeAt: continues without the failed snapshot, if status.pause.canSkipSnapshot is true'),
     comment: PlainText.max(512).optional().describe('Why, in words for people'),
-    revertDriftAt: at('to revert manual changes; takes effect while it is paused because of them'),
-    rollbackAt: at('to roll it back after it has ended; needs the verb rollback'),
+    revertDriftAt: requestTime('to revert manual changes; takes effect while it is paused because of them'),
+    rollbackAt: requestTime('to roll it back after it has ended; needs the verb rollback'),
     by: PlainText.max(128).optional().describe('Id of the principal of the last request'),
   })
   .prefault({})
   .describe('Requests of people to the rollout')
 
-const before = (cel: string) => `(request.operation == 'CREATE' ? '' : ${cel})`
-const requested = (object: string, field: string) => `${object}.?spec.?requests.?${field}.orValue('')`
-const state = before("oldObject.?status.?state.orValue('')")
-const pausedOn = before("oldObject.?status.?pause.?code.orValue('')")
-const OVER = "['Succeeded', 'Failed', 'Cancelled']"
+const previousOf = (cel: string) => `(request.operation == 'CREATE' ? '' : ${cel})`
+const requestField = (object: string, field: string) => `${object}.?spec.?requests.?${field}.orValue('')`
+const state = previousOf("oldObject.?status.?state.orValue('')")
+const pausedOn = previousOf("oldObject.?status.?pause.?code.orValue('')")
+const FINAL_STATES = "['Succeeded', 'Failed', 'Cancelled']"
 
 /** Refuses a new request outside the states in which it has an effect, rather than leave it without one. */
-function heardIn(field: string, cel: string, message: string): AdmissionRule {
-  const isSame = `${requested('object', field)} == ${before(requested('oldObject', field))}`
+function requestAllowed(field: string, cel: string, message: string): AdmissionRule {
+  const isSame = `${requestField('object', field)} == ${previousOf(requestField('oldObject', field))}`
   return { on: 'WRITE', cel: `${isSame} || (${cel})`, message }
 }
 
@@ -232,29 +232,33 @@ export const RolloutExecution = defineKind({
     startedBySelfRule,
     {
       on: 'WRITE',
-      cel: `variables.isExempt || ${requested('object', 'by')} == '' || ${requested('object', 'by')} == ${before(requested('oldObject', 'by'))} || request.userInfo.username == 'p:' + ${requested('object', 'by')}`,
+      cel: `variables.isExempt || ${requestField('object', 'by')} == '' || ${requestField('object', 'by')} == ${previousOf(requestField('oldObject', 'by'))} || request.userInfo.username == 'p:' + ${requestField('object', 'by')}`,
       message: 'requests.by must be your own id, or absent',
     },
     {
       on: 'WRITE',
-      cel: `variables.isExempt || ${requested('object', 'rollbackAt')} == ${before(requested('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,
+      cel: `variables.isExempt || ${requestField('object', 'rollbackAt')} == ${previousOf(requestField('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,
       message: 'only a holder of the verb rollback may request a rollback',
     },
-    heardIn('cancelAt', `!(${state} in ${OVER})`, 'the rollout has ended: there is nothing to cancel'),
-    heardIn(
+    requestAllowed('cancelAt', `!(${state} in ${FINAL_STATES})`, 'the rollout has ended: there is nothing to cancel'),
+    requestAllowed(
       'resumeAt',
       `${state} == 'Paused' && ${pausedOn} != 'PlatformDrift'`,
       'only a paused rollout can be resumed; one that is paused because of manual changes resumes by revertDriftAt',
     ),
     {
       on: 'WRITE',
-      cel: `!object.?spec.?requests.?skipSnapshot.orValue(false) || ${requested('object', 'resumeAt')} == ${before(requested('oldObject', 'resumeAt'))} || (request.operation == 'UPDATE' && oldObject.?status.?pause.?canSkipSnapshot.orValue(false))`,
+      cel: `!object.?spec.?requests.?skipSnapshot.orValue(false) || ${requestField('object', 'resumeAt')} == ${previousOf(requestField('oldObject', 'resumeAt'))} || (request.operation == 'UPDATE' && oldObject.?status.?pause.?canSkipSnapshot.orValue(false))`,
       message: 'this rollout cannot continue without a snapshot',
     },
-    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused because of manual changes'),
-    heardIn(
+    requestAllowed(
+      'revertDriftAt',
+      `${pausedOn} == 'PlatformDrift'`,
+      'the rollout is not paused because of manual changes',
+    ),
+    requestAllowed(
       'rollbackAt',
-      `${state} in ${OVER} && oldObject.?status.?canRollback.orValue(false)`,
+      `${state} in ${FINAL_STATES} && oldObject.?status.?canRollback.orValue(false)`,
       'the rollout cannot be rolled back: it has not ended, or changed nothing that can be rolled back',
     ),
     {

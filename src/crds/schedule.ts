@@ -3,13 +3,13 @@ import { DAY_MS } from '../core/clock.ts'
 import { momentsOf, offsetAt } from '../core/zonedTime.ts'
 import { matching, withCelRules } from './fields.ts'
 
-const list = (number: string) => {
+const listPattern = (number: string) => {
   const part = `(\\*|${number}(-${number})?)(/[1-9][0-9]?)?`
   return `${part}(,${part})*`
 }
 /** Minute, hour, day of the month, month, day of the week (crontab(5) without names). */
 const FIELDS = ['[0-5]?[0-9]', '([01]?[0-9]|2[0-3])', '(0?[1-9]|[12][0-9]|3[01])', '(0?[1-9]|1[0-2])', '0?[0-7]']
-const PATTERN = `^${FIELDS.map(list).join(' ')}$`
+const PATTERN = `^${FIELDS.map(listPattern).join(' ')}$`
 const MESSAGE =
   'must be cron in five fields, such as 0 2 * * *: minute 0-59, hour 0-23, day 1-31, month 1-12, day of the week 0-7'
 
@@ -32,12 +32,12 @@ export const CronSchedule = withCelRules(
     cel: `!${isWellFormed} || self.replace(' ', ',').split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1]))`,
     message: 'must be cron whose ranges go upwards',
     test: (text) =>
-      !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isPart(part, at))),
+      !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isValidPart(part, at))),
   },
   {
     cel: `!${isWellFormed} || !self.matches('${OPEN_WEEKDAY}') || ${hasDay('<= 29')} || (${hasDay('== 30')} && ${hasMonth('1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12')}) || ${hasMonth('1, 3, 5, 7, 8, 10, 12')}`,
     message: 'must be cron with a day that its months have',
-    test: (text) => !isCron(text) || fires(text),
+    test: (text) => !isCron(text) || everFires(text),
   },
 )
 
@@ -48,7 +48,7 @@ export const CronSchedule = withCelRules(
 export const ListedCronSchedule = matching(100, new RegExp(PATTERN), MESSAGE)
 
 /** Whether a well-formed schedule ever runs: its ranges go upwards, and its months have its days. */
-export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)
+export const everRuns = (text: string) => isCron(text) && isParsable(text) && everFires(text)
 
 const isCron = (text: string) => new RegExp(PATTERN).test(text)
 
@@ -58,7 +58,7 @@ const parser = () => createRequire(import.meta.url)('cron-parser') as typeof imp
 /** Returns the next run of a schedule, RFC 3339; null if it never runs, as one that is older than the rules may. */
 export function nextRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
-  const reach = reachOf(zone, now)
+  const reach = clockChangeOf(zone, now)
   const times = timesFrom(schedule, now + offsetAt(zone, now) - reach)
   for (let found = Number.POSITIVE_INFINITY; ; ) {
     const shown = times.next().getTime()
@@ -71,7 +71,7 @@ export function nextRun(schedule: string, now: number, zone = 'UTC'): string | n
 /** Returns the last run of a schedule up to now, RFC 3339; null if it never runs. */
 export function lastRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
-  const reach = reachOf(zone, now)
+  const reach = clockChangeOf(zone, now)
   // A moment later, so that a run at exactly this time counts.
   const times = timesFrom(schedule, now + offsetAt(zone, now) + reach + 1)
   for (let found = Number.NEGATIVE_INFINITY; ; ) {
@@ -83,7 +83,7 @@ export function lastRun(schedule: string, now: number, zone = 'UTC'): string | n
 }
 
 /** Returns the milliseconds by which clocks change within a day of now: local times there are not in order. */
-function reachOf(zone: string, now: number): number {
+function clockChangeOf(zone: string, now: number): number {
   return Math.abs(offsetAt(zone, now - DAY_MS) - offsetAt(zone, now + DAY_MS))
 }
 
@@ -112,7 +112,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-function parses(expression: string): boolean {
+function isParsable(expression: string): boolean {
   try {
     parser().CronExpressionParser.parse(normalizeSchedule(expression))
     return true
@@ -122,14 +122,14 @@ function parses(expression: string): boolean {
 }
 
 /** Checks each part alone, because a number may occur twice in a list. */
-function isPart(part: string, at: number): boolean {
-  return parses(ofField(part, at))
+function isValidPart(part: string, at: number): boolean {
+  return isParsable(withOnlyField(part, at))
 }
 
-const ofField = (part: string, at: number) => FIELDS.map((_, field) => (field === at ? part : '*')).join(' ')
+const withOnlyField = (part: string, at: number) => FIELDS.map((_, field) => (field === at ? part : '*')).join(' ')
 
 /** Numbers that a star covers. The last one is also the end of a step that only names its first number. */
-const NUMBERS = [
+const FIELD_RANGES = [
   [0, 59],
   [0, 23],
   [1, 31],
@@ -154,7 +154,7 @@ function plainField(field: string, at: number): string {
   if (parts.some((part) => part === '*' || part === '*/1')) return '*'
   const isOfDays = at === DAY_OF_MONTH || at === DAY_OF_WEEK
   if (parts.length === 1 && !(isOfDays && /[/7]/.test(field))) return field
-  const numbers = parts.flatMap((part) => numbersOf(part, NUMBERS[at] ?? NUMBERS[0]))
+  const numbers = parts.flatMap((part) => numbersOf(part, FIELD_RANGES[at] ?? FIELD_RANGES[0]))
   const days = at === DAY_OF_WEEK ? numbers.map((day) => day % 7) : numbers
   return [...new Set(days)].sort((one, other) => one - other).join(',')
 }
@@ -171,8 +171,8 @@ function numbersOf(part: string, [least, most]: readonly [number, number]): numb
   )
 }
 
-function fires(text: string): boolean {
+function everFires(text: string): boolean {
   if (!new RegExp(OPEN_WEEKDAY).test(text)) return true
   const [, , days = '', months = ''] = text.split(' ')
-  return days.split(',').some((day) => months.split(',').some((month) => parses(`0 0 ${day} ${month} *`)))
+  return days.split(',').some((day) => months.split(',').some((month) => isParsable(`0 0 ${day} ${month} *`)))
 }

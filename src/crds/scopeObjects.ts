@@ -7,10 +7,10 @@ import type { AnyKind } from './define.ts'
 import { KINDS } from './index.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 
-const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
+const GROUP_KINDS = KINDS.filter(({ placement }) => placement === 'group')
 /** Kinds whose objects have scopes; parts of resources have scopes too. */
-export const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...IN_GROUPS]
-const RESOURCES = new Map(IN_GROUPS.map(({ segment, resource }) => [segment, resource]))
+export const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...GROUP_KINDS]
+const RESOURCES = new Map(GROUP_KINDS.map(({ segment, resource }) => [segment, resource]))
 
 export type ScopeObject = { key: string; resource: Resource; namespace: string | undefined; name: string }
 

@@ -17,7 +17,7 @@ type Site = {
 }
 
 /** Headers that the web server sets itself: of the connection, of the body, and those with a field of their own. */
-const ITS_OWN = [
+const SERVER_HEADERS = [
   'cache-control',
   'connection',
   'content-encoding',
@@ -63,9 +63,9 @@ export const siteRules: readonly Rule<Site>[] = [
     test: ({ headers }) => countCharacters(Object.entries(headers).flat()) <= MAX_HEADERS_CHARACTERS,
   },
   mapKeysRule('headers', {
-    cel: `k.matches('^[A-Za-z0-9-]{1,64}$') && !(k.lowerAscii() in [${ITS_OWN.map((name) => `'${name}'`).join(', ')}])`,
-    message: `the name of a header must be letters, digits and hyphens, and none of ${ITS_OWN.join(', ')}`,
-    test: (name) => HEADER.test(name) && !ITS_OWN.includes(name.toLowerCase()),
+    cel: `k.matches('^[A-Za-z0-9-]{1,64}$') && !(k.lowerAscii() in [${SERVER_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
+    message: `the name of a header must be letters, digits and hyphens, and none of ${SERVER_HEADERS.join(', ')}`,
+    test: (name) => HEADER.test(name) && !SERVER_HEADERS.includes(name.toLowerCase()),
   }),
 ]
 

@@ -85,7 +85,7 @@ type Spec = z.output<typeof spec>
 
 const isInstalled = ({ provider }: Spec) => provider === 'GitHub' || provider === 'Circuit'
 
-function onlyOf(
+function onlyForProvider(
   owner: Provider,
   field: 'circuit' | 'installationId',
   message: string,
@@ -115,8 +115,8 @@ const rules: Rule<Spec>[] = [
     field: 'baseUrl',
     test: ({ provider, baseUrl }) => provider === 'Git' || baseUrl.startsWith('https://'),
   },
-  onlyOf('Circuit', 'circuit', 'circuit is for provider Circuit only', 'not-a-circuit'),
-  onlyOf('GitHub', 'installationId', 'only GitHub has installations'),
+  onlyForProvider('Circuit', 'circuit', 'circuit is for provider Circuit only', 'not-a-circuit'),
+  onlyForProvider('GitHub', 'installationId', 'only GitHub has installations'),
   {
     cel: '!has(oldSelf.installationId) || (has(self.installationId) && self.installationId == oldSelf.installationId)',
     message: 'installationId cannot be changed once it is set',

@@ -100,7 +100,7 @@ const spec = z.strictObject({
 })
 type Spec = z.output<typeof spec>
 
-function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, readonly string[]>): Rule<Spec> {
+function belongsToEngine(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, readonly string[]>): Rule<Spec> {
   return {
     cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${celList(of.MsSql)} : self.${field} in ${celList(of.MariaDb)})`,
     message: `${field} must be one of the engine's: ${of.MsSql.join(', ')} for MsSql, ${of.MariaDb.join(', ')} for MariaDb`,
@@ -110,12 +110,12 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
 }
 
 /** System databases: whoever may write to one of these administers the engine. Names are case-insensitive. */
-const OWN_DATABASES: Readonly<Record<SqlEngineName, readonly string[]>> = {
+const SYSTEM_DATABASES: Readonly<Record<SqlEngineName, readonly string[]>> = {
   MsSql: ['master', 'model', 'msdb', 'tempdb'],
   MariaDb: ['information_schema', 'mysql', 'performance_schema', 'sys'],
 }
 
-function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
+function mssqlMemoryRule(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
   return {
     cel: `self.engine != 'MsSql' || !has(self.${field}) || quantity(self.${field}).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
     message: `${field} must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
@@ -128,8 +128,8 @@ function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
 const rules: Rule<Spec>[] = [
   tagKeyRule,
   ...requestLimitRules,
-  belongs('engineVersion', SQL_VERSIONS),
-  belongs('edition', SQL_EDITIONS),
+  belongsToEngine('engineVersion', SQL_VERSIONS),
+  belongsToEngine('edition', SQL_EDITIONS),
   {
     cel: "self.engine != 'MsSql' || self.acceptEula",
     message: "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms",
@@ -138,13 +138,13 @@ const rules: Rule<Spec>[] = [
     test: ({ engine, acceptEula }) => engine !== 'MsSql' || acceptEula,
   },
   {
-    cel: `!(self.databaseName.lowerAscii() in (self.engine == 'MsSql' ? ${celList(OWN_DATABASES.MsSql)} : ${celList(OWN_DATABASES.MariaDb)}))`,
-    message: `databaseName must not be one of the engine's own: ${OWN_DATABASES.MsSql.join(', ')} for MsSql, ${OWN_DATABASES.MariaDb.join(', ')} for MariaDb`,
+    cel: `!(self.databaseName.lowerAscii() in (self.engine == 'MsSql' ? ${celList(SYSTEM_DATABASES.MsSql)} : ${celList(SYSTEM_DATABASES.MariaDb)}))`,
+    message: `databaseName must not be one of the engine's own: ${SYSTEM_DATABASES.MsSql.join(', ')} for MsSql, ${SYSTEM_DATABASES.MariaDb.join(', ')} for MariaDb`,
     field: 'databaseName',
-    test: ({ engine, databaseName }) => !OWN_DATABASES[engine].includes(databaseName.toLowerCase()),
+    test: ({ engine, databaseName }) => !SYSTEM_DATABASES[engine].includes(databaseName.toLowerCase()),
   },
-  enoughForMsSql('memoryRequest'),
-  enoughForMsSql('memoryLimit'),
+  mssqlMemoryRule('memoryRequest'),
+  mssqlMemoryRule('memoryLimit'),
   {
     cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(self.memoryLimit).sub(self.memoryLimitMb * 1048576).compareTo(quantity('0')) >= 0",
     message: 'memoryLimitMb must not be more than memoryLimit: the container would be killed',

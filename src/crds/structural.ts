@@ -43,7 +43,7 @@ export function structuralSchema(schema: z.ZodType, path: string): StructuralSch
 }
 
 function structural(node: StructuralSchema, path: string): StructuralSchema {
-  refuseWhatCannotBeSaid(node, path)
+  refuseUnsupported(node, path)
   const result: StructuralSchema = {}
   for (const [key, value] of Object.entries(node)) {
     if (!isKept(key, value, node)) continue
@@ -90,7 +90,7 @@ function structuralValue(key: string, value: unknown, path: string, node: Struct
   return value
 }
 
-function refuseWhatCannotBeSaid(node: StructuralSchema, path: string): void {
+function refuseUnsupported(node: StructuralSchema, path: string): void {
   for (const key of ['anyOf', 'oneOf', '$ref', 'not']) {
     if (key in node)
       throw new Error(

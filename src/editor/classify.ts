@@ -30,7 +30,7 @@ export async function classify(
   const tokens = tokensOf(dialect, sql, TOKENS_MAX)
   if (tokens === undefined)
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
-  const obstacle = obstacleIn(tokens)
+  const obstacle = findObstacle(tokens)
   if (obstacle !== undefined) return unsplitBatch(sql, refusedStatement('Unknown', obstacle))
   const pieces = statementsOf(dialect, tokens)
   if (pieces.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
@@ -38,14 +38,14 @@ export async function classify(
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
   const statements: Statement[] = pieces.map((piece, index) => {
-    const bound = bind(dialect, piece, parameters)
-    return { index, ...bound, ...alone(dialect, judge(bound.text, piece), pieces.length) }
+    const bound = bindParameters(dialect, piece, parameters)
+    return { index, ...bound, ...requireAlone(dialect, judge(bound.text, piece), pieces.length) }
   })
   return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
 }
 
 /** MariaDB commits implicitly at each schema change, so the statements before it could not be rolled back. */
-function alone(dialect: Dialect, judgement: StatementVerdict, count: number): StatementVerdict {
+function requireAlone(dialect: Dialect, judgement: StatementVerdict, count: number): StatementVerdict {
   if (dialect !== 'mariadb' || judgement.kind !== 'Ddl' || count === 1) return judgement
   return {
     ...judgement,
@@ -53,7 +53,7 @@ function alone(dialect: Dialect, judgement: StatementVerdict, count: number): St
   }
 }
 
-function obstacleIn(tokens: readonly Token[]): string | undefined {
+function findObstacle(tokens: readonly Token[]): string | undefined {
   let depth = 0
   for (const { kind, text } of tokens) {
     if (kind === 'broken') return 'A quote or comment is not closed.'
@@ -89,7 +89,7 @@ export async function loadParsers(): Promise<void> {
 }
 
 /** Replaces `@name` by the engine's parameter syntax. SQL Server uses `@name` itself. */
-function bind(
+function bindParameters(
   dialect: Dialect,
   piece: readonly Token[],
   names: ReadonlySet<string>,

@@ -8,25 +8,25 @@ import { mayReadStoredData } from './plainFunctions.ts'
 type Parser = { astify(sql: string, options: object): unknown; tableList(sql: string, options: object): string[] }
 type Node = Record<string, unknown>
 
-const BUILDS = {
+const PARSERS = {
   mariadb: { file: 'node-sql-parser/build/mariadb.js', name: 'mariadb', engine: 'MariaDB' },
   mssql: { file: 'node-sql-parser/build/transactsql.js', name: 'transactsql', engine: 'SQL Server' },
 } as const
-type Parsed = keyof typeof BUILDS
+type ParsedDialect = keyof typeof PARSERS
 
 /** First words of statements that never run. Needed because the parsers do not know all of these statements. */
-const ADMINISTERS: Readonly<Record<Parsed, RegExp>> = {
+const ADMINISTRATION: Readonly<Record<ParsedDialect, RegExp>> = {
   mariadb:
     /^(shutdown|kill|flush|purge|reset|install|uninstall|backup|change master|(start|stop) (all )?(slave|replica)\w*|show (grants|create user)|(create|alter|drop|rename) (or replace )?(user|role|server))\b/,
   mssql:
     /^(backup|restore|shutdown|dbcc|kill|reconfigure|deny|bulk insert|checkpoint|(create|alter|drop) (login|credential|endpoint|server)|exec(ute)? (\w+ )*(xp_|sp_(configure|\w*(login|srvrole|server)))\w*)\b/,
 }
-const TRANSACTS: Readonly<Record<Parsed, RegExp>> = {
+const TRANSACTION_CONTROL: Readonly<Record<ParsedDialect, RegExp>> = {
   mariadb: /^(start transaction|begin|commit|rollback|savepoint|release savepoint|xa)\b/,
   mssql: /^(begin (distributed )?tran(saction)?|commit|rollback|save tran(saction)?)\b/,
 }
-const ADMINISTERING = 'It administers the server.'
-const TRANSACTING = 'A batch is one transaction of its own, which it cannot end or divide.'
+const ADMINISTRATION_REASON = 'It administers the server.'
+const TRANSACTION_REASON = 'A batch is one transaction of its own, which it cannot end or divide.'
 
 const KINDS = inverted<StatementKind>({
   Read: 'select union show desc describe explain',
@@ -45,7 +45,7 @@ const FIRST_WORDS: Readonly<Record<'Read' | 'Write' | 'Ddl', RegExp>> = {
 }
 
 /** What may be created, altered and dropped: objects without a code body, which the parsers understand completely. */
-const MADE = /^(table|index|view|sequence|unique|unique index|fulltext index|temporary table)$/i
+const PLAIN_OBJECTS = /^(table|index|view|sequence|unique|unique index|fulltext index|temporary table)$/i
 
 /** Functions and sources that access the server's files or other servers. */
 const SERVER_WORDS =
@@ -55,23 +55,23 @@ const SERVER_WORDS =
  * T-SQL needs no semicolon between statements, so these could start another statement. They are all reserved words, so
  * none is a legitimate bare name.
  */
-const NEVER_BARE =
+const FORBIDDEN_WORDS =
   /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
 /** In a statement that only reads, the verbs of writes are refused as well. */
 const WRITING_WORDS = /^(insert|update|delete|set)$/i
 
 /** MariaDB objects that are remote, in files of the caller's choice, in system schemas, or defined as another user. */
-const ELSEWHERE =
+const REMOTE_SOURCES =
   /\bengine\s*=?\s*[`'"]?(federated|federatedx|spider|connect|s3)\b|\b(data|index)\s+directory\b|\bdefiner\s*=|\b(?:to|table|view|from)\s+`?(mysql|sys|performance_schema|information_schema)`?\s*\./i
 
-export function loadClassifier(dialect: Parsed): (text: string, piece: readonly Token[]) => StatementVerdict {
-  const { file, name, engine } = BUILDS[dialect]
+export function loadClassifier(dialect: ParsedDialect): (text: string, piece: readonly Token[]) => StatementVerdict {
+  const { file, name, engine } = PARSERS[dialect]
   const library = createRequire(import.meta.url)(file) as { Parser: new () => Parser }
   const parser = new library.Parser()
   return (text, piece) => {
     const words = wordsOf(piece)
-    if (ADMINISTERS[dialect].test(words)) return refusedStatement('Admin', ADMINISTERING)
-    if (TRANSACTS[dialect].test(words)) return refusedStatement('Transaction', TRANSACTING)
+    if (ADMINISTRATION[dialect].test(words)) return refusedStatement('Admin', ADMINISTRATION_REASON)
+    if (TRANSACTION_CONTROL[dialect].test(words)) return refusedStatement('Transaction', TRANSACTION_REASON)
     try {
       const tree = parser.astify(text, { database: name })
       const [only, ...more] = Array.isArray(tree) ? (tree as unknown[]) : [tree]
@@ -93,33 +93,33 @@ function tablesOf(parser: Parser, text: string, database: string): string[] {
   return [...new Set(found)].sort()
 }
 
-function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: string[]): StatementVerdict {
+function judge(dialect: ParsedDialect, tree: Node, piece: readonly Token[], tables: string[]): StatementVerdict {
   const kind = typeof tree?.type === 'string' ? KINDS[tree.type.toLowerCase()] : undefined
   const server = wordsAndCalls(piece).find(({ text }) => SERVER_WORDS.test(text))
   if (server !== undefined) return refusedStatement('Admin', `${server.text} is for administrators.`, tables)
   if (kind === undefined || kind === 'Unknown')
     return refusedStatement('Unknown', 'Statements of this kind are not supported.', tables)
-  if (kind === 'Admin') return refusedStatement('Admin', ADMINISTERING, tables)
-  if (kind === 'Transaction') return refusedStatement('Transaction', TRANSACTING, tables)
-  if (dialect === 'mariadb' && kind === 'Ddl' && ELSEWHERE.test(textOf(piece)))
-    return refusedStatement('Admin', ADMINISTERING, tables)
-  const into = intoOf(tree)
+  if (kind === 'Admin') return refusedStatement('Admin', ADMINISTRATION_REASON, tables)
+  if (kind === 'Transaction') return refusedStatement('Transaction', TRANSACTION_REASON, tables)
+  if (dialect === 'mariadb' && kind === 'Ddl' && REMOTE_SOURCES.test(textOf(piece)))
+    return refusedStatement('Admin', ADMINISTRATION_REASON, tables)
+  const into = intoTargetOf(tree)
   const weighed =
     kind === 'Read' && into === 'table'
       ? 'Ddl'
-      : kind === 'Read' && (locks(tree) || holds(dialect, piece))
+      : kind === 'Read' && (locksRows(tree) || blocksOthers(dialect, piece))
         ? 'Write'
         : kind
   if (into === 'elsewhere') return refusedStatement('Unknown', 'A query cannot write its result anywhere.', tables)
-  if (isTwofold(dialect, kind as 'Read', piece)) return refusedStatement('Unknown', 'It is ambiguous.', tables)
-  if (kind === 'Ddl' && !MADE.test(subjectOf(tree)))
+  if (isAmbiguous(dialect, kind as 'Read', piece)) return refusedStatement('Unknown', 'It is ambiguous.', tables)
+  if (kind === 'Ddl' && !PLAIN_OBJECTS.test(subjectOf(tree)))
     return refusedStatement(
       'Unknown',
       'Only tables, indexes, views and sequences can be created, altered and dropped.',
       tables,
     )
-  const isDestructive = destroys(tree, kind, piece)
-  return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece, tables) }
+  const isDestructive = destroysData(tree, kind, piece)
+  return { kind: weighed, tables, isDestructive, reads: readsData(tree, weighed, piece, tables) }
 }
 
 /** Returns what a schema change is about. For tables, the parsers do not name it in some of these statements. */
@@ -134,14 +134,14 @@ function textOf(piece: readonly Token[]): string {
 }
 
 /** Whether the words suggest another kind of statement than the parser found. */
-function isTwofold(dialect: Parsed, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
+function isAmbiguous(dialect: ParsedDialect, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
   if (!FIRST_WORDS[kind].test(piece[0]?.text ?? '')) return true
   if (dialect !== 'mssql' || kind === 'Ddl') return false
-  const isNever = (text: string) => NEVER_BARE.test(text) || (kind === 'Read' && WRITING_WORDS.test(text))
+  const isNever = (text: string) => FORBIDDEN_WORDS.test(text) || (kind === 'Read' && WRITING_WORDS.test(text))
   return piece.some(({ kind: word, text }) => word === 'word' && isNever(text))
 }
 
-function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
+function intoTargetOf(tree: Node): 'table' | 'elsewhere' | undefined {
   let found: 'table' | 'elsewhere' | undefined
   walk(tree, (node) => {
     const into = node.into as Node | undefined | null
@@ -157,15 +157,15 @@ function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
 const READING_WORDS = /^(select|table|with|where|returning|output|using|join|order|limit|top|duplicate)$/i
 
 /** Through these, a new table can reveal other data: expressions (which may call anything), queries, keys. */
-const BRINGING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
+const REVEALING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
 
 function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
-  const brings = piece.some(({ kind, text }) => kind === 'word' && BRINGING_WORDS.test(text))
+  const brings = piece.some(({ kind, text }) => kind === 'word' && REVEALING_WORDS.test(text))
   return tree.type === 'create' && subjectOf(tree) === 'table' && !brings
 }
 
 /** Whether a statement reveals or compares stored values. */
-function reads(tree: Node, kind: StatementKind, piece: readonly Token[], tables: readonly string[]): boolean {
+function readsData(tree: Node, kind: StatementKind, piece: readonly Token[], tables: readonly string[]): boolean {
   if (kind === 'Read') return true
   if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '') && !makesPlainTable(tree, piece)
   // With several tables, which rows change depends on the content of another table.
@@ -185,7 +185,7 @@ function isForeign({ name, schema }: Node): boolean {
   )
 }
 
-function locks(tree: Node): boolean {
+function locksRows(tree: Node): boolean {
   let found = false
   walk(tree, (node) => {
     if (node.locking_read !== undefined && node.locking_read !== null) found = true
@@ -194,15 +194,15 @@ function locks(tree: Node): boolean {
 }
 
 /** SQL Server hints whose locks are held longer than the read of a row. */
-const HOLDING_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repeatableread)$/i
+const LOCK_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repeatableread)$/i
 /** MariaDB functions that block other sessions or change what they see. */
-const HOLDING_FUNCTIONS =
+const BLOCKING_FUNCTIONS =
   /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval|master_pos_wait|master_gtid_wait)$/i
 
-function holds(dialect: Parsed, piece: readonly Token[]): boolean {
+function blocksOthers(dialect: ParsedDialect, piece: readonly Token[]): boolean {
   return wordsAndCalls(piece).some(({ text, next }) => {
     if (/^next$/i.test(text) && /^value$/i.test(next)) return true
-    return dialect === 'mssql' ? HOLDING_HINTS.test(text) : next === '(' && HOLDING_FUNCTIONS.test(text)
+    return dialect === 'mssql' ? LOCK_HINTS.test(text) : next === '(' && BLOCKING_FUNCTIONS.test(text)
   })
 }
 
@@ -225,7 +225,7 @@ function wordsOf(piece: readonly Token[]): string {
   return words.map(({ text }) => text.toLowerCase()).join(' ')
 }
 
-function destroys(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
+function destroysData(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
   if (kind === 'Ddl') return piece.some(({ kind: word, text }) => word === 'word' && /^(drop|truncate)$/i.test(text))
   return (tree.type === 'update' || tree.type === 'delete') && (tree.where === undefined || tree.where === null)
 }

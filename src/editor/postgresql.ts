@@ -36,7 +36,7 @@ const SERVER_FUNCTIONS =
   /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml|ts_stat$|ts_rewrite$|crosstab|connectby$|xpath_table$|pg_file_|pg_log_backend|pg_stat_reset|pg_backup_|pg_start_backup|pg_stop_backup|pg_wal_replay|pg_import_|gin_clean|lo(read|write|open|create?|unlink|lseek|tell)$)/i
 
 /** Functions that block other sessions, even after the query, or change what they see. */
-const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
+const BLOCKING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
 
 type Node = Record<string, unknown>
 
@@ -75,7 +75,7 @@ function judgeNode(statement: Node): StatementVerdict {
       'A batch is one transaction of its own, which it cannot end or divide.',
       tables,
     )
-  return { ...weigh(name, kind, found), tables }
+  return { ...toVerdict(name, kind, found), tables }
 }
 
 /** Objects of the server or with access to others, as named by statements such as rename, drop and comment. */
@@ -93,7 +93,7 @@ function judgeExplain({ query, options }: Node): StatementVerdict {
 }
 
 /** Through these, a new table can reveal other data: expressions (which may call anything), partitions, keys. */
-const BRINGING_NODES = new Set([
+const REVEALING_NODES = new Set([
   'raw_expr',
   'raw_default',
   'partbound',
@@ -118,7 +118,7 @@ type Survey = {
   function: string | undefined
 }
 
-function weigh(name: string, kind: StatementKind, found: Survey): Omit<StatementVerdict, 'tables'> {
+function toVerdict(name: string, kind: StatementKind, found: Survey): Omit<StatementVerdict, 'tables'> {
   if (kind === 'Ddl' || found.makes) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
     const isPlain = removes || (name === 'CreateStmt' && !found.brings)
@@ -152,34 +152,34 @@ function survey(root: Node): Survey {
     const node = waiting.pop()
     if (typeof node !== 'object' || node === null) continue
     for (const [name, child] of Object.entries(node as Node)) {
-      look(name, child as Node, found)
+      inspectNode(name, child as Node, found)
       waiting.push(child)
     }
   }
   return found
 }
 
-function look(name: string, child: Node, found: Survey): void {
+function inspectNode(name: string, child: Node, found: Survey): void {
   if (WRITES.has(name)) found.writes = true
   if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.whole = true
   if (name === 'lockingClause') found.locks = true
   if (name === 'GrantStmt') found.grants = true
   if (name === 'intoClause') found.makes = true
   if (name === 'subtype' && String(child).startsWith('AT_Drop')) found.drops = true
-  if (BRINGING_NODES.has(name)) found.brings = true
+  if (REVEALING_NODES.has(name)) found.brings = true
   if (READING_NODES.has(name)) found.reads = true
-  if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
+  if (name === 'relation' || name === 'RangeVar') recordTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
   if (name === 'FuncCall') {
     const words = (child.funcname as { String?: { sval?: string } }[] | undefined) ?? []
     const [called = '', schema] = words.map(({ String: word }) => word?.sval ?? '').reverse()
     if (mayReadStoredData(called, schema)) found.reads = true
     if (SERVER_FUNCTIONS.test(called)) found.function = called
-    if (HOLDING_FUNCTIONS.test(called)) found.locks = true
+    if (BLOCKING_FUNCTIONS.test(called)) found.locks = true
   }
 }
 
-function noteTable({ relname, schemaname }: Node, found: Survey): void {
+function recordTable({ relname, schemaname }: Node, found: Survey): void {
   if (typeof relname !== 'string') return
   found.tables.add(typeof schemaname === 'string' ? `${schemaname}.${relname}` : relname)
 }

@@ -100,7 +100,7 @@ function textOf(dialect: Dialect, column: Column): string {
 }
 
 function whereFilters(writer: Writer, filters: readonly Filter[]): string {
-  const terms = filters.map((filter) => term(writer, filter))
+  const terms = filters.map((filter) => filterTerm(writer, filter))
   return terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`
 }
 
@@ -110,7 +110,7 @@ const INCOMPARABLE: Readonly<Partial<Record<Dialect, RegExp>>> = {
   mssql: /^(xml|n?text)$/,
 }
 
-function term(writer: Writer, { column, operator, values }: Filter): string {
+function filterTerm(writer: Writer, { column, operator, values }: Filter): string {
   const { dialect } = writer
   const name = quoteIdentifier(dialect, column.name)
   const [value = null] = values

@@ -1,9 +1,9 @@
 /** The part of an assignment that says which principal has access to which boundary. */
-type Reaching = { readonly principal: { readonly number: number }; readonly scope: { readonly boundary: number } }
+type BoundaryAccess = { readonly principal: { readonly number: number }; readonly scope: { readonly boundary: number } }
 
-const FEWEST_WORDS = 64
+const MIN_WORDS = 64
 /** Assignments per 32-bit word; each sets two bits. With more, over a tenth of the answers would be false positives. */
-const A_WORD = 4
+const ASSIGNMENTS_PER_WORD = 4
 
 /**
  * A Bloom filter of which boundaries the assignments of a principal reach. Most principals that a decision looks at
@@ -12,20 +12,20 @@ const A_WORD = 4
  * remain until the filter is full and rebuilt.
  */
 export class BoundaryBloomFilter {
-  readonly #assignments: ReadonlyMap<string, Reaching>
-  #words = new Int32Array(FEWEST_WORDS)
+  readonly #assignments: ReadonlyMap<string, BoundaryAccess>
+  #words = new Int32Array(MIN_WORDS)
   /** The number of bits by which a hash is shifted to get the index of its word. */
-  #shift = shiftOf(FEWEST_WORDS)
-  #room = FEWEST_WORDS * A_WORD
+  #shift = shiftOf(MIN_WORDS)
+  #room = MIN_WORDS * ASSIGNMENTS_PER_WORD
 
   /** @param assignments the current assignments, from which the filter is rebuilt */
-  constructor(assignments: ReadonlyMap<string, Reaching>) {
+  constructor(assignments: ReadonlyMap<string, BoundaryAccess>) {
     this.#assignments = assignments
   }
 
   /** Must be called for each new assignment. */
-  add(assignment: Reaching): void {
-    if (this.#room === 0) this.#makeAnew()
+  add(assignment: BoundaryAccess): void {
+    if (this.#room === 0) this.#rebuild()
     this.#room -= 1
     this.#set(assignment)
   }
@@ -38,17 +38,17 @@ export class BoundaryBloomFilter {
   }
 
   /** Leaves at least half of the filter empty, so that rebuilding costs constant time per added assignment. */
-  #makeAnew(): void {
+  #rebuild(): void {
     const { size } = this.#assignments
-    let length = FEWEST_WORDS
-    while (length * A_WORD < size * 2) length *= 2
+    let length = MIN_WORDS
+    while (length * ASSIGNMENTS_PER_WORD < size * 2) length *= 2
     this.#words = new Int32Array(length)
     this.#shift = shiftOf(length)
-    this.#room = length * A_WORD - size
+    this.#room = length * ASSIGNMENTS_PER_WORD - size
     for (const assignment of this.#assignments.values()) this.#set(assignment)
   }
 
-  #set({ principal, scope }: Reaching): void {
+  #set({ principal, scope }: BoundaryAccess): void {
     const hash = hashOf(principal.number, scope.boundary)
     const place = hash >>> this.#shift
     this.#words[place] = (this.#words[place] ?? 0) | bitsOf(hash)

@@ -120,7 +120,7 @@ export class Evaluator {
     }
     for (const trust of this.policy.trusts()) {
       for (const { granting, trusted } of trust.directions) {
-        if (this.#holdsThrough(principal, trust, trusted, wanted, at)) granted.add(granting)
+        if (this.#holdsByTrust(principal, trust, trusted, wanted, at)) granted.add(granting)
       }
     }
     const open = [...granted].filter((scope) => !isWithin(scope, denied) && !isBelow(scope, granted))
@@ -174,11 +174,17 @@ export class Evaluator {
     for (const denial of below) subtract(held, denial.permissions.atRoot)
     if (!isSubset(parseScope(scope)?.level === 'root' ? wanted.atRoot : wanted.belowRoot, held)) return false
     return openActionWitnesses([wanted, ...this.#permissionsNear(principal, at)]).every(
-      (action) => !coversOpenAction(wanted, action) || this.#holdsOpen(principal, action, place, below, at),
+      (action) => !coversOpenAction(wanted, action) || this.#holdsOpenAction(principal, action, place, below, at),
     )
   }
 
-  #holdsOpen(principal: PrincipalNode, name: string, place: ScopeNode, below: readonly Denial[], at: number): boolean {
+  #holdsOpenAction(
+    principal: PrincipalNode,
+    name: string,
+    place: ScopeNode,
+    below: readonly Denial[],
+    at: number,
+  ): boolean {
     const wanted: WantedAction = { known: undefined, name }
     if (below.some((denial) => denies(denial, wanted, at))) return false
     return this.#grantedByAssignment(principal, wanted, place, at) && !this.#isDenied(principal, wanted, place, at)
@@ -228,7 +234,7 @@ export class Evaluator {
   /** Returns the trust that lends the principal the action at this place. A trust lends in the whole boundary. */
   #trustFor(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): TrustEntry | undefined {
     for (const { trust, trusted } of this.#trustsInto(place, at)) {
-      if (this.#holdsThrough(principal, trust, trusted, wanted, at)) return trust
+      if (this.#holdsByTrust(principal, trust, trusted, wanted, at)) return trust
     }
     return undefined
   }
@@ -242,7 +248,7 @@ export class Evaluator {
     }
   }
 
-  #holdsThrough(
+  #holdsByTrust(
     principal: PrincipalNode,
     trust: TrustEntry,
     trusted: ScopeNode,

@@ -62,15 +62,17 @@ export function findGrantRefusal(
 function missingActions(granterId: string, role: Role, scope: string, holdings: Holdings): string[] {
   const granted = compilePermissions(role)
   const set = parseScope(scope)?.level === 'root' ? granted.atRoot : granted.belowRoot
-  const lacks = (name: string) => !holdings.holdsAll(granterId, only(name), scope)
+  const lacks = (name: string) => !holdings.holdsAll(granterId, singlePermission(name), scope)
   const missing: string[] = actionNames(set).filter(lacks)
   // Open actions are not listed in ACTIONS, so report the patterns of the role instead.
   return missing.length > 0 ? missing : [...role.actions, ...role.dataActions]
 }
 
-const DATA = new Set<string>(ACTIONS.filter(({ isData }) => isData).map(({ name }) => name satisfies ActionName))
+const DATA_ACTIONS = new Set<string>(
+  ACTIONS.filter(({ isData }) => isData).map(({ name }) => name satisfies ActionName),
+)
 
-function only(name: string): Permissions {
+function singlePermission(name: string): Permissions {
   const empty = { actions: [], notActions: [], dataActions: [], notDataActions: [] }
-  return DATA.has(name) ? { ...empty, dataActions: [name] } : { ...empty, actions: [name] }
+  return DATA_ACTIONS.has(name) ? { ...empty, dataActions: [name] } : { ...empty, actions: [name] }
 }

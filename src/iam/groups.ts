@@ -27,8 +27,8 @@ export function nestingViolationOf(
 ): 'Cycle' | 'TooDeep' | undefined {
   const next = new Map(groups).set(id, memberIds)
   if (memberIds.some((member) => expandMembers(member, next).has(id))) return 'Cycle'
-  const above = longestWay(id, (group) => parentsOf(group, next))
-  const below = longestWay(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
+  const above = longestPath(id, (group) => parentsOf(group, next))
+  const below = longestPath(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
   return above + below + 1 > GROUP_DEPTH_MAX ? 'TooDeep' : undefined
 }
 
@@ -37,7 +37,7 @@ function parentsOf(id: string, groups: Memberships): string[] {
 }
 
 /** Returns the length of the longest path from a group, counting no further than the first depth that is too deep. */
-function longestWay(id: string, onward: (id: string) => readonly string[]): number {
+function longestPath(id: string, onward: (id: string) => readonly string[]): number {
   let level = new Set([id])
   for (let steps = 0; steps <= GROUP_DEPTH_MAX; steps += 1) {
     level = new Set([...level].flatMap(onward))

@@ -89,7 +89,7 @@ export function resendRefusalOf(
  * The first call after the expiry is refused with `expired`, whoever stored the state; later calls with
  * `invalid_state`. The caller stores that `expired` was answered.
  */
-function refuseOver(facts: InvitationFacts, now: number): InvitationRefusal | undefined {
+function refuseClosed(facts: InvitationFacts, now: number): InvitationRefusal | undefined {
   const state = invitationStateAt(facts, now)
   if (isInvitationOpen(state)) return undefined
   if (state === 'Expired' && !facts.expiryAnswered)
@@ -102,7 +102,7 @@ export function decideSetPassword(
   facts: InvitationFacts,
   now: number,
 ): { refusal: InvitationRefusal } | { refusal: undefined; isRepeat: boolean } {
-  const over = refuseOver(facts, now)
+  const over = refuseClosed(facts, now)
   if (over !== undefined) return { refusal: over }
   if (facts.hasAccount) {
     const message = 'The invited address has an account: sign in with it and accept.'
@@ -129,7 +129,7 @@ export function acceptRefusalOf(
   if (acceptor.email === undefined || !isSameAddress(acceptor.email, facts.email)) {
     return refuse('email_mismatch', 'The invitation is for a different e-mail address than the one of your account.')
   }
-  const over = refuseOver(facts, now)
+  const over = refuseClosed(facts, now)
   if (over !== undefined) return over
   if (facts.hasAccount || facts.state === 'AwaitingLogin') return undefined
   return refuse('invalid_state', 'The invitation is for a new account: set its password first.')

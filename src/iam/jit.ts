@@ -14,12 +14,12 @@ export type JitObject = Pick<JitRequest, 'spec' | 'status'> & {
 
 /** Returns when an undecided request expires; undefined if its creation time is unreadable. */
 export function pendingUntil({ metadata }: JitObject): number | undefined {
-  return readTime(metadata.creationTimestamp, PENDING_TTL_MS)
+  return parseTime(metadata.creationTimestamp, PENDING_TTL_MS)
 }
 
 /** Returns when the granted role ends, in milliseconds since the epoch; undefined unless the request was approved. */
 export function activeUntil({ spec }: Pick<JitObject, 'spec'>): number | undefined {
-  return spec.decision === 'Approved' ? readTime(spec.decidedAt, spec.durationMinutes * 60_000) : undefined
+  return spec.decision === 'Approved' ? parseTime(spec.decidedAt, spec.durationMinutes * 60_000) : undefined
 }
 
 /** Returns the state of a request now, derived from decision and time, so that nobody must store an expiry. */
@@ -67,7 +67,7 @@ export function jitAssignmentSpec(
   }
 }
 
-function readTime(text: string | undefined, later: number): number | undefined {
+function parseTime(text: string | undefined, later: number): number | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text)
   return Number.isNaN(time) ? undefined : time + later
 }

@@ -2,7 +2,7 @@ import { isKnownAction, OPEN_ACTION_PREFIXES } from '../core/actions.ts'
 import type { CompiledPermissions } from './permissions.ts'
 
 /** A segment that no pattern can contain. */
-const FRESH = '~'
+const UNMATCHED_SEGMENT = '~'
 
 /**
  * Returns sample actions that decide whether one role grants more open actions than another. Open actions cannot be
@@ -18,7 +18,7 @@ export function openActionWitnesses(permissions: readonly CompiledPermissions[])
     else if (pattern.form === 'suffix') tails.add(pattern.tail)
     else if (pattern.form === 'exact') witnesses.add(pattern.text)
   }
-  for (const head of heads) for (const tail of tails) witnesses.add(`${head}${FRESH}${tail}`)
+  for (const head of heads) for (const tail of tails) witnesses.add(`${head}${UNMATCHED_SEGMENT}${tail}`)
   return [...witnesses].filter(
     (action) => OPEN_ACTION_PREFIXES.some((prefix) => action.startsWith(prefix)) && !isKnownAction(action),
   )

@@ -29,7 +29,7 @@ function count(characters: readonly string[], pattern: RegExp): number {
   return characters.filter((character) => pattern.test(character)).length
 }
 
-function atLeast(minimum: number, one: string, many: string, pattern: RegExp): PasswordRule[] {
+function minimumRule(minimum: number, one: string, many: string, pattern: RegExp): PasswordRule[] {
   if (minimum === 0) return []
   return [
     {
@@ -50,10 +50,10 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
       sentence: `It must have at most ${pluralize(maxLength, 'character')}`,
       isBroken: ({ length }) => length > maxLength,
     },
-    ...atLeast(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),
-    ...atLeast(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /^\p{Ll}$/u),
-    ...atLeast(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /^\p{Lu}$/u),
-    ...atLeast(
+    ...minimumRule(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),
+    ...minimumRule(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /^\p{Ll}$/u),
+    ...minimumRule(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /^\p{Lu}$/u),
+    ...minimumRule(
       policy.minSpecialChars,
       'character that is neither a letter nor a digit',
       'characters that are neither letters nor digits',

@@ -12,10 +12,10 @@ export type Permissions = {
 /** A bit set of actions; the bit of an action is its index in ACTIONS. */
 export type ActionSet = Uint32Array
 
-const WORDS = Math.ceil(ACTIONS.length / 32)
+const BITSET_WORDS = Math.ceil(ACTIONS.length / 32)
 
 export function emptyActionSet(): ActionSet {
-  return new Uint32Array(WORDS)
+  return new Uint32Array(BITSET_WORDS)
 }
 
 export function hasAction(set: ActionSet, index: number): boolean {
@@ -28,21 +28,21 @@ export function addAction(set: ActionSet, index: number): void {
 
 /** Adds all of `more` to `set`. */
 export function unite(set: ActionSet, more: ActionSet): void {
-  for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) | (more[word] ?? 0)
+  for (let word = 0; word < BITSET_WORDS; word += 1) set[word] = (set[word] ?? 0) | (more[word] ?? 0)
 }
 
 /** Removes all of `less` from `set`. */
 export function subtract(set: ActionSet, less: ActionSet): void {
-  for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) & ~(less[word] ?? 0)
+  for (let word = 0; word < BITSET_WORDS; word += 1) set[word] = (set[word] ?? 0) & ~(less[word] ?? 0)
 }
 
 /** Keeps in `set` only what is also in `other`. */
 export function intersect(set: ActionSet, other: ActionSet): void {
-  for (let word = 0; word < WORDS; word += 1) set[word] = (set[word] ?? 0) & (other[word] ?? 0)
+  for (let word = 0; word < BITSET_WORDS; word += 1) set[word] = (set[word] ?? 0) & (other[word] ?? 0)
 }
 
 export function isSubset(inner: ActionSet, outer: ActionSet): boolean {
-  for (let word = 0; word < WORDS; word += 1) if (((inner[word] ?? 0) & ~(outer[word] ?? 0)) !== 0) return false
+  for (let word = 0; word < BITSET_WORDS; word += 1) if (((inner[word] ?? 0) & ~(outer[word] ?? 0)) !== 0) return false
   return true
 }
 

@@ -161,7 +161,7 @@ export class PolicyIndex {
     this.removeTrust(trust.id)
     const { id, boundaryId, trustedBoundaryId, bidirectional, expiresAt = Number.POSITIVE_INFINITY } = trust
     const one = this.scopes.retain(`/boundaries/${boundaryId}`)
-    const other = this.#retainOr(`/boundaries/${trustedBoundaryId}`, one)
+    const other = this.#retainSecond(`/boundaries/${trustedBoundaryId}`, one)
     const directions = [{ granting: one, trusted: other }]
     if (bidirectional) directions.push({ granting: other, trusted: one })
     const known = trust.actions.flatMap((name) => findAction(name) ?? []).filter((action) => !action.isData)
@@ -199,7 +199,7 @@ export class PolicyIndex {
   }
 
   /** Retains a second scope; releases the first if the second is invalid. */
-  #retainOr(text: string, first: ScopeNode): ScopeNode {
+  #retainSecond(text: string, first: ScopeNode): ScopeNode {
     try {
       return this.scopes.retain(text)
     } catch (error) {

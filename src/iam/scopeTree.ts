@@ -32,17 +32,17 @@ export class ScopeNode {
 }
 
 /** How many texts are cached in addition to one for each node: about 3 MB at most. */
-const LOCATED_MAX = 16_384
+const CACHED_TEXTS_MAX = 16_384
 
-const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
-const BOUNDARY_START = WORDS[1].length
+const KEYWORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
+const BOUNDARY_START = KEYWORDS[1].length
 const BOUNDARY_END = BOUNDARY_START + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.length
-const GROUP_START = BOUNDARY_END + WORDS[2].length
+const GROUP_START = BOUNDARY_END + KEYWORDS[2].length
 
 export function scopeText(node: ScopeNode): string {
   if (node.parent === undefined) return '/'
   const above = node.parent.parent === undefined ? '' : scopeText(node.parent)
-  return `${above}${WORDS[node.depth]}${node.segment}`
+  return `${above}${KEYWORDS[node.depth]}${node.segment}`
 }
 
 /** The scopes that records name. The tree shrinks with the records; lookups of other scopes add no nodes. */
@@ -111,7 +111,7 @@ export class ScopeTree {
    * room for every node: otherwise a scan of all scopes of a large platform would always miss.
    */
   #remember(text: string, node: ScopeNode): void {
-    if (this.#located.size >= LOCATED_MAX + this.#count) this.#located.clear()
+    if (this.#located.size >= CACHED_TEXTS_MAX + this.#count) this.#located.clear()
     // A slice of a request would keep the whole request in memory, so copy it.
     this.#located.set(Buffer.from(text, 'latin1').toString('latin1'), node)
   }
@@ -124,17 +124,17 @@ export class ScopeTree {
   #follow(text: string): ScopeNode | undefined {
     const { root } = this
     if (text === '/') return root
-    if (typeof text !== 'string' || !text.startsWith(WORDS[1])) return undefined
+    if (typeof text !== 'string' || !text.startsWith(KEYWORDS[1])) return undefined
     const boundary = root.children?.get(text.slice(BOUNDARY_START, BOUNDARY_END))
     if (boundary === undefined) return ifRest(text, 0, 0, root)
     if (text.length === BOUNDARY_END) return boundary
-    if (!text.startsWith(WORDS[2], BOUNDARY_END)) return undefined
+    if (!text.startsWith(KEYWORDS[2], BOUNDARY_END)) return undefined
     const groupEnd = text.indexOf('/', GROUP_START)
     const group = boundary.children?.get(groupEnd < 0 ? text.slice(GROUP_START) : text.slice(GROUP_START, groupEnd))
     if (group === undefined) return ifRest(text, 1, BOUNDARY_END, boundary)
     if (groupEnd < 0) return group
-    if (!text.startsWith(WORDS[3], groupEnd)) return undefined
-    return group.children?.get(text.slice(groupEnd + WORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
+    if (!text.startsWith(KEYWORDS[3], groupEnd)) return undefined
+    return group.children?.get(text.slice(groupEnd + KEYWORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
   }
 
   /** The number of cached texts. */

@@ -11,7 +11,7 @@ import { isKubeError } from './errors.ts'
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 
 /** No stored object has this resourceVersion, so an apply that requires it can only create. */
-const NONE = '1'
+const NO_RESOURCE_VERSION = '1'
 
 type Applying = Pick<KubeClient, 'apply'>
 
@@ -26,7 +26,7 @@ export async function applyIfAbsent<T extends KubeObject>(
   options: CallOptions = {},
 ): Promise<T | undefined> {
   const intent = withHash(desired)
-  const guarded = { ...intent, metadata: { ...intent.metadata, resourceVersion: NONE } } as T
+  const guarded = { ...intent, metadata: { ...intent.metadata, resourceVersion: NO_RESOURCE_VERSION } } as T
   try {
     return await client.apply<T>(resource, guarded, { force: true, signal: options.signal })
   } catch (error) {
@@ -63,7 +63,7 @@ export async function applyIfChanged<T extends KubeObject>(
 
 /** Returns the intent as sent: without null and undefined, Secret text encoded as data, its hash as an annotation. */
 export function withHash<T extends KubeObject>(desired: T): T {
-  const intent = compact(desired.kind === 'Secret' ? withEncodedText(desired) : desired) as T
+  const intent = normalizeIntent(desired.kind === 'Secret' ? withEncodedText(desired) : desired) as T
   const annotations = { ...intent.metadata.annotations, [APPLIED_ANNOTATION]: intentHash(intent) }
   return { ...intent, metadata: { ...intent.metadata, annotations } }
 }
@@ -118,9 +118,9 @@ function withEncodedText(secret: KubeObject): KubeObject {
  * Drops null and undefined, which server-side apply would take as owned fields, and sorts keys, so that every pass of a
  * controller computes the same hash for the same intent.
  */
-function compact(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(compact)
+function normalizeIntent(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(normalizeIntent)
   if (!isRecord(value)) return value
   const kept = Object.keys(value).filter((key) => value[key] !== undefined && value[key] !== null)
-  return Object.fromEntries(kept.sort().map((key) => [key, compact(value[key])]))
+  return Object.fromEntries(kept.sort().map((key) => [key, normalizeIntent(value[key])]))
 }

@@ -34,11 +34,11 @@ export type WatchCacheOptions<T extends KubeObject> = WatchTarget &
     room?: MemoryBudget | undefined
   }
 
-/** A memory budget: characters of stored JSON, plus `OF_EACH` per object. */
+/** A memory budget: characters of stored JSON, plus `OBJECT_OVERHEAD` per object. */
 export type MemoryBudget = { readonly most: number; taken: number }
 
 /** Charged per object in addition to its JSON, because very many empty objects take memory too. */
-const OF_EACH = 128
+const OBJECT_OVERHEAD = 128
 
 export type CacheMetrics = {
   resource: string
@@ -325,7 +325,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   get #weight(): number {
-    return this.#store.bytes + OF_EACH * this.#store.size
+    return this.#store.bytes + OBJECT_OVERHEAD * this.#store.size
   }
 
   #put(object: T, options: PutOptions = {}): void {

@@ -51,26 +51,26 @@ export type CallerOptions = {
   random?: () => number
 }
 
-const DEFAULT_TIMEOUT = 30_000
+const DEFAULT_TIMEOUT_MS = 30_000
 /** Milliseconds that an API server may need after a restart to load its roles. */
-const RIGHTS_AFTER = 30_000
+const ROLE_LOADING_MS = 30_000
 const MAX_ATTEMPTS = 5
 /** Maximum ordinary requests in flight. More would only queue inside the API server, behind everybody else's. */
 const MAX_CONCURRENT = 50
 /** Maximum of these per caller. The API server cannot be fair itself: all calls come from one account. */
-const OF_CALLER = 5
+const MAX_CONCURRENT_PER_CALLER = 5
 /** Bytes of an error answer that are read. */
-const REFUSAL_MAX = 1024 * 1024
+const MAX_ERROR_BYTES = 1024 * 1024
 
 /** Makes one call: checks the fence, sends, judges the answer and retries if that is safe, within a deadline. */
 export class Caller {
   readonly #transport: Transport
   readonly #options: CallerOptions
-  readonly #places = new KeyedSemaphore(MAX_CONCURRENT)
-  readonly #placesOf = new KeyedSemaphore(OF_CALLER)
+  readonly #slots = new KeyedSemaphore(MAX_CONCURRENT)
+  readonly #callerSlots = new KeyedSemaphore(MAX_CONCURRENT_PER_CALLER)
   readonly #budget = new RetryBudget()
   readonly #random: () => number
-  #awayAt = Number.NEGATIVE_INFINITY
+  #unreachableAt = Number.NEGATIVE_INFINITY
 
   constructor(access: ClusterAccess, options: CallerOptions) {
     this.#transport = new Transport(access, options.userAgent, options)
@@ -94,14 +94,14 @@ export class Caller {
     const attempt = this.withCluster(asked)
     return this.#attempts(attempt, request, options, async (most) => {
       const end = performance.now() + most
-      const release = await this.#place(end, signal)
+      const release = await this.#acquireSlot(end, signal)
       const left = Math.max(1, end - performance.now())
       const { status, headers, text } = await this.#observed(attempt, async () => {
         const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
         return [answer.status, answer]
       }).finally(release)
       // Before the status is judged, because refusals are parsed as well.
-      if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
+      if (this.#options.answerMax !== undefined && isDense(text)) throw answerTooLong(attempt)
       if (status >= 300) throw this.#refused(attempt, status, headers, text)
       const answer = parse<T>(attempt, status, text)
       // A delete may be answered with a Status, of which only the metadata is read.
@@ -113,11 +113,12 @@ export class Caller {
   }
 
   /** Waits for a free slot, first among the caller's own. @returns releases it */
-  async #place(end: number, signal: AbortSignal | undefined): Promise<() => void> {
+  async #acquireSlot(end: number, signal: AbortSignal | undefined): Promise<() => void> {
     const caller = currentOrigin()?.caller
-    const leave = caller === undefined ? undefined : await this.#placesOf.take(caller, signal, end - performance.now())
+    const leave =
+      caller === undefined ? undefined : await this.#callerSlots.take(caller, signal, end - performance.now())
     try {
-      const release = await this.#places.take('', signal, Math.max(1, end - performance.now()))
+      const release = await this.#slots.take('', signal, Math.max(1, end - performance.now()))
       return () => {
         release()
         leave?.()
@@ -180,13 +181,13 @@ export class Caller {
   async #textOf(
     attempt: Attempt,
     body: Dispatcher.ResponseData['body'],
-    { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT }: CallOptions,
+    { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT_MS }: CallOptions,
   ): Promise<string> {
     const { left } = this.allowance()
     const timer =
       timeout === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => body.destroy(timeoutError()), timeout)
     try {
-      return (await readWithin(left, body, () => tooLong(attempt))).toString('utf8')
+      return (await readWithin(left, body, () => answerTooLong(attempt))).toString('utf8')
     } catch (error) {
       signal?.throwIfAborted()
       throw isKubeError(error) ? error : errorFromTransport(attempt, error, attempt.verb !== 'GET')
@@ -205,7 +206,7 @@ export class Caller {
     options: CallOptions,
     once: (left: number) => Promise<T>,
   ): Promise<T> {
-    const { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT } = options
+    const { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT_MS } = options
     const deadline = performance.now() + timeout
     this.#budget.earn()
     let isDoubtful = false
@@ -238,7 +239,7 @@ export class Caller {
     }
     const repeatable = request.idempotent ? error.reason === 'Unavailable' : error.status === 0 && !error.maybeApplied
     // An API server that just started refuses everybody until it has loaded its roles.
-    const isTooEarly = error.reason === 'Forbidden' && error.denial === undefined && this.#wasAway()
+    const isTooEarly = error.reason === 'Forbidden' && error.denial === undefined && this.#wasUnreachable()
     if (error.reason !== 'Throttled' && !isTooEarly && !repeatable) return undefined
     // A 500 to a write is more often a webhook that fails for good than a server about to recover.
     if (error.status === 500 && request.method !== 'GET') return undefined
@@ -253,16 +254,16 @@ export class Caller {
   #failureOf(attempt: Attempt, thrown: unknown): KubeError {
     if (isKubeError(thrown)) return thrown
     if (thrown instanceof SemaphoreTimeout) return errorFromTransport(attempt, thrown, false)
-    return thrown instanceof AnswerTooLongError ? tooLong(attempt) : this.#unanswered(attempt, thrown)
+    return thrown instanceof AnswerTooLongError ? answerTooLong(attempt) : this.#unanswered(attempt, thrown)
   }
 
   #unanswered(attempt: Attempt, thrown: unknown): KubeError {
-    this.#awayAt = performance.now()
+    this.#unreachableAt = performance.now()
     return errorFromTransport(attempt, thrown, !wasNotSent(thrown))
   }
 
-  #wasAway(): boolean {
-    return performance.now() - this.#awayAt < RIGHTS_AFTER
+  #wasUnreachable(): boolean {
+    return performance.now() - this.#unreachableAt < ROLE_LOADING_MS
   }
 
   /** Reports one HTTP request to the metrics. */
@@ -304,7 +305,7 @@ export class Caller {
 }
 
 /** Not retried: the next answer would be as long. */
-function tooLong(attempt: Attempt): KubeError {
+function answerTooLong(attempt: Attempt): KubeError {
   const why = 'the answer is larger than any expected from this cluster'
   return errorFromContent(attempt, why, { maybeApplied: attempt.verb !== 'get' })
 }
@@ -317,7 +318,7 @@ async function textOf(body: StreamAnswer['body']): Promise<string> {
     for await (const chunk of body) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > REFUSAL_MAX) break
+      if (length > MAX_ERROR_BYTES) break
     }
   } catch {
     // The status is known already, and the text is optional.

@@ -110,7 +110,7 @@ export type KubeClientOptions = Omit<CallerOptions, 'log'> & {
 
 const PAGE_SIZE = 500
 /** Milliseconds for all pages of a listing of another cluster, which could send one object per page for ever. */
-const LISTING_MAX = 60_000
+const LISTING_TIMEOUT_MS = 60_000
 
 /** Creates a client with one connection pool. Close it at the end. */
 export function createKubeClient(access: ClusterAccess, options: KubeClientOptions): KubeClient {
@@ -159,10 +159,10 @@ class HttpKubeClient implements KubeClient {
     const path = resourcePath(resource, { namespace: options.namespace })
     const items: T[] = []
     const allowance = this.#caller.allowance()
-    const end = performance.now() + (this.#cluster === undefined ? Number.POSITIVE_INFINITY : LISTING_MAX)
+    const end = performance.now() + (this.#cluster === undefined ? Number.POSITIVE_INFINITY : LISTING_TIMEOUT_MS)
     let token: string | undefined
     for (;;) {
-      if (performance.now() > end) throw this.#endless(resource)
+      if (performance.now() > end) throw this.#endlessPages(resource)
       const { labelSelector, fieldSelector } = options
       // A continue token carries its version; the API server refuses both.
       const resourceVersion = token === undefined ? options.resourceVersion : undefined
@@ -187,7 +187,7 @@ class HttpKubeClient implements KubeClient {
     }
   }
 
-  #endless(resource: Resource): KubeError {
+  #endlessPages(resource: Resource): KubeError {
     const detail = { status: 0, cluster: this.#cluster, resource }
     return new KubeError('Unavailable', `Cannot list ${resource.plural}: the pages do not end.`, detail)
   }
@@ -240,7 +240,7 @@ class HttpKubeClient implements KubeClient {
       idempotent: true,
     })
     if (options.subresource === 'status' && uid !== undefined && written.metadata.uid !== uid)
-      return this.#takeBack(resource, ref, written, options)
+      return this.#revertStatus(resource, ref, written, options)
     return written
   }
 
@@ -250,7 +250,7 @@ class HttpKubeClient implements KubeClient {
    *
    * @throws KubeError Conflict
    */
-  async #takeBack(resource: Resource, ref: ObjectRef, written: KubeObject, options: PatchOptions): Promise<never> {
+  async #revertStatus(resource: Resource, ref: ObjectRef, written: KubeObject, options: PatchOptions): Promise<never> {
     const { resourceVersion } = written.metadata
     const undoing = { ...options, uid: undefined, resourceVersion }
     if (options.dryRun !== true) await this.mergePatch(resource, ref, { status: null }, undoing).catch(() => undefined)
@@ -278,7 +278,7 @@ class HttpKubeClient implements KubeClient {
       const path = resourcePath(resource, ref) + queryString(dryRunOf(options))
       const request = { method: 'DELETE', path, body: JSON.stringify(body), idempotent: true } as const
       const answer = await this.#caller.json<KubeObject & { details?: { uid?: string } }>(attempt, request, options)
-      const stays = answer.kind === resource.kind && isHeld(answer)
+      const stays = answer.kind === resource.kind && hasFinalizers(answer)
       const graceful = answer.kind === resource.kind && (answer.metadata.deletionGracePeriodSeconds ?? 0) > 0
       if (options.dryRun === true) return stays || graceful ? answer : undefined
       if (stays || graceful) {
@@ -358,7 +358,7 @@ class HttpKubeClient implements KubeClient {
 }
 
 /** Whether finalizers keep the object for now. Namespaces have finalizers in the spec as well (`kubernetes`). */
-function isHeld({ metadata, spec }: KubeObject): boolean {
+function hasFinalizers({ metadata, spec }: KubeObject): boolean {
   const own = (spec as { finalizers?: unknown[] } | undefined)?.finalizers
   return (metadata.finalizers?.length ?? 0) > 0 || (metadata.deletionTimestamp !== undefined && (own?.length ?? 0) > 0)
 }

@@ -42,7 +42,9 @@ function recordDifference(
 }
 
 function listDifference(desired: readonly unknown[], observed: readonly unknown[], path: string): string | undefined {
-  const keys = MERGE_KEYS.find((candidate) => fits(candidate, desired) && fits(candidate, observed))
+  const keys = MERGE_KEYS.find(
+    (candidate) => identifiesItems(candidate, desired) && identifiesItems(candidate, observed),
+  )
   if (keys === undefined || desired.length === 0) {
     if (desired.length !== observed.length) return path
     for (const [position, item] of desired.entries()) {
@@ -61,7 +63,7 @@ function listDifference(desired: readonly unknown[], observed: readonly unknown[
 }
 
 /** Whether every item has the first key and no two items agree in all keys. */
-function fits(keys: readonly string[], items: readonly unknown[]): boolean {
+function identifiesItems(keys: readonly string[], items: readonly unknown[]): boolean {
   const first = keys[0] ?? ''
   if (!items.every((item) => isRecord(item) && isKeyValue(item[first]))) return false
   return new Set(items.map((item) => mergeKey(keys, item))).size === items.length
@@ -79,11 +81,11 @@ function mergeKey(keys: readonly string[], item: unknown): string {
 
 function sameScalar(desired: unknown, observed: unknown): boolean {
   if (desired === observed) return true
-  const [one, other] = [amount(desired), amount(observed)]
+  const [one, other] = [quantityText(desired), quantityText(observed)]
   return one !== undefined && other !== undefined && compareQuantities(one, other) === 0
 }
 
-function amount(value: unknown): string | undefined {
+function quantityText(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value
   return typeof text === 'string' && isQuantity(text) ? text : undefined
 }

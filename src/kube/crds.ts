@@ -30,8 +30,8 @@ export type InstallResult = { applied: number; unchanged: number }
 
 const CONCURRENCY = 8
 /** Milliseconds. An API server that just started on a busy machine takes long for many definitions. */
-const PATIENCE = 180_000
-const TOUCH_AFTER = 10_000
+const ESTABLISH_TIMEOUT_MS = 180_000
+const TOUCH_AFTER_MS = 10_000
 /** Annotation that only serves to change a definition. */
 const TOUCHED_ANNOTATION = `${PREFIX}touched`
 
@@ -74,12 +74,12 @@ export async function waitUntilServed(
   definitions: readonly KubeObject[],
   options: Pick<InstallOptions, 'signal' | 'timeout' | 'touchAfter'> = {},
 ): Promise<void> {
-  const deadline = performance.now() + (options.timeout ?? PATIENCE)
-  const { touchAfter = TOUCH_AFTER } = options
+  const deadline = performance.now() + (options.timeout ?? ESTABLISH_TIMEOUT_MS)
+  const { touchAfter = TOUCH_AFTER_MS } = options
   await inParallel(definitions as readonly Definition[], async (definition) => {
     let touchAt = performance.now() + touchAfter
     for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
-      const missing = await whatIsMissing(client, definition, options.signal)
+      const missing = await describeMissing(client, definition, options.signal)
       if (missing === undefined) return
       if (performance.now() > deadline) {
         throw new Error(`The definition "${definition.metadata.name}" is not served in time: ${missing}.`)
@@ -110,7 +110,7 @@ export function resourcesOf(definition: KubeObject): Resource[] {
 
 const NOT_ESTABLISHED = 'it is not established'
 
-async function whatIsMissing(
+async function describeMissing(
   client: KubeClient,
   definition: Definition,
   signal: AbortSignal | undefined,

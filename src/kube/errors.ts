@@ -224,11 +224,11 @@ const STORE_FULL = 'etcdserver: mvcc: database space exceeded'
  * Answers of the API server while a policy, or the type of its parameters, is not loaded: for up to half a minute after
  * a start. Nothing is wrong with the object or with the caller's rights, so the call is worth a retry.
  */
-const UNJUDGED =
+const POLICY_NOT_READY =
   / is forbidden: (?:not yet ready to handle request$|ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request: failed to configure (?:policy|binding): )/
 
 function reasonOf(status: number, body: StatusBody | undefined, causes: readonly KubeErrorCause[]): KubeErrorReason {
-  if ((status === 403 || status === 422) && UNJUDGED.test(sentenceOf(body))) return 'Unavailable'
+  if ((status === 403 || status === 422) && POLICY_NOT_READY.test(sentenceOf(body))) return 'Unavailable'
   switch (status) {
     case 400:
     case 413:
@@ -262,21 +262,22 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
 }
 
 /** Characters of a server's message that are read; an untrusted cluster may send megabytes. */
-const READ_MAX = 32_768
-const sentenceOf = ({ message }: StatusBody = {}) => (typeof message === 'string' ? message.slice(0, READ_MAX) : '')
+const MESSAGE_READ_MAX = 32_768
+const sentenceOf = ({ message }: StatusBody = {}) =>
+  typeof message === 'string' ? message.slice(0, MESSAGE_READ_MAX) : ''
 
 /** Limits for what is passed on in answers; our own policies and schemas say less. */
 const CAUSES_MAX = 50
-const WORDS_MAX = 2_000
+const TEXT_MAX = 2_000
 const PATH_MAX = 500
-const words = (text: unknown, most = WORDS_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
+const truncateText = (text: unknown, most = TEXT_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
 
 /** A path in one of our schemas. Keys of maps, which users choose, are in brackets and do not match. */
-const OF_SCHEMA = /^(metadata|spec)(\.[A-Za-z]{1,63}|\[\d{1,6}\]){1,10}$/
+const SCHEMA_PATH = /^(metadata|spec)(\.[A-Za-z]{1,63}|\[\d{1,6}\]){1,10}$/
 const FIELDS_MAX = 3
 
 function fieldsOf(causes: readonly KubeErrorCause[]): string {
-  const fields = new Set(causes.flatMap(({ field }) => (OF_SCHEMA.test(field) ? [field] : [])))
+  const fields = new Set(causes.flatMap(({ field }) => (SCHEMA_PATH.test(field) ? [field] : [])))
   return fields.size === 0 ? '' : ` at ${[...fields].slice(0, FIELDS_MAX).join(', ')}`
 }
 
@@ -287,8 +288,8 @@ const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]{1,500}): field not declared in schem
 function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
   const told: unknown = body?.details?.causes
   const listed = (Array.isArray(told) ? told.slice(0, CAUSES_MAX) : []).map((cause) => ({
-    field: words(cause?.field, PATH_MAX),
-    message: words(cause?.message) || words(cause?.reason),
+    field: truncateText(cause?.field, PATH_MAX),
+    message: truncateText(cause?.message) || truncateText(cause?.reason),
   }))
   // A policy's denial is listed as a cause without a field; it is returned as `denial` instead.
   const fields = listed.filter((cause) => !DENIAL.test(cause.message))
@@ -307,7 +308,9 @@ const DENIAL =
 
 function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
   const match = DENIAL.exec(sentenceOf(body))
-  return match === null ? undefined : { policy: words(match[1] ?? match[2], PATH_MAX), message: words(match[3]) }
+  return match === null
+    ? undefined
+    : { policy: truncateText(match[1] ?? match[2], PATH_MAX), message: truncateText(match[3]) }
 }
 
 /** Each list of amounts is `resource=amount` with commas between; all lists have the same order. */
@@ -324,7 +327,7 @@ function quotaOf(body: StatusBody | undefined): QuotaDenial | undefined {
     limit === undefined
   )
     return undefined
-  return { name, resource: words(resource, PATH_MAX), requested, used, limit }
+  return { name, resource: truncateText(resource, PATH_MAX), requested, used, limit }
 }
 
 /** Returns the seconds of a Retry-After header. Its date form, which the API server never uses, is ignored. */

@@ -59,11 +59,11 @@ function forgetFirst(entries: Map<string, unknown>): void {
 }
 
 /** Repetitions are written at most once per flush; after the end of a series, the same event begins a new one. */
-const FLUSH_MILLISECONDS = 60_000
-const SERIES_MILLISECONDS = 600_000
+const FLUSH_INTERVAL_MS = 60_000
+const SERIES_TIMEOUT_MS = 600_000
 /** Rate limit per object: a burst, then one event every thirty seconds. */
 const BURST = 10
-const REFILL_MILLISECONDS = 30_000
+const REFILL_INTERVAL_MS = 30_000
 /** Maximum waiting events. Above it, the server is slow or down, and new ones are dropped. One caller may have half. */
 const MAX_WAITING = 500
 /** Maximum entries in memory; above it, those of objects that were silent for longest are forgotten. */
@@ -106,7 +106,7 @@ export class EventRecorder {
     const key = [uid ?? name, event.type, event.reason, event.action, event.note].join('\n')
     const now = this.#clock.monotonic()
     const known = this.#series.get(key)
-    if (known !== undefined && now - known.lastAt < SERIES_MILLISECONDS) {
+    if (known !== undefined && now - known.lastAt < SERIES_TIMEOUT_MS) {
       known.count += 1
       known.lastAt = now
       this.#series.delete(key)
@@ -136,7 +136,7 @@ export class EventRecorder {
 
   #permits(object: string, now: number): boolean {
     const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now }
-    const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MILLISECONDS)
+    const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_INTERVAL_MS)
     this.#buckets.delete(object)
     this.#buckets.set(object, { tokens: Math.max(0, tokens - 1), at: now })
     forgetFirst(this.#buckets)
@@ -146,11 +146,11 @@ export class EventRecorder {
   /** Drops entries that equal new ones: ended series and full buckets. */
   #forgetOld(now: number): void {
     for (const [key, { lastAt }] of this.#series) {
-      if (now - lastAt < SERIES_MILLISECONDS) break
+      if (now - lastAt < SERIES_TIMEOUT_MS) break
       this.#series.delete(key)
     }
     for (const [object, { at }] of this.#buckets) {
-      if (now - at < BURST * REFILL_MILLISECONDS) break
+      if (now - at < BURST * REFILL_INTERVAL_MS) break
       this.#buckets.delete(object)
     }
   }
@@ -161,9 +161,9 @@ export class EventRecorder {
       const now = this.#clock.monotonic()
       for (const [key, series] of this.#series) {
         if (series.count > series.sentCount) this.#enqueue(series)
-        else if (now - series.lastAt >= SERIES_MILLISECONDS) this.#series.delete(key)
+        else if (now - series.lastAt >= SERIES_TIMEOUT_MS) this.#series.delete(key)
       }
-    }, FLUSH_MILLISECONDS)
+    }, FLUSH_INTERVAL_MS)
   }
 
   #enqueue(series: Series): void {

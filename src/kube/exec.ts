@@ -40,7 +40,7 @@ export class ExecRefusedError extends Error {
 const PROTOCOL = 'v5.channel.k8s.io'
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 }
 /** Bytes that may be buffered for sending. */
-const AHEAD = 1024 * 1024
+const MAX_BUFFERED_BYTES = 1024 * 1024
 
 /** Runs commands in containers through the API server, over one WebSocket each. */
 export function createExec(access: ClusterAccess, userAgent: string): Exec {
@@ -79,7 +79,7 @@ function sessionOf(socket: WebSocket): ExecSession {
     const bytes = message.subarray(1)
     if (message[0] !== CHANNEL.stdout || bytes.length === 0) unread(message)
     else if (!stdout.push(bytes)) socket.pause()
-    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-SAID_MAX)
+    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-MAX_STATUS_CHARACTERS)
     if (message[0] === CHANNEL.status) failure = failureOf(bytes, said)
   })
   socket.once('close', () => {
@@ -94,20 +94,20 @@ function sessionOf(socket: WebSocket): ExecSession {
 }
 
 /** Characters kept of what a cluster says, which may not be trusted. */
-const SAID_MAX = 2_000
+const MAX_STATUS_CHARACTERS = 2_000
 
 /** @returns why the command failed; undefined if it did not */
 function failureOf(bytes: Buffer, said: string): Error | undefined {
   // `tryParseJsonObject` does not throw: an exception in an event listener would end the process.
   const { status, message } = tryParseJsonObject(bytes.toString()) ?? {}
   if (status === 'Success') return undefined
-  const words = typeof message === 'string' ? message.slice(0, SAID_MAX) : ''
+  const words = typeof message === 'string' ? message.slice(0, MAX_STATUS_CHARACTERS) : ''
   return new Error(`The command in the container failed: ${words} ${said}`.trim())
 }
 
 function sendOn(socket: WebSocket, channel: number, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    const isAhead = socket.bufferedAmount > AHEAD
+    const isAhead = socket.bufferedAmount > MAX_BUFFERED_BYTES
     socket.send(Buffer.concat([Buffer.from([channel]), bytes]), (error) => {
       if (error instanceof Error) reject(error)
       else resolve()

@@ -63,7 +63,8 @@ export class FakeKubeClient implements KubeClient {
   /** All changes. The first has version 2, and each next one more. */
   readonly #log: Change[] = []
   readonly #streams = new Set<Stream>()
-  readonly #planned: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
+  readonly #plannedErrors: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] =
+    []
   readonly #answers: { path: RegExp; answer: (request: RawRequest) => { status?: number; text: string } }[] = []
   #version = 1
   #compacted = 0
@@ -112,7 +113,7 @@ export class FakeKubeClient implements KubeClient {
 
   /** Makes the next calls of that verb and resource fail with this reason, or call this function. */
   fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
-    this.#planned.push({ verb, resource: typeId(resource), left: times, error })
+    this.#plannedErrors.push({ verb, resource: typeId(resource), left: times, error })
   }
 
   /** Answers `request` for matching paths; all others get a 404. */
@@ -135,26 +136,26 @@ export class FakeKubeClient implements KubeClient {
   }
 
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {
-    this.#called('get', resource, ref)
+    this.#recordCall('get', resource, ref)
     const found = this.#find<T>(resource, ref, 'get')
     this.#options.observer?.read?.(resource, cloneJson(found))
     return cloneJson(found)
   }
 
   async list<T extends KubeObject = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<ListResult<T>> {
-    this.#called('list', resource, { namespace: options.namespace, name: '' })
+    this.#recordCall('list', resource, { namespace: options.namespace, name: '' })
     const items = this.#matching(resource, options).slice(0, options.limit)
     return { items: cloneJson(items) as T[], resourceVersion: String(this.#version) }
   }
 
   async create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {
-    this.#called('create', resource, refOf(object), options)
+    this.#recordCall('create', resource, refOf(object), options)
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
     if (this.#table(resource).has(key)) throw fakeKubeError('AlreadyExists', 'create', resource, refOf(object))
-    const born = this.#born(resource, object, { ...object.metadata, name })
+    const born = this.#buildObject(resource, object, { ...object.metadata, name })
     if (options.dryRun === true) return born
-    return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
+    return this.#reportWrite(resource, this.#store(resource, born, 'ADDED', undefined))
   }
 
   async update<T extends KubeObject>(
@@ -162,11 +163,11 @@ export class FakeKubeClient implements KubeClient {
     object: T,
     options: WriteOptions & { subresource?: string } = {},
   ): Promise<T> {
-    this.#called('update', resource, refOf(object), options)
+    this.#recordCall('update', resource, refOf(object), options)
     const current = this.#find<T>(resource, refOf(object), 'update')
     this.#check(resource, current, object.metadata, 'update')
     const next = mergeWrittenParts(current, cloneJson(object), options.subresource)
-    return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
+    return options.dryRun === true ? next : this.#reportWrite(resource, this.#replace(resource, current, next))
   }
 
   async mergePatch<T extends KubeObject = KubeObject>(
@@ -175,17 +176,17 @@ export class FakeKubeClient implements KubeClient {
     patch: object,
     options: PatchOptions = {},
   ): Promise<T> {
-    this.#called('patch', resource, ref, options)
+    this.#recordCall('patch', resource, ref, options)
     const current = this.#find<T>(resource, ref, 'patch')
     const metadata = (patch as { metadata?: { resourceVersion?: string; uid?: string } }).metadata
     this.#check(resource, current, { ...metadata, ...options }, 'patch')
     const next = mergeWrittenParts(current, mergePatch(current, patch) as T, options.subresource)
-    return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
+    return options.dryRun === true ? next : this.#reportWrite(resource, this.#replace(resource, current, next))
   }
 
   async apply<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions = {}): Promise<T> {
     const ref = refOf(object)
-    this.#called('apply', resource, ref, options)
+    this.#recordCall('apply', resource, ref, options)
     const manager = `${options.fieldManager ?? this.#options.fieldManager ?? 'fake'}/${options.subresource ?? ''}`
     const current = this.#table(resource).get(keyOf(object)) as T | undefined
     if (current === undefined) return this.#applyNew(resource, object, options, manager)
@@ -197,27 +198,27 @@ export class FakeKubeClient implements KubeClient {
     const next = mergeWrittenParts(current, merged, options.subresource)
     if (options.dryRun === true) return next
     this.#intents.set(intentKey, cloneJson(object))
-    return this.#written(resource, this.#replace(resource, current, next))
+    return this.#reportWrite(resource, this.#replace(resource, current, next))
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
     if (object.metadata.uid !== undefined) throw fakeKubeError('Conflict', 'apply', resource, refOf(object))
     // As in the API server, an impossible version does not fail the write if no object exists.
     const { resourceVersion: _version, ...given } = cloneJson(object.metadata)
-    const born = this.#born(resource, object, given)
+    const born = this.#buildObject(resource, object, given)
     if (options.dryRun === true) return born
     this.#intents.set(`${born.metadata.uid} ${manager}`, { ...cloneJson(object), metadata: given })
-    return this.#written(resource, this.#store(resource, born, 'ADDED', undefined))
+    return this.#reportWrite(resource, this.#store(resource, born, 'ADDED', undefined))
   }
 
-  #born<T extends KubeObject>(resource: Resource, object: T, given: T['metadata']): T {
+  #buildObject<T extends KubeObject>(resource: Resource, object: T, given: T['metadata']): T {
     const { status: _status, ...rest }: KubeObject = cloneJson(object)
     const metadata = { ...cloneJson(given), uid: randomUUID(), generation: 1, creationTimestamp: this.#time() }
     return { ...rest, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as unknown as T
   }
 
   async remove(resource: Resource, ref: ObjectRef, options: RemoveOptions = {}): Promise<KubeObject | undefined> {
-    this.#called('delete', resource, ref, options)
+    this.#recordCall('delete', resource, ref, options)
     const current = this.#table(resource).get(objectKey(ref.namespace, ref.name))
     if (current === undefined) {
       if (options.mustExist === true) throw fakeKubeError('NotFound', 'delete', resource, ref)
@@ -231,7 +232,7 @@ export class FakeKubeClient implements KubeClient {
       const next = cloneJson(current)
       next.metadata.deletionTimestamp = this.#time()
       next.metadata.generation = (next.metadata.generation ?? 0) + 1
-      return this.#written(resource, this.#store(resource, next, 'MODIFIED', current))
+      return this.#reportWrite(resource, this.#store(resource, next, 'MODIFIED', current))
     }
     this.#delete(resource, current)
     this.#options.observer?.removed(resource, ref, current.metadata.uid)
@@ -249,7 +250,7 @@ export class FakeKubeClient implements KubeClient {
     resource: Resource,
     options: WatchStreamOptions,
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-    this.#called('watch', resource, { namespace: options.namespace, name: '' })
+    this.#recordCall('watch', resource, { namespace: options.namespace, name: '' })
     const stream: Stream = { id: typeId(resource), wake: () => {}, failure: undefined }
     this.#streams.add(stream)
     const abort = () => stream.wake()
@@ -310,12 +311,14 @@ export class FakeKubeClient implements KubeClient {
     return [...this.#table(resource).values()].filter((object) => matchesSelectors(object, options))
   }
 
-  #called(verb: string, resource: Resource, ref: ObjectRef, options: PatchOptions = {}): void {
+  #recordCall(verb: string, resource: Resource, ref: ObjectRef, options: PatchOptions = {}): void {
     const { subresource } = options
     const call = { verb, resource: typeId(resource), key: objectKey(ref.namespace, ref.name) }
     this.calls.push(subresource === undefined ? call : { ...call, subresource })
     if (verb !== 'get' && verb !== 'list' && verb !== 'watch' && options.unfenced !== true) this.#options.fence?.()
-    const planned = this.#planned.find((plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0)
+    const planned = this.#plannedErrors.find(
+      (plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0,
+    )
     if (planned === undefined) return
     planned.left -= 1
     if (typeof planned.error === 'function') planned.error()
@@ -355,7 +358,7 @@ export class FakeKubeClient implements KubeClient {
     this.#version += 1
     object.metadata.resourceVersion = String(this.#version)
     this.#table(resource).set(keyOf(object), object)
-    this.#tell({ version: this.#version, type, id: typeId(resource), object, ...(before && { before }) })
+    this.#appendChange({ version: this.#version, type, id: typeId(resource), object, ...(before && { before }) })
     return cloneJson(object)
   }
 
@@ -364,7 +367,7 @@ export class FakeKubeClient implements KubeClient {
     this.#table(resource).delete(keyOf(object))
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) }
     const last = { ...cloneJson(object), metadata }
-    this.#tell({ version: this.#version, type: 'DELETED', id: typeId(resource), object: last, before: object })
+    this.#appendChange({ version: this.#version, type: 'DELETED', id: typeId(resource), object: last, before: object })
     if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
   }
 
@@ -384,12 +387,12 @@ export class FakeKubeClient implements KubeClient {
     return this.#objects.values().some((table) => table.values().some((object) => object.metadata.uid === uid))
   }
 
-  #tell(change: Change): void {
+  #appendChange(change: Change): void {
     this.#log.push({ ...change, object: cloneJson(change.object) })
     for (const stream of this.#streams) if (stream.id === change.id) stream.wake()
   }
 
-  #written<T extends KubeObject>(resource: Resource, object: T): T {
+  #reportWrite<T extends KubeObject>(resource: Resource, object: T): T {
     this.#options.observer?.written(resource, cloneJson(object))
     return object
   }

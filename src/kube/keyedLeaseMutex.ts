@@ -28,7 +28,7 @@ export type LeaseMutexOptions = Partial<Pick<LeaseMutexTimings, 'patience' | 'du
 
 type Ref = { readonly namespace: string; readonly name: string }
 /** `giveUp`: when the caller stops waiting, on the monotonic clock of this process. */
-type Asked = { readonly giveUp: number; readonly duration: number }
+type LeaseRequest = { readonly giveUp: number; readonly duration: number }
 
 export const TURN_TIMINGS: LeaseMutexTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
@@ -42,7 +42,7 @@ const RETRY_SECONDS = 5
  */
 export class KeyedLeaseMutex {
   /** Lets one caller per process contend for a Lease: many at once would load the API server and delay each other. */
-  readonly #here = new KeyedMutex()
+  readonly #inProcess = new KeyedMutex()
   readonly #client: Pick<KubeClient, 'get' | 'create' | 'remove'>
   readonly #timings: LeaseMutexTimings
   /** Leases of others by name, and since when this process has seen them: no process relies on another's clock. */
@@ -57,14 +57,14 @@ export class KeyedLeaseMutex {
   take<Result>(key: string, work: () => Promise<Result>, options: LeaseMutexOptions = {}): Promise<Result> {
     const { patience, duration } = { ...this.#timings, ...options }
     const giveUp = performance.now() + patience
-    return this.#here.take(key, () => {
+    return this.#inProcess.take(key, () => {
       // The caller may have given up by now.
       if (performance.now() > giveUp) throw busy()
       return this.#takeLease(key, { giveUp, duration }, work)
     })
   }
 
-  async #takeLease<Result>(key: string, asked: Asked, work: () => Promise<Result>): Promise<Result> {
+  async #takeLease<Result>(key: string, asked: LeaseRequest, work: () => Promise<Result>): Promise<Result> {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
     const { uid, since } = await this.#acquire(ref, asked)
     let isOver = false
@@ -83,7 +83,7 @@ export class KeyedLeaseMutex {
   }
 
   /** @returns the uid of the Lease, and a moment before any other process can have seen it */
-  async #acquire(ref: Ref, { giveUp, duration }: Asked): Promise<{ uid: string; since: number }> {
+  async #acquire(ref: Ref, { giveUp, duration }: LeaseRequest): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
     const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil(duration / 1000) }
     const { pause } = this.#timings
@@ -91,13 +91,13 @@ export class KeyedLeaseMutex {
       const since = performance.now()
       const held = (await createLease(this.#client, ref, spec)) ?? (await readLease(this.#client, ref))
       if (held?.spec?.holderIdentity === holder) return { uid: held.metadata.uid ?? '', since }
-      if (held !== undefined) await this.#endIfLeft(ref, held)
+      if (held !== undefined) await this.#endIfAbandoned(ref, held)
       if (performance.now() > giveUp) throw busy()
       await sleep(pause.least + (pause.most - pause.least) * Math.random())
     }
   }
 
-  async #endIfLeft(ref: Ref, { metadata: { uid = '' }, spec }: LeaseObject): Promise<void> {
+  async #endIfAbandoned(ref: Ref, { metadata: { uid = '' }, spec }: LeaseObject): Promise<void> {
     const now = performance.now()
     const seen = this.#seen.get(ref.name)
     const seconds = spec?.leaseDurationSeconds ?? this.#timings.duration / 1000

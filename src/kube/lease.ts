@@ -126,7 +126,7 @@ export class LeaderLease {
   start(): void {
     if (this.#state !== 'idle') return
     this.#state = 'candidate'
-    this.#next(0)
+    this.#scheduleNext(0)
   }
 
   /** Releases the lease, so that the next leader need not wait for its end. The caller must have stopped writing. */
@@ -138,15 +138,15 @@ export class LeaderLease {
     if (mayHold) await this.#release()
   }
 
-  #next(milliseconds: number): void {
+  #scheduleNext(milliseconds: number): void {
     this.#timer?.cancel()
     this.#timer = this.#clock.setTimeout(() => {
-      this.#round = this.#turn()
+      this.#round = this.#runRound()
     }, milliseconds)
   }
 
   /** Never rejects. */
-  async #turn(): Promise<void> {
+  async #runRound(): Promise<void> {
     let wait = this.#timings.retryEvery
     try {
       if (this.#state === 'leader') wait = await this.#renew()
@@ -154,21 +154,21 @@ export class LeaderLease {
     } catch (error) {
       this.#log.warn({ err: error }, 'The lease could not be read or written; trying again.')
     }
-    if (this.#state === 'leader' || this.#state === 'candidate') this.#next(wait)
+    if (this.#state === 'leader' || this.#state === 'candidate') this.#scheduleNext(wait)
   }
 
   async #contend(): Promise<number> {
     const { retryEvery, duration } = this.#timings
     const current = await this.#read()
     const now = this.#clock.monotonic()
-    if (current === undefined ? this.#rival === undefined : this.#isFree(current)) return this.#take(current)
+    if (current === undefined ? this.#rival === undefined : this.#isFree(current)) return this.#acquire(current)
     // If the lease was deleted, its holder may not know yet, and recreates it on its next renewal.
     const version = current?.metadata.resourceVersion
     if (this.#rival === undefined || (version !== undefined && version !== this.#rival.version))
       this.#rival = { version: version ?? '', seenAt: now }
     const theirs = (current?.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
     const left = this.#rival.seenAt + theirs - now
-    if (left <= 0) return this.#take(current)
+    if (left <= 0) return this.#acquire(current)
     // Up to a tenth of jitter, but never later than the lease expires.
     return Math.min(left, retryEvery * (0.9 + 0.1 * this.#random()))
   }
@@ -177,7 +177,7 @@ export class LeaderLease {
     return (spec?.holderIdentity ?? '') === '' || spec?.holderIdentity === this.#options.identity
   }
 
-  async #take(current: LeaseObject | undefined): Promise<number> {
+  async #acquire(current: LeaseObject | undefined): Promise<number> {
     const transitions = current?.spec?.leaseTransitions ?? -1
     const spec = { ...this.#renewedSpec(), acquireTime: this.#now(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
@@ -192,7 +192,7 @@ export class LeaderLease {
     this.#state = 'leader'
     this.#renewed(started)
     this.#log.info({}, 'This process leads now.')
-    this.#tell(() => this.#options.onAcquired?.())
+    this.#notify(() => this.#options.onAcquired?.())
     return this.#timings.renewEvery
   }
 
@@ -248,7 +248,7 @@ export class LeaderLease {
     if (this.#state !== 'leader') return
     this.#end('lost')
     this.#log.error({ why }, 'This process lost the lease.')
-    this.#tell(() => this.#options.onLost?.(why))
+    this.#notify(() => this.#options.onLost?.(why))
   }
 
   #end(state: 'lost' | 'stopped'): void {
@@ -282,7 +282,7 @@ export class LeaderLease {
     return microTimestamp(this.#clock.now())
   }
 
-  #tell(call: () => void): void {
+  #notify(call: () => void): void {
     try {
       call()
     } catch (error) {

@@ -2,7 +2,7 @@ import type { KubeClient } from './client.ts'
 import { type Resource, resourceId } from './object.ts'
 
 /** Milliseconds; short, because the caller holds a stream that may stay silent for ever. */
-const TIMEOUT = 5_000
+const TIMEOUT_MS = 5_000
 
 type Answer = { readonly began: number; readonly version: Promise<string> }
 
@@ -31,7 +31,7 @@ export class NewestVersionReader {
     const known = this.#answers.get(id)
     if (known !== undefined && known.began >= since) return known.version
     const asked = this.#client
-      .list(resource, { namespace, limit: 1, timeout: TIMEOUT })
+      .list(resource, { namespace, limit: 1, timeout: TIMEOUT_MS })
       .then(({ resourceVersion }) => resourceVersion)
     const answer = { began: this.#now(), version: asked }
     this.#answers.set(id, answer)

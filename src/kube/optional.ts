@@ -41,7 +41,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
       fieldSelector: `metadata.name=${resourceId(options.resource)}`,
       indexes: {},
     })
-    this.#definition.subscribe(({ type, object }) => this.#judge(type === 'removed' ? undefined : object))
+    this.#definition.subscribe(({ type, object }) => this.#onDefinition(type === 'removed' ? undefined : object))
   }
 
   /** Whether the API server serves the type and all its objects are cached. */
@@ -113,10 +113,10 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects === undefined ? [] : [this.#objects.metrics()]
   }
 
-  #judge(definition: Definition | undefined): void {
+  #onDefinition(definition: Definition | undefined): void {
     const isServed = definition !== undefined && this.#isServedBy(definition)
-    if (isServed && this.#objects === undefined && this.#started) this.#begin()
-    else if (!isServed && this.#objects !== undefined) this.#end(this.#objects)
+    if (isServed && this.#objects === undefined && this.#started) this.#startCache()
+    else if (!isServed && this.#objects !== undefined) this.#stopCache(this.#objects)
   }
 
   #isServedBy({ spec, status, metadata }: Definition): boolean {
@@ -125,24 +125,24 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return isVersion === true && isEstablished === true && metadata.deletionTimestamp === undefined
   }
 
-  #begin(): void {
+  #startCache(): void {
     const objects = new WatchCache<T>(this.#options)
     this.#objects = objects
     objects.subscribe((event) => this.#emit(event))
     objects.start()
     objects.whenSynced().then(
-      () => this.#tell(),
-      // Stopped before it was complete: `#end` tells the listeners.
+      () => this.#notifyListeners(),
+      // Stopped before it was complete: `#stopCache` tells the listeners.
       () => {},
     )
   }
 
   /** Reports all objects as removed: the API server deletes them before it deletes their definition. */
-  #end(objects: WatchCache<T>): void {
+  #stopCache(objects: WatchCache<T>): void {
     this.#objects = undefined
     void objects.stop()
     for (const object of objects.list()) this.#emit({ type: 'removed', object })
-    this.#tell()
+    this.#notifyListeners()
   }
 
   readonly #failed = (error: unknown) =>
@@ -152,7 +152,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     notifyHandlers(this.#handlers, event, this.#failed)
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     notifyHandlers(this.#listeners, undefined, this.#failed)
   }
 }

@@ -4,7 +4,7 @@ export type Packed = { readonly text: string; readonly shape: Shape | undefined 
 /** Stands for `","`. JSON escapes this character inside strings, so that it cannot be mistaken for data. */
 const BETWEEN_STRINGS = '\u0000'
 /** `replaceAll` would return a rope of pieces, three times as large as the text until it is first read. */
-const shortened = (json: string) => json.split('","').join(BETWEEN_STRINGS)
+const shortenJson = (json: string) => json.split('","').join(BETWEEN_STRINGS)
 
 /** The structure of a value without its leaves: 0 is a leaf, `items` an array, `fields` a record. */
 type Template =
@@ -50,12 +50,12 @@ export class Packer {
     const skeleton = describe(value, leaves)
     const shape = this.#shapes.get(skeleton) ?? this.#learn(skeleton, leaves)
     if (shape !== undefined) shape.uses += 1
-    return { text: shortened(JSON.stringify(shape === undefined ? value : differing(leaves, shape.first))), shape }
+    return { text: shortenJson(JSON.stringify(shape === undefined ? value : diffLeaves(leaves, shape.first))), shape }
   }
 
   unpack({ text, shape }: Packed): unknown {
     const parsed: unknown = JSON.parse(text.replaceAll(BETWEEN_STRINGS, '","'))
-    return shape === undefined ? parsed : rebuild(templateOf(shape), completed(parsed as Differing, shape.first))
+    return shape === undefined ? parsed : rebuild(templateOf(shape), mergeLeaves(parsed as LeafDelta, shape.first))
   }
 
   /** To be called when a packed value is dropped. */
@@ -82,30 +82,30 @@ export class Packer {
 }
 
 /** Marks that tell which leaves differ from the first ones, followed by these leaves. */
-type Differing = readonly [marks: string, ...leaves: unknown[]]
+type LeafDelta = readonly [marks: string, ...leaves: unknown[]]
 
 /** Leaves per character of the marks, and the lowest character: from there on all are Latin-1 and unescaped in JSON. */
-const MARKED = 7
+const LEAVES_PER_MARK = 7
 const FIRST_MARK = 93
 
-function differing(leaves: readonly unknown[], first: readonly unknown[]): Differing {
-  const marks = new Uint8Array(Math.ceil(first.length / MARKED)).fill(FIRST_MARK)
+function diffLeaves(leaves: readonly unknown[], first: readonly unknown[]): LeafDelta {
+  const marks = new Uint8Array(Math.ceil(first.length / LEAVES_PER_MARK)).fill(FIRST_MARK)
   const different = leaves.filter((leaf, at) => {
     if (at >= first.length) return true
     if (leaf === first[at]) return false
-    const place = Math.floor(at / MARKED)
-    marks[place] = (marks[place] ?? 0) + (1 << (at % MARKED))
+    const place = Math.floor(at / LEAVES_PER_MARK)
+    marks[place] = (marks[place] ?? 0) + (1 << (at % LEAVES_PER_MARK))
     return true
   })
   return [String.fromCharCode(...marks), ...different]
 }
 
-function completed([marks, ...different]: Differing, first: readonly unknown[]): Iterator<unknown> {
+function mergeLeaves([marks, ...different]: LeafDelta, first: readonly unknown[]): Iterator<unknown> {
   if (first.length === 0) return different.values()
   let next = 0
   const leaves = first.map((leaf, at) => {
-    const mark = marks.charCodeAt(Math.floor(at / MARKED)) - FIRST_MARK
-    if ((mark & (1 << (at % MARKED))) === 0) return leaf
+    const mark = marks.charCodeAt(Math.floor(at / LEAVES_PER_MARK)) - FIRST_MARK
+    if ((mark & (1 << (at % LEAVES_PER_MARK))) === 0) return leaf
     next += 1
     return different[next - 1]
   })

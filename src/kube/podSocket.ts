@@ -2,21 +2,21 @@ import type { ClientOptions, WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { proxyAgentOf } from './proxyAgent.ts'
 
-const HANDSHAKE_TIMEOUT = 15_000
+const HANDSHAKE_TIMEOUT_MS = 15_000
 /** Maximum bytes of one message, which is buffered whole. Kubelets send about 32 KiB; a cluster may be untrusted. */
-const MESSAGE_MAX = 4 * 1024 * 1024
+const MESSAGE_MAX_BYTES = 4 * 1024 * 1024
 
 /** Maximum bytes per connection of messages without data for the reader, such as stderr and empty ones. */
-const UNREAD_MAX = 1024 * 1024
+const UNREAD_MAX_BYTES = 1024 * 1024
 /** Bytes charged per message in addition to its content. */
-const MESSAGE_COST = 64
+const MESSAGE_OVERHEAD_BYTES = 64
 
 /** Counts messages without data: a container that sends them without end would keep this process busy. */
 export function limitUnreadMessages(end: (error: Error) => void): (message: Buffer) => void {
   let unread = 0
   return (message) => {
-    unread += message.length + MESSAGE_COST
-    if (unread > UNREAD_MAX) end(new Error('The container sends without end what nobody reads.'))
+    unread += message.length + MESSAGE_OVERHEAD_BYTES
+    if (unread > UNREAD_MAX_BYTES) end(new Error('The container sends without end what nobody reads.'))
   }
 }
 
@@ -41,9 +41,9 @@ export async function openPodSocket(
     ...(await access.tls()),
     ...proxyAgentOf(access),
     headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
-    handshakeTimeout: HANDSHAKE_TIMEOUT,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     perMessageDeflate: false,
-    maxPayload: MESSAGE_MAX,
+    maxPayload: MESSAGE_MAX_BYTES,
   }
   // Imported on first use, because few processes connect to pods.
   const { WebSocket: Connection } = await import('ws')

@@ -45,10 +45,10 @@ export type QueueMetrics = {
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Urgent keys that are taken in a row before another key gets its turn. */
-const URGENT_IN_A_ROW = 4
+const URGENT_ROW_MAX = 4
 
 /** Milliseconds until a key that failed, and was added again meanwhile, is processed. */
-const CHANGED_WHILE_FAILING = 1_000
+const CHANGED_RETRY_MS = 1_000
 
 /**
  * A work queue of keys. A key waits at most once and is never processed by two workers; a key that is added while it is
@@ -86,7 +86,7 @@ export class KeyedQueue {
     this.#log = (options.log ?? silentLog).child({ queue: options.name })
     this.#random = options.random ?? Math.random
     this.#backoff = options.backoff ?? { first: 5, longest: 300_000 }
-    const placeOf = placesWith(options.partyOf)
+    const placeOf = positionWith(options.partyOf)
     this.#urgent = new FairKeyQueue(placeOf)
     this.#rest = new FairKeyQueue(placeOf)
   }
@@ -214,7 +214,7 @@ export class KeyedQueue {
 
   /** Takes urgent keys first, but never lets the rest starve. */
   #next(): { key: string; party: string; since: number } | undefined {
-    const isTurnOfRest = this.#urgentInARow >= URGENT_IN_A_ROW
+    const isTurnOfRest = this.#urgentInARow >= URGENT_ROW_MAX
     for (const lines of isTurnOfRest ? [this.#rest, this.#urgent] : [this.#urgent, this.#rest]) {
       const next = lines.next((party) => this.#mayTake(party))
       if (next === undefined) continue
@@ -269,7 +269,7 @@ export class KeyedQueue {
    * would run in a hot loop.
    */
   #runAgain(key: string, failed: boolean, isUrgent: boolean): void {
-    if (failed) this.addAfter(key, Math.min(CHANGED_WHILE_FAILING, this.#backoff.longest))
+    if (failed) this.addAfter(key, Math.min(CHANGED_RETRY_MS, this.#backoff.longest))
     else this.#enqueue(key, isUrgent)
   }
 
@@ -283,7 +283,7 @@ export class KeyedQueue {
   }
 }
 
-function placesWith(partyOf: QueueOptions['partyOf']): (key: string) => FairQueuePosition {
+function positionWith(partyOf: QueueOptions['partyOf']): (key: string) => FairQueuePosition {
   return (key) => {
     const line = key.slice(0, Math.max(0, key.indexOf('/')))
     return { party: partyOf?.(key) ?? line, line }

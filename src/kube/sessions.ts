@@ -28,15 +28,15 @@ export type Liveness = {
 /** Detects a silent connection within 20 s; client-go takes 45 s. */
 export const LIVENESS: Liveness = { pingEvery: 10_000, pingTimeout: 10_000 }
 
-const CONNECT_TIMEOUT = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 /** Milliseconds that callers wait for an unreachable server before they get an error. */
-const PATIENCE = 5_000
-const RETRY = { least: 250, most: 500 }
+const CALLER_TIMEOUT_MS = 5_000
+const RETRY_PAUSE_MS = { least: 250, most: 500 }
 /** Maximum streams per connection, the default of the API server; more need another connection. */
-const STREAMS = 100
+const STREAMS_MAX = 100
 /** Flow-control windows, large enough that a listing neither waits for round trips nor holds up other streams. */
-const STREAM_WINDOW = 1024 * 1024
-const SESSION_WINDOW = 16 * STREAM_WINDOW
+const STREAM_WINDOW_BYTES = 1024 * 1024
+const SESSION_WINDOW_BYTES = 16 * STREAM_WINDOW_BYTES
 
 type Session = { readonly http2: ClientHttp2Session; streams: number }
 
@@ -101,7 +101,7 @@ export class StreamSessions {
   }
 
   async #connect(): Promise<Session | undefined> {
-    const patient = performance.now() + PATIENCE
+    const patient = performance.now() + CALLER_TIMEOUT_MS
     for (;;) {
       try {
         const socket = await this.#secureSocket()
@@ -110,7 +110,7 @@ export class StreamSessions {
         return undefined
       } catch (error) {
         if (this.#closed || performance.now() > patient) throw error
-        await sleep(RETRY.least + (RETRY.most - RETRY.least) * Math.random())
+        await sleep(RETRY_PAUSE_MS.least + (RETRY_PAUSE_MS.most - RETRY_PAUSE_MS.least) * Math.random())
       }
     }
   }
@@ -121,7 +121,7 @@ export class StreamSessions {
     return new Promise((resolve, reject) => {
       const options = { host, port: Number(port || 443), ALPNProtocols: ['h2', 'http/1.1'], ...this.#secure }
       const socket = connectTls(options)
-      socket.setTimeout(CONNECT_TIMEOUT, () => socket.destroy(coded('CONNECT_TIMEOUT')))
+      socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(connectionError('CONNECT_TIMEOUT')))
       socket.once('error', reject)
       socket.once('secureConnect', () => {
         socket.off('error', reject)
@@ -132,16 +132,16 @@ export class StreamSessions {
   }
 
   async #begin(socket: TLSSocket): Promise<Session> {
-    const settings = { enablePush: false, initialWindowSize: STREAM_WINDOW }
+    const settings = { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES }
     const http2 = connectHttp2(this.#origin, { createConnection: () => socket, settings })
     await new Promise<void>((resolve, reject) => {
       http2.once('remoteSettings', () => resolve())
-      http2.once('close', () => reject(coded('ECONNRESET')))
+      http2.once('close', () => reject(connectionError('ECONNRESET')))
       http2.once('error', reject)
-      http2.setTimeout(CONNECT_TIMEOUT, () => http2.destroy(coded('CONNECT_TIMEOUT')))
+      http2.setTimeout(CONNECT_TIMEOUT_MS, () => http2.destroy(connectionError('CONNECT_TIMEOUT')))
     })
     http2.setTimeout(0)
-    http2.setLocalWindowSize(SESSION_WINDOW)
+    http2.setLocalWindowSize(SESSION_WINDOW_BYTES)
     // Each stream gets an error of its own when its session ends.
     http2.on('error', () => {})
     const session: Session = { http2, streams: 0 }
@@ -162,7 +162,7 @@ export class StreamSessions {
 }
 
 function hasRoom({ http2, streams }: Session): boolean {
-  const limit = Math.min(STREAMS, http2.remoteSettings.maxConcurrentStreams ?? STREAMS)
+  const limit = Math.min(STREAMS_MAX, http2.remoteSettings.maxConcurrentStreams ?? STREAMS_MAX)
   return !http2.closed && !http2.destroyed && streams < limit
 }
 
@@ -175,7 +175,7 @@ export function keepPinging(
   let silence: NodeJS.Timeout | undefined
   const end = () => {
     onSilence()
-    http2.destroy(coded('PING_TIMEOUT'))
+    http2.destroy(connectionError('PING_TIMEOUT'))
   }
   const interval = setInterval(() => {
     if (http2.destroyed) return
@@ -196,7 +196,7 @@ export function keepPinging(
 function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
   return new Promise((resolve, reject) => {
     stream.once('error', reject)
-    stream.once('close', () => reject(coded('ECONNRESET')))
+    stream.once('close', () => reject(connectionError('ECONNRESET')))
     stream.once('response', ({ ':status': status = 0, ...headers }) => {
       // From here on the reader of the body gets the errors.
       resolve({ status, headers: headers as StreamAnswer['headers'], body: stream })
@@ -204,6 +204,6 @@ function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
   })
 }
 
-function coded(code: string): Error {
+function connectionError(code: string): Error {
   return Object.assign(new Error(`The connection to the API server ended (${code}).`), { code })
 }

@@ -200,10 +200,10 @@ export class ObjectStore<T extends KubeObject> {
     if (before !== undefined && options.force !== true && compareResourceVersions(version, before.version) <= 0) {
       return { outcome: 'stale' }
     }
-    const slim = slimmed(object)
+    const slim = stripUnread(object)
     const entry = new Entry<T>(
       object.metadata,
-      this.#packer.pack(variable(slim)),
+      this.#packer.pack(variableParts(slim)),
       this.#counts ? countedObjectsIn(object) : 0,
     )
     if (options.shared !== true) entry.parsed = new WeakRef(slim)
@@ -287,7 +287,7 @@ export class ObjectStore<T extends KubeObject> {
   #read(entry: Entry<T>): T {
     const held = entry.parsed?.deref()
     if (held !== undefined) return freeze(held)
-    const object = freeze(whole(entry, this.#packer.unpack(entry), this.#apiVersion, this.#kind) as T)
+    const object = freeze(rebuildObject(entry, this.#packer.unpack(entry), this.#apiVersion, this.#kind) as T)
     entry.parsed = new WeakRef(object)
     return object
   }
@@ -318,7 +318,7 @@ function removeFrom<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: 
 }
 
 /** A shallow copy without the fields that no code reads. */
-function slimmed<T extends KubeObject>(object: T): T {
+function stripUnread<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, ...metadata } = object.metadata
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
     const { [LAST_APPLIED]: _lastApplied, ...annotations } = metadata.annotations
@@ -329,13 +329,18 @@ function slimmed<T extends KubeObject>(object: T): T {
 }
 
 /** Returns the parts that are neither in the entry itself nor the same for the whole type. */
-function variable(object: KubeObject): [object, object] {
+function variableParts(object: KubeObject): [object, object] {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...rest } = object
   const { name: _name, namespace: _namespace, uid: _uid, resourceVersion: _version, ...others } = metadata
   return [others, rest]
 }
 
-function whole<T extends KubeObject>(entry: Entry<T>, parts: unknown, apiVersion: string, kind: string): KubeObject {
+function rebuildObject<T extends KubeObject>(
+  entry: Entry<T>,
+  parts: unknown,
+  apiVersion: string,
+  kind: string,
+): KubeObject {
   const [others, rest] = parts as [object, object]
   const { namespace, name, uid, version } = entry
   const metadata = {

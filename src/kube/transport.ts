@@ -73,7 +73,7 @@ export class Transport {
    * @throws AnswerTooLongError
    */
   async exchange(request: WireRequest, timeout: number, before: () => void): Promise<WireAnswer> {
-    const { agent } = await this.#current()
+    const { agent } = await this.#currentConnections()
     const headers = await this.#headers(request)
     before()
     const options = {
@@ -85,17 +85,17 @@ export class Transport {
     }
     return new Promise((resolve, reject) => {
       const failed = (error: Error) => {
-        if (error.name === 'TimeoutError') this.#distrust(agent)
+        if (error.name === 'TimeoutError') this.#replacePool(agent)
         reject(error)
       }
       const allowances = { own: request.allowance ?? this.allowance(), underway: this.#underway }
       const answer = { resolve, reject: failed }
-      new Exchange(answer, allowances, request.signal, timeout).begin(checkedBy(before, agent), options)
+      new Exchange(answer, allowances, request.signal, timeout).begin(withCheck(before, agent), options)
     })
   }
 
   /** Replaces the pool: if one connection is dead, so are the others, and each would cost a call its whole deadline. */
-  #distrust(agent: Dispatcher | undefined): void {
+  #replacePool(agent: Dispatcher | undefined): void {
     const connections = this.#connections
     if (connections === undefined || connections.agent !== agent || this.#closed) return
     this.#connections = { ...connections, agent: connections.makeAgent() }
@@ -104,10 +104,10 @@ export class Transport {
 
   /** Like `exchange`, but the caller must read or destroy the body, or its socket is never reused. */
   async send(request: WireRequest, before: () => void): Promise<Dispatcher.ResponseData> {
-    const { agent } = await this.#current()
+    const { agent } = await this.#currentConnections()
     const headers = await this.#headers(request)
     before()
-    return checkedBy(before, agent).request({
+    return withCheck(before, agent).request({
       origin: this.#origin,
       path: this.#prefix + request.path,
       method: request.method,
@@ -121,7 +121,7 @@ export class Transport {
 
   /** Opens a stream that may be silent for long. */
   async stream(request: WireRequest): Promise<StreamAnswer> {
-    const { sessions } = await this.#current()
+    const { sessions } = await this.#currentConnections()
     const headers = await this.#headers(request)
     const answer = await sessions?.open(this.#prefix + request.path, headers, request.signal)
     if (answer !== undefined) return answer
@@ -149,13 +149,13 @@ export class Transport {
     return request.headers === undefined ? headers : { ...headers, ...request.headers }
   }
 
-  async #current(): Promise<Connections> {
+  async #currentConnections(): Promise<Connections> {
     if (this.#closed) throw new Error('The client of the API server was closed.')
     const material = await this.#access.tls()
     if (this.#connections === undefined || material !== this.#material) {
       const connections = createConnections(new URL(this.#origin), material, this.#access.proxyUrl, {
         liveness: this.#liveness,
-        onSilence: () => this.#distrust(this.#connections?.agent),
+        onSilence: () => this.#replacePool(this.#connections?.agent),
       })
       // Requests in flight finish on the old connections; new ones use the new certificate.
       this.#connections?.agent.close().catch(() => {})
@@ -208,7 +208,7 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
 }
 
 /** Calls `before` again once there is a connection, which may take long. If it throws, nothing is sent. */
-function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
+function withCheck(before: () => void, agent: Dispatcher): Dispatcher {
   const checked = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
     onRequestStart(...given) {
       before()
@@ -224,12 +224,12 @@ function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
 }
 
 /** The byte limits of one answer, and of all incomplete answers together. */
-type Allowances = { readonly own: ByteBudget; readonly underway: ByteBudget }
+type ByteBudgets = { readonly own: ByteBudget; readonly underway: ByteBudget }
 
 /** One request and its whole answer, with one timer: abort signals and streams would cost more than the parsing. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void }
-  readonly #allowances: Allowances
+  readonly #allowances: ByteBudgets
   /** Bytes taken from the allowance of all incomplete answers, given back at the end. */
   #held = 0
   readonly #signal: AbortSignal | undefined
@@ -243,7 +243,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void },
-    allowances: Allowances,
+    allowances: ByteBudgets,
     signal: AbortSignal | undefined,
     timeout: number,
   ) {

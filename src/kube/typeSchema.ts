@@ -11,8 +11,8 @@ type Fields = Readonly<Record<string, string>>
 const TYPES: Readonly<Record<string, Fields>> = forms.types
 const KINDS: Readonly<Record<string, string>> = forms.kinds
 /** The fields that are checked in resources of operators. */
-const OF_OTHERS: Fields = { spec: 'Any', status: 'Status' }
-const OWN: Readonly<Record<string, Fields>> = {
+const OPERATOR_FIELDS: Fields = { spec: 'Any', status: 'Status' }
+const OPERATOR_TYPES: Readonly<Record<string, Fields>> = {
   Any: {},
   Status: { conditions: '[Condition' },
   Condition: { type: '!s', status: '!s', reason: 's', message: 's', lastTransitionTime: 's' },
@@ -28,7 +28,7 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** Whether an object matches the Kubernetes schema of its type. Deletes null fields, which mean absent. */
 export function matchesTypeSchema({ group, kind, metadataOnly }: Resource, object: Record<string, unknown>): boolean {
   if (metadataOnly === true) return true
-  return hasFields(object, TYPES[KINDS[`${group}/${kind}`] ?? ''] ?? OF_OTHERS)
+  return hasFields(object, TYPES[KINDS[`${group}/${kind}`] ?? ''] ?? OPERATOR_FIELDS)
 }
 
 function hasFields(value: unknown, fields: Fields): boolean {
@@ -47,5 +47,5 @@ function hasForm(value: unknown, form: string): boolean {
   const inner = form.slice(1)
   if (form.startsWith('[')) return Array.isArray(value) && value.every((each) => hasForm(each, inner))
   if (form.startsWith('{')) return isRecord(value) && Object.values(value).every((each) => hasForm(each, inner))
-  return SCALARS[form]?.(value) ?? hasFields(value, TYPES[form] ?? OWN[form] ?? {})
+  return SCALARS[form]?.(value) ?? hasFields(value, TYPES[form] ?? OPERATOR_TYPES[form] ?? {})
 }

@@ -118,21 +118,21 @@ export class WatchLoop<T extends KubeObject> {
       const started = clock.monotonic()
       let error: KubeError | undefined
       try {
-        await this.#once()
+        await this.#runStream()
       } catch (thrown) {
         if (stopped.aborted) return
-        error = isKubeError(thrown) ? thrown : unexpected(resource, thrown)
+        error = isKubeError(thrown) ? thrown : unexpectedError(resource, thrown)
       }
       this.#live = false
       this.#lostAt ??= clock.monotonic()
-      this.#judge(error, clock.monotonic() - started)
+      this.#countFailure(error, clock.monotonic() - started)
       report(() => observer.ended?.(resource, error), log)
       if (!stopped.aborted) await this.#pause(error)
     }
   }
 
   /** Runs one stream from its opening to its end. */
-  async #once(): Promise<void> {
+  async #runStream(): Promise<void> {
     const { sink, observer, resource, log } = this.#options
     if (sink.version !== undefined && !this.#relist) return this.#stream(false)
     if (this.#doubtedSince !== undefined) await this.#compareHistories(this.#doubtedSince)
@@ -176,10 +176,10 @@ export class WatchLoop<T extends KubeObject> {
       signal: this.#stop.signal,
     })
     for (const item of items) sink.listed(item)
-    this.#listingEnded(sink.endListing(resourceVersion))
+    this.#requireListing(sink.endListing(resourceVersion))
   }
 
-  #listingEnded(accepted: boolean): void {
+  #requireListing(accepted: boolean): void {
     if (accepted) {
       this.#relist = false
       return
@@ -228,9 +228,9 @@ export class WatchLoop<T extends KubeObject> {
           this.#suspect(guard)
         deliver(sink, event)
       }
-      if (listing) throw cutShort(resource)
+      if (listing) throw incompleteError(resource)
     } catch (error) {
-      throw guard.stalled && !this.#stop.signal.aborted ? silent(resource) : error
+      throw guard.stalled && !this.#stop.signal.aborted ? silenceError(resource) : error
     } finally {
       guard.release()
     }
@@ -244,7 +244,7 @@ export class WatchLoop<T extends KubeObject> {
 
   #opened(initial: boolean): void {
     const { observer, resource, log } = this.#options
-    if (!initial) this.#isLive()
+    if (!initial) this.#setLive()
     report(() => observer.opened?.(resource), log)
   }
 
@@ -254,19 +254,19 @@ export class WatchLoop<T extends KubeObject> {
     const { type, object } = event
     if (type === 'ADDED') sink.listed(object)
     if (!isInitialEventsEnd(event)) return true
-    this.#listingEnded(sink.endListing(object.metadata.resourceVersion ?? ''))
-    this.#isLive()
+    this.#requireListing(sink.endListing(object.metadata.resourceVersion ?? ''))
+    this.#setLive()
     return false
   }
 
-  #isLive(): void {
+  #setLive(): void {
     const { observer, resource, log } = this.#options
     this.#live = true
     this.#lostAt = undefined
     report(() => observer.live?.(resource), log)
   }
 
-  #judge(error: KubeError | undefined, lasted: number): void {
+  #countFailure(error: KubeError | undefined, lasted: number): void {
     const { log } = this.#options
     // A server that ends every stream at once is in trouble as well.
     const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
@@ -349,18 +349,18 @@ function report(call: () => void, log: Log): void {
   }
 }
 
-function silent(resource: Resource): KubeError {
+function silenceError(resource: Resource): KubeError {
   return new KubeError('Unavailable', `The watch of ${resourceId(resource)} fell silent.`, { status: 0, resource })
 }
 
-function cutShort(resource: Resource): KubeError {
+function incompleteError(resource: Resource): KubeError {
   return new KubeError('Unavailable', `The listing of ${resourceId(resource)} ended before it was complete.`, {
     status: 200,
     resource,
   })
 }
 
-function unexpected(resource: Resource, cause: unknown): KubeError {
+function unexpectedError(resource: Resource, cause: unknown): KubeError {
   const message = `The watch of ${resourceId(resource)} failed unexpectedly.`
   return new KubeError('Unexpected', message, { status: 0, resource, cause })
 }

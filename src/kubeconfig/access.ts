@@ -39,7 +39,7 @@ export function accessAs(access: ClusterAccess, authorization: string): ClusterA
 }
 
 /** How long a file is cached. Kubelets rotate tokens minutes ahead, so a ten-second-old one still works. */
-const RECHECK_MILLISECONDS = 10_000
+const RECHECK_INTERVAL_MS = 10_000
 
 /** A file that others replace, such as a projected token. It is read again when it changes. */
 export class WatchedFile {
@@ -57,7 +57,7 @@ export class WatchedFile {
   /** @throws the file system's error if the file has never been readable */
   async text(): Promise<string> {
     const now = this.#clock.monotonic()
-    if (this.#text !== undefined && now - this.#checkedAt < RECHECK_MILLISECONDS) return this.#text
+    if (this.#text !== undefined && now - this.#checkedAt < RECHECK_INTERVAL_MS) return this.#text
     try {
       const { mtimeMs, ino, size } = await stat(this.#path)
       const stamp = `${mtimeMs}:${ino}:${size}`

@@ -9,7 +9,7 @@ const DEPTH_MAX = 40
 /** Maximum names and values, with aliases expanded; reading so many takes some milliseconds. */
 export const NODES_MAX = 5_000
 /** Maximum nodes that the parser begins: it begins some more than once before it knows what they are. */
-const BEGUN_MAX = NODES_MAX * 4
+const PARSED_NODES_MAX = NODES_MAX * 4
 const NAME_MAX = 1_024
 /** Approximate memory of a node, in characters. */
 const NODE_WEIGHT = 100
@@ -52,12 +52,12 @@ export function* parseTemplateDocumentSliced(content: string): SlicedWork<Templa
   if (Buffer.byteLength(content, 'utf8') > MAX_CONTENT_BYTES)
     throw new DocumentError(`has more than ${MAX_CONTENT_BYTES / 1024} KiB`)
   if (!PROSE.test(content)) throw new DocumentError(PROSE_MESSAGE)
-  const events = readable(() => eventsOf(content))
+  const events = withYamlErrors(() => eventsOf(content))
   yield
-  const documents = readable(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))
+  const documents = withYamlErrors(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))
   yield
   if (documents.length !== 1) throw new DocumentError(`must contain one document; it contains ${documents.length}`)
-  const value = expanded(documents[0])
+  const value = expandAliases(documents[0])
   yield
   const root = placesOf(events, content)
   const weight = content.length + events.length * NODE_WEIGHT
@@ -65,20 +65,20 @@ export function* parseTemplateDocumentSliced(content: string): SlicedWork<Templa
   let lines: number[] | undefined
   const positionOf = (pointer: string) => {
     lines ??= lineStarts(content)
-    return positionAt(lines, nearest(root, pointer))
+    return positionAt(lines, nearestOffset(root, pointer))
   }
   yield
   return { value, weight, positionOf }
 }
 
 function eventsOf(content: string): Event[] {
-  const events = parseEvents(content, { maxDepth: depthThatCounts() })
+  const events = parseEvents(content, { maxDepth: countingMaxDepth() })
   if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
   return events
 }
 
 /** @throws DocumentError */
-function readable<Result>(read: () => Result): Result {
+function withYamlErrors<Result>(read: () => Result): Result {
   try {
     return read()
   } catch (error) {
@@ -86,13 +86,13 @@ function readable<Result>(read: () => Result): Result {
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')
     const { reason, mark } = error
     const position = mark === undefined || mark === null ? undefined : { line: mark.line + 1, column: mark.column + 1 }
-    const own = OWN_WORDS.find(([words]) => words.test(reason))?.[1]
+    const own = PARSER_MESSAGES.find(([words]) => words.test(reason))?.[1]
     throw new DocumentError(own ?? reason.slice(0, 200), position)
   }
 }
 
 /** Replaces messages in which the parser mentions its own settings and types. */
-const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
+const PARSER_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/maxDepth/, `is nested deeper than ${DEPTH_MAX} levels`],
   [/complex keys/, 'has a list or a map as a key'],
 ]
@@ -104,8 +104,8 @@ const isNode = ({ type }: Event) => type !== EVENT_ID.DOCUMENT && type !== EVENT
  * at each node that it begins, so a number that counts how often it is read stops it early. If a later parser reads it
  * only once, the count of events is the limit.
  */
-function depthThatCounts(): number {
-  let left = BEGUN_MAX
+function countingMaxDepth(): number {
+  let left = PARSED_NODES_MAX
   const depth = () => {
     left -= 1
     if (left < 0) throw new DocumentError(TOO_MANY)
@@ -115,14 +115,14 @@ function depthThatCounts(): number {
 }
 
 /** Copies the tree with each alias expanded, within NODES_MAX, so that a walk over the copy always ends. */
-function expanded(root: unknown): unknown {
+function expandAliases(root: unknown): unknown {
   let left = NODES_MAX
   const copy = (value: unknown, depth: number): unknown => {
     left -= 1
     if (left < 0) throw new DocumentError(TOO_MANY)
     if (depth > DEPTH_MAX * 2) throw new DocumentError('refers to itself')
     if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1))
-    if (typeof value !== 'object' || value === null) return plain(value)
+    if (typeof value !== 'object' || value === null) return requireJsonScalar(value)
     const entries = Object.entries(value).map(([key, item]) => {
       if (key === '__proto__') throw new DocumentError('must not have the name __proto__')
       if (key.length > NAME_MAX) throw new DocumentError(`has a name of more than ${NAME_MAX} characters`)
@@ -134,7 +134,7 @@ function expanded(root: unknown): unknown {
   return copy(root, 0)
 }
 
-function plain(value: unknown): unknown {
+function requireJsonScalar(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   throw new DocumentError('contains a value that JSON cannot express')
@@ -171,7 +171,7 @@ function startOf(event: Event): number {
   return event.type === EVENT_ID.SEQUENCE || event.type === EVENT_ID.MAPPING ? event.start : 0
 }
 
-function nearest(root: Place, pointer: string): number {
+function nearestOffset(root: Place, pointer: string): number {
   let start = Math.max(root.start, 0)
   let place: Place | undefined = root
   for (const part of parseJsonPointer(pointer)) {

@@ -17,7 +17,7 @@ export type Draft = {
   readonly isNews: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
 }
 
-const STAND_INS = {
+const PLACEHOLDERS = {
   parameters: { type: 'string' },
   components: { collection: 'unknown', resourceName: 'unknown' },
   outputs: { value: 'unknown' },
@@ -35,15 +35,15 @@ const ITEMS_MAX = 50
  */
 export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draft | undefined {
   if (!isRecord(value)) return undefined
-  const draft = Template.safeParse({ ...HEAD, components: [{ name: 'a', ...STAND_INS.components }] })
+  const draft = Template.safeParse({ ...HEAD, components: [{ name: 'a', ...PLACEHOLDERS.components }] })
   if (!draft.success) return undefined
   const template = {
     ...draft.data,
-    parameters: salvaged(value, 'parameters') as BlueprintParameter[],
-    components: salvaged(value, 'components') as TemplateComponent[],
-    outputs: salvaged(value, 'outputs') as TemplateOutput[],
+    parameters: salvageItems(value, 'parameters') as BlueprintParameter[],
+    components: salvageItems(value, 'components') as TemplateComponent[],
+    outputs: salvageItems(value, 'outputs') as TemplateOutput[],
   }
-  const bases = shape.filter(({ code }) => code !== 'UnknownField').map(({ path }) => judgedWith(path))
+  const bases = shape.filter(({ code }) => code !== 'UnknownField').map(({ path }) => problemGroupOf(path))
   const isNews: Draft['isNews'] = ({ code, path }) => {
     if (code === 'UnknownParameter' && !isEachNamed(value.parameters)) return false
     if (code === 'UnknownComponent' && !isEachNamed(value.components ?? {})) return false
@@ -56,12 +56,12 @@ export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draf
 type List = keyof typeof ITEMS
 
 /** Returns the items of a list in their places, without their invalid fields. */
-function salvaged(value: Readonly<Record<string, unknown>>, list: List): unknown[] {
+function salvageItems(value: Readonly<Record<string, unknown>>, list: List): unknown[] {
   const items = value[list]
-  return Array.isArray(items) ? items.slice(0, ITEMS_MAX).map((item, index) => salvagedItem(item, list, index)) : []
+  return Array.isArray(items) ? items.slice(0, ITEMS_MAX).map((item, index) => salvageItem(item, list, index)) : []
 }
 
-function salvagedItem(item: unknown, list: List, index: number): unknown {
+function salvageItem(item: unknown, list: List, index: number): unknown {
   const schema = ITEMS[list]
   const given = isRecord(item) ? item : {}
   const first = schema.safeParse(given)
@@ -72,13 +72,13 @@ function salvagedItem(item: unknown, list: List, index: number): unknown {
     ),
   )
   const right = Object.entries(given).filter(([name]) => !wrong.has(name))
-  const read = schema.parse({ ...STAND_INS[list], name: 'unknown', ...Object.fromEntries(right) })
+  const read = schema.parse({ ...PLACEHOLDERS[list], name: 'unknown', ...Object.fromEntries(right) })
   // An invalid name is still the one that references use.
   return { ...read, name: typeof given.name === 'string' ? given.name : `/${list}/${index}` }
 }
 
 /** Fields of a parameter or an output are judged together, those of a component one by one. */
-function judgedWith(path: string): string {
+function problemGroupOf(path: string): string {
   return /^\/(parameters|outputs)\/[0-9]+/.exec(path)?.[0] ?? path
 }
 

@@ -9,7 +9,7 @@ const VALUE_MAX = 4096
  * A backtracking engine matches a pattern against a caller's text. With so few choices, none of them nested, and so
  * short a text, there are at most some hundred thousand ways to match.
  */
-const MATCHED_MAX = 128
+const PATTERN_TEXT_MAX = 128
 const CHOICES_MAX = 3
 const GENERATED_LENGTH = 24
 
@@ -18,7 +18,7 @@ export function patternRefusal(pattern: string): string | undefined {
   const withoutClasses = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
   if (/\((\?(?!:))|\\[1-9k]/.test(pattern.replaceAll('\\\\', ''))) return 'must not look around or refer back'
   if (/\)[*+?{]/.test(withoutClasses)) return 'must not repeat a group'
-  if (choicesOf(withoutClasses) > CHOICES_MAX)
+  if (countChoices(withoutClasses) > CHOICES_MAX)
     return `must not have more than ${CHOICES_MAX} parts that are optional, repeated or alternatives`
   try {
     wholePattern(pattern)
@@ -29,7 +29,7 @@ export function patternRefusal(pattern: string): string | undefined {
 }
 
 /** Counts where the engine may go more than one way. A part that is repeated an exact number of times is no choice. */
-function choicesOf(pattern: string): number {
+function countChoices(pattern: string): number {
   const bare = pattern.replaceAll('(?:', '(')
   const repeated = bare.match(/[*+?]|\{[0-9]+,[0-9]*\}/g)?.length ?? 0
   return repeated + (bare.includes('|') ? 1 + (bare.match(/\(/g)?.length ?? 0) : 0)
@@ -73,7 +73,7 @@ function readString({ pattern, minLength = 0, maxLength = VALUE_MAX }: Blueprint
   if (given.length < minLength) return { refusal: `must have at least ${pluralize(minLength, 'character')}` }
   if (given.length > maxLength) return { refusal: `must have at most ${pluralize(maxLength, 'character')}` }
   if (pattern === undefined) return { value: given }
-  if (given.length > MATCHED_MAX) return { refusal: `must have at most ${MATCHED_MAX} characters` }
+  if (given.length > PATTERN_TEXT_MAX) return { refusal: `must have at most ${PATTERN_TEXT_MAX} characters` }
   return wholePattern(pattern).test(given)
     ? { value: given }
     : { refusal: 'does not have the form that the template requires' }

@@ -22,7 +22,7 @@ export type LateReference =
  * Secret: `%{<mark>.components.web.publicUrl}` and `%{<mark>.parameters.password}`. The controller replaces it. The
  * mark is random per deployment, so that nothing that people type can pass for a placeholder.
  */
-function placeOf(mark: string, path: string): string {
+function placeholderOf(mark: string, path: string): string {
   return mark === '' ? `%{${path}}` : `%{${mark}.${path}}`
 }
 
@@ -84,22 +84,26 @@ export type RenderedTemplate = {
 }
 export type RenderRefusal = { readonly of: 'component' | 'output'; readonly name: string; readonly message: string }
 
-type Sorted = Pick<ParsedTemplate, 'order' | 'dependencies'>
+type DependencyOrder = Pick<ParsedTemplate, 'order' | 'dependencies'>
 
 /** Fills a valid template with values: what to create, in the order of dependencies. Never throws. */
-export function renderTemplate(template: Template, read: Sorted, surroundings: RenderContext): RenderedTemplate {
+export function renderTemplate(
+  template: Template,
+  read: DependencyOrder,
+  surroundings: RenderContext,
+): RenderedTemplate {
   return new Renderer(template, read.dependencies, surroundings).render(read.order)
 }
 
 class Renderer {
   readonly #template: Template
-  readonly #dependencies: Sorted['dependencies']
+  readonly #dependencies: DependencyOrder['dependencies']
   readonly #surroundings: RenderContext
   readonly #made = new Map<string, RenderedComponent>()
   readonly #refusals: RenderRefusal[] = []
-  #left = MAX_RENDERED_CHARACTERS
+  #charactersLeft = MAX_RENDERED_CHARACTERS
 
-  constructor(template: Template, dependencies: Sorted['dependencies'], surroundings: RenderContext) {
+  constructor(template: Template, dependencies: DependencyOrder['dependencies'], surroundings: RenderContext) {
     this.#template = template
     this.#dependencies = dependencies
     this.#surroundings = surroundings
@@ -133,7 +137,7 @@ class Renderer {
     if (isSkipped) return { ...rendered, body: {} }
     const body = mapTexts(component.spec, (found) => {
       if (typeof found === 'string') return this.#text(found)
-      const other = this.#madeOf(found.component)
+      const other = this.#requireComponent(found.component)
       return { collection: other.component.collection, name: other.resourceName, output: found.output }
     })
     return { ...rendered, body: body as Record<string, unknown> }
@@ -152,12 +156,16 @@ class Renderer {
   }
 
   #text(text: string): Scalar {
-    const rendered = renderTemplateText(parseTemplateText(text), (reference) => this.#lookUp(reference), this.#left)
-    this.#left -= String(rendered ?? '').length
+    const rendered = renderTemplateText(
+      parseTemplateText(text),
+      (reference) => this.#lookUp(reference),
+      this.#charactersLeft,
+    )
+    this.#charactersLeft -= String(rendered ?? '').length
     return rendered
   }
 
-  #madeOf(name: string): RenderedComponent {
+  #requireComponent(name: string): RenderedComponent {
     const made = this.#made.get(name)
     if (made === undefined || made.isSkipped) throw new ExpressionError(`refers to "${name}", which is not created`)
     return made
@@ -168,10 +176,10 @@ class Renderer {
     if (reference.root === 'place') return place[reference.name]
     if (reference.root === 'parameters') {
       const { name } = reference
-      return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : placeOf(mark, `parameters.${name}`)
+      return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : placeholderOf(mark, `parameters.${name}`)
     }
     const { component, field } = reference
-    const made = this.#madeOf(component)
-    return field === 'name' ? made.resourceName : placeOf(mark, `components.${component}.${field}`)
+    const made = this.#requireComponent(component)
+    return field === 'name' ? made.resourceName : placeholderOf(mark, `components.${component}.${field}`)
   }
 }

@@ -20,13 +20,16 @@ export function sourceTemplateName(sourceId: string, slug: string): string {
   return `source.${sha256(`${sourceId}/${slug}`).slice(0, 24)}`
 }
 
-type Connected = {
+type CredentialSource = {
   readonly metadata: { readonly name: string }
   readonly spec: { readonly installationId?: string | undefined }
 }
 
 /** Whether a blueprint source, which names a deployment source by id or installation, uses its credentials. */
-export function isCredentialSourceOf({ metadata, spec }: Connected, { installationId }: Connected['spec']): boolean {
+export function isCredentialSourceOf(
+  { metadata, spec }: CredentialSource,
+  { installationId }: CredentialSource['spec'],
+): boolean {
   if (installationId === undefined) return false
   return metadata.name === installationId.toLowerCase() || spec.installationId === installationId
 }
@@ -39,13 +42,13 @@ type Place = {
   readonly path: string
 }
 
-type Asked = {
+type SyncRequest = {
   readonly spec: { readonly requests: { readonly syncAt?: string | undefined } }
   readonly status?: { readonly syncedAt?: string | undefined } | undefined
 }
 
 /** Whether a requested sync has not been carried out. */
-export function isSyncRequested({ spec: { requests }, status }: Asked): boolean {
+export function isSyncRequested({ spec: { requests }, status }: SyncRequest): boolean {
   return requests.syncAt !== undefined && requests.syncAt !== status?.syncedAt
 }
 
@@ -56,10 +59,10 @@ export function normalizeFolder(path: string): string {
 
 /** Whether two sources read the same repository, branch and folder, however the address is written. */
 export function isSameTemplateFolder(one: Place, other: Place): boolean {
-  return JSON.stringify(wordsOf(one)) === JSON.stringify(wordsOf(other))
+  return JSON.stringify(identityPartsOf(one)) === JSON.stringify(identityPartsOf(other))
 }
 
-function wordsOf({ repositoryUrl = '', installationId = '', repositoryId = '', ref, path }: Place): string[] {
+function identityPartsOf({ repositoryUrl = '', installationId = '', repositoryId = '', ref, path }: Place): string[] {
   return [
     repositoryUrl.replace(/(\.git)?\/*$/, '').toLowerCase(),
     installationId.toLowerCase(),

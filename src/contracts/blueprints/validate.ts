@@ -44,7 +44,7 @@ export type ParsedTemplate = {
 /** More problems than a person reads at once. */
 export const PROBLEMS_MAX = 50
 /** Weight of the result for a text that is not a document. */
-const NOTHING_WEIGHT = 1_024
+const EMPTY_WEIGHT = 1_024
 const HEAD = ['name', 'version', 'description', 'icon'] as const
 
 function headOf(value: unknown): ParsedTemplate['head'] {
@@ -60,7 +60,7 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
     template: undefined,
     draft: undefined,
     head: {},
-    weight: NOTHING_WEIGHT,
+    weight: EMPTY_WEIGHT,
     order: [],
     dependencies: new Map<string, ReadonlySet<string>>(),
   }
@@ -93,7 +93,7 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
   if (read.success) {
     const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
     const { problems, order, dependencies } = yield* checked(read.data, draft.isNews)
-    return { template: read.data, draft, head, weight, ...bounded(problems), order, dependencies, problemAt }
+    return { template: read.data, draft, head, weight, ...limitProblems(problems), order, dependencies, problemAt }
   }
   const issues = read.error.issues.slice(0, PROBLEMS_MAX)
   const shape = issues.flatMap((issue) => problemsOfIssue(issue, { schema: Template, problemAt }))
@@ -101,10 +101,10 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
   const draft = draftOf(document.value, shape)
   yield
   const more = draft === undefined ? [] : (yield* checked(draft.template, draft.isNews)).problems
-  return { ...nothing, draft, head, weight, ...bounded([...shape, ...more]), problemAt }
+  return { ...nothing, draft, head, weight, ...limitProblems([...shape, ...more]), problemAt }
 }
 
-const bounded = (problems: readonly TemplateProblem[]) => ({ problems: problems.slice(0, PROBLEMS_MAX) })
+const limitProblems = (problems: readonly TemplateProblem[]) => ({ problems: problems.slice(0, PROBLEMS_MAX) })
 
 type Issue = z.core.$ZodIssue
 
@@ -163,7 +163,7 @@ class Checker {
 
   *check(): SlicedWork<void> {
     const { parameters, components, outputs } = this.#template
-    for (const [list, items] of Object.entries({ parameters, components, outputs })) this.#refuseTwice(list, items)
+    for (const [list, items] of Object.entries({ parameters, components, outputs })) this.#checkDuplicates(list, items)
     for (const [index, parameter] of parameters.entries()) this.#checkParameter(parameter, `/parameters/${index}`)
     for (const [index, component] of components.entries()) {
       yield
@@ -192,11 +192,11 @@ class Checker {
     return this.problems.length >= PROBLEMS_MAX
   }
 
-  #meant(word: string, known: Iterable<string>): string {
+  #suggestionFor(word: string, known: Iterable<string>): string {
     return this.#isFull ? '' : suggestion(word, known)
   }
 
-  #refuseTwice(list: string, items: readonly { name: string }[]): void {
+  #checkDuplicates(list: string, items: readonly { name: string }[]): void {
     const seen = new Set<string>()
     for (const [index, { name }] of items.entries()) {
       if (seen.has(name))
@@ -228,7 +228,7 @@ class Checker {
       this.#add(
         'UnknownCollection',
         `${path}/collection`,
-        `"${collection}" is not a collection that a blueprint can create resources of${this.#meant(collection, this.#catalogue.keys())}`,
+        `"${collection}" is not a collection that a blueprint can create resources of${this.#suggestionFor(collection, this.#catalogue.keys())}`,
       )
     this.#checkText(resourceName, `${path}/resourceName`, { isEarly: true })
     for (const [index, other] of dependsOn.entries())
@@ -250,7 +250,11 @@ class Checker {
 
   #isComponent(name: string, path: string): boolean {
     if (this.#components.has(name)) return true
-    this.#add('UnknownComponent', path, `there is no component "${name}"${this.#meant(name, this.#components.keys())}`)
+    this.#add(
+      'UnknownComponent',
+      path,
+      `there is no component "${name}"${this.#suggestionFor(name, this.#components.keys())}`,
+    )
     return false
   }
 
@@ -284,7 +288,7 @@ class Checker {
     if (reference.root === 'parameters') {
       const parameter = this.#parameters.get(reference.name)
       if (parameter === undefined) {
-        const meant = this.#meant(reference.name, this.#parameters.keys())
+        const meant = this.#suggestionFor(reference.name, this.#parameters.keys())
         this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"${meant}`)
       } else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
     }
@@ -299,7 +303,7 @@ class Checker {
         this.#add(
           'BadExpression',
           path,
-          `"${field}" is not a plain field of ${collection}${this.#meant(field, fields) || SECRETS}`,
+          `"${field}" is not a plain field of ${collection}${this.#suggestionFor(field, fields) || SECRETS}`,
         )
     }
   }
@@ -316,7 +320,7 @@ class Checker {
       this.#add(
         'SpecInvalid',
         path,
-        `outputs of ${collection} are ${outputsOf(known).join(', ')}${this.#meant(output, outputsOf(known))}`,
+        `outputs of ${collection} are ${outputsOf(known).join(', ')}${this.#suggestionFor(output, outputsOf(known))}`,
       )
     else if (isSecretOutput({ collection: known, name: component, output }) && !maySecret)
       this.#add('SecretExposed', path, 'is a secret: mark the output with secret: true')

@@ -33,7 +33,7 @@ export class ArchiveRefusedError extends Error {}
  */
 export class ArchiveValidator {
   readonly #limits: ArchiveLimits
-  readonly #root: Seen = { kind: 'folder', name: '' }
+  readonly #root: SeenEntry = { kind: 'folder', name: '' }
   #bytes = 0
   #entries = 0
   /** Includes folders that no entry names: they are created as well. */
@@ -48,18 +48,18 @@ export class ArchiveValidator {
     const shown = quotedPath(written)
     const segments = segmentsOf(written, shown)
     const kind = kindOf(type, shown)
-    this.#entries = this.#counted(this.#entries)
+    this.#entries = this.#countEntry(this.#entries)
     if (segments.length === 0) {
       if (kind !== 'folder') throw new ArchiveRefusedError(`${shown} is not a file name.`)
       return { kind: 'none', path: '' }
     }
     this.#measure(kind, size, shown)
-    this.#place(kind, segments, shown)
+    this.#addPath(kind, segments, shown)
     if (kind === 'link') checkTarget(target ?? '', segments, shown)
     return { kind, path: segments.join('/') }
   }
 
-  #counted(before: number): number {
+  #countEntry(before: number): number {
     if (before < this.#limits.files) return before + 1
     throw new ArchiveRefusedError(`It contains more than ${this.#limits.files} files and folders.`)
   }
@@ -75,14 +75,14 @@ export class ArchiveValidator {
     if (this.#bytes > bytes) throw new ArchiveRefusedError(`Unpacked it is longer than ${bytes} bytes.`)
   }
 
-  #place(kind: Kind, segments: readonly string[], shown: string): void {
+  #addPath(kind: Kind, segments: readonly string[], shown: string): void {
     let above = this.#root
     for (const [at, name] of segments.entries()) {
       const isLast = at === segments.length - 1
       const found = above.below?.get(foldFileName(name))
       if (found === undefined) {
-        this.#places = this.#counted(this.#places)
-        const made: Seen = { kind: isLast ? kind : 'folder', name }
+        this.#places = this.#countEntry(this.#places)
+        const made: SeenEntry = { kind: isLast ? kind : 'folder', name }
         above.below ??= new Map()
         above.below.set(foldFileName(name), made)
         above = made
@@ -100,7 +100,7 @@ export class ArchiveValidator {
 
 type Kind = Exclude<AdmittedEntry['kind'], 'none'>
 /** The keys of `below` are names as case-insensitive file systems compare them. */
-type Seen = { readonly kind: Kind; readonly name: string; below?: Map<string, Seen> }
+type SeenEntry = { readonly kind: Kind; readonly name: string; below?: Map<string, SeenEntry> }
 
 function segmentsOf(path: string, shown: string): string[] {
   if (path.length > MAX_PATH_CHARACTERS)

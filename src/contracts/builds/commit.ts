@@ -23,9 +23,9 @@ const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
  */
 export class CommitValidator {
   readonly #limits: CommitLimits
-  #begun = ''
+  #partialRecord = ''
   /** The trees that are being listed, from the root; git lists each to its end before what follows it. */
-  readonly #open: { path: string; names: Set<string> }[] = [{ path: '', names: new Set() }]
+  readonly #openTrees: { path: string; names: Set<string> }[] = [{ path: '', names: new Set() }]
   #entries = 0
   #bytes = 0
 
@@ -35,12 +35,12 @@ export class CommitValidator {
 
   /** @param text the next part of git's output. @throws BuildRefusal */
   take(text: string): void {
-    const records = (this.#begun + text).split('\0')
-    this.#begun = records.pop() ?? ''
-    for (const record of records) this.#judge(record)
+    const records = (this.#partialRecord + text).split('\0')
+    this.#partialRecord = records.pop() ?? ''
+    for (const record of records) this.#checkRecord(record)
   }
 
-  #judge(record: string): void {
+  #checkRecord(record: string): void {
     const [, type, size = '-', path = ''] = ENTRY.exec(record) ?? []
     this.#entries += 1
     this.#bytes += size === '-' ? 0 : Number(size)
@@ -50,21 +50,21 @@ export class CommitValidator {
     const segments = path.split('/')
     if (segments.some((segment) => ['', '.', '..'].includes(segment) || segment.toLowerCase() === '.git'))
       throw refused(`The commit contains ${quotedPath(path)}, a path that leads out of it or belongs to git.`)
-    this.#place(segments, type === 'tree')
+    this.#addPath(segments, type === 'tree')
     const isLong = Buffer.byteLength(path) > MAX_PATH_BYTES || segments.length > MAX_PATH_DEPTH
     if (isLong || segments.some((segment) => Buffer.byteLength(segment) > MAX_NAME_BYTES))
       throw refused(`The commit contains ${quotedPath(path)}, a path that is too deep or too long.`)
   }
 
   /** Refuses repeated paths: a link and a folder of one name would redirect what is written into the folder. */
-  #place(segments: readonly string[], isTree: boolean): void {
+  #addPath(segments: readonly string[], isTree: boolean): void {
     const [above, name] = [segments.slice(0, -1).join('/'), segments.at(-1) ?? '']
     const path = segments.join('/')
-    while (this.#open.length > 1 && this.#open.at(-1)?.path !== above) this.#open.pop()
-    const names = this.#open.at(-1)?.names
+    while (this.#openTrees.length > 1 && this.#openTrees.at(-1)?.path !== above) this.#openTrees.pop()
+    const names = this.#openTrees.at(-1)?.names
     if (names?.has(name)) throw refused(`The commit contains ${quotedPath(path)} twice.`)
     names?.add(name)
-    if (isTree) this.#open.push({ path, names: new Set() })
+    if (isTree) this.#openTrees.push({ path, names: new Set() })
   }
 }
 

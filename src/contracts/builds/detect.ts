@@ -10,7 +10,7 @@ export type DetectedRuntime = {
 }
 
 /** Where a source states the version that it needs; the first statement that is found counts. */
-const WANTED: Readonly<Record<Runtime['name'], (files: SourceFiles) => string | undefined>> = {
+const DECLARED_VERSIONS: Readonly<Record<Runtime['name'], (files: SourceFiles) => string | undefined>> = {
   nodejs: (files) =>
     matchInFile(files, '.nvmrc', /^(v?\d[\w.]*)/) ??
     matchInFile(files, '.node-version', /^(v?\d[\w.]*)/) ??
@@ -53,9 +53,9 @@ export function detectRuntime(
   asked: { runtime?: string | undefined; runtimeVersion?: string | undefined },
 ): DetectedRuntime {
   const { runtime, by } =
-    asked.runtime === undefined ? foundRuntime(files) : { runtime: runtimeNamed(asked.runtime), by: undefined }
+    asked.runtime === undefined ? findRuntime(files) : { runtime: runtimeNamed(asked.runtime), by: undefined }
   if (runtime === undefined) throw nothingToBuild(`There is no runtime "${asked.runtime ?? ''}" to build with.`)
-  const wanted = asked.runtimeVersion ?? WANTED[runtime.name](files)
+  const wanted = asked.runtimeVersion ?? DECLARED_VERSIONS[runtime.name](files)
   if (wanted !== undefined && wanted.length > MAX_WANTED_CHARACTERS)
     throw nothingToBuild(
       `The version of ${runtime.title} that the source needs has over ${MAX_WANTED_CHARACTERS} characters.`,
@@ -66,7 +66,7 @@ export function detectRuntime(
   throw nothingToBuild(`The source needs ${runtime.title} ${wanted}, which is not among ${known}.`)
 }
 
-function foundRuntime(files: SourceFiles): { runtime: Runtime; by: string } {
+function findRuntime(files: SourceFiles): { runtime: Runtime; by: string } {
   for (const runtime of RUNTIMES) {
     const by = runtime.detects
       .map((name) => (name.startsWith('*') ? dotnetProjectOf(files) : name))

@@ -2,10 +2,10 @@ import { BuildRefusal } from './files.ts'
 import { quotedPath, toSingleLine } from './messageText.ts'
 import type { BuildFailure } from './progress.ts'
 
-type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
+type FailureRule = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
 
 /** Messages of BuildKit at the end of a failed build; the first that matches counts. */
-const BUILD: readonly Told[] = [
+const BUILDKIT_RULES: readonly FailureRule[] = [
   [/no space left on device/i, 'OutOfDisk', () => 'The build wrote more than allowed.'],
   [/exit code: 137\b/, 'OutOfMemory', () => 'A command of the build was killed: it used more memory than allowed.'],
   [
@@ -87,7 +87,7 @@ const BUILD: readonly Told[] = [
   ],
 ]
 
-const GIT: readonly Told[] = [
+const GIT_RULES: readonly FailureRule[] = [
   [
     /transport '([^'\n]*)' not allowed/,
     'SourceUnreachable',
@@ -131,7 +131,7 @@ const GIT: readonly Told[] = [
   ],
 ]
 
-function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined {
+function matchFailure(rules: readonly FailureRule[], said: string): BuildRefusal | undefined {
   for (const [pattern, failure, message] of rules) {
     const found = pattern.exec(said)
     if (found !== null) return new BuildRefusal(failure, message(...found.slice(1)))
@@ -141,13 +141,13 @@ function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined 
 
 /** @param said the end of BuildKit's output */
 export function failureOfBuild(said: string): BuildRefusal {
-  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
+  return matchFailure(BUILDKIT_RULES, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
 }
 
 /** @param said git's output */
 export function failureOfGit(said: string): BuildRefusal {
   return (
-    toldBy(GIT, said) ??
+    matchFailure(GIT_RULES, said) ??
     new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: see the log of the build.')
   )
 }

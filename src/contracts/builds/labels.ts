@@ -4,14 +4,16 @@ import { type ObjectMeta, objectKey } from '../../core/object.ts'
 import { BUILD_LABEL, BUILD_NAMESPACE, type BuiltDeployment } from './progress.ts'
 import type { BuildRequest } from './request.ts'
 
-type Asked = Pick<BuildRequest, 'deploymentId'> & { owner: Pick<BuildRequest['owner'], 'boundaryId' | 'resourceGroup'> }
+type BuildIdentity = Pick<BuildRequest, 'deploymentId'> & {
+  owner: Pick<BuildRequest['owner'], 'boundaryId' | 'resourceGroup'>
+}
 
 /** Labels that tell the objects of a build from those of every other build. */
-export function buildLabels({ owner, deploymentId }: Asked): Record<string, string> {
+export function buildLabels({ owner, deploymentId }: BuildIdentity): Record<string, string> {
   return { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: owner.boundaryId, [GROUP_LABEL]: owner.resourceGroup }
 }
 
-export function builtDeployment({ owner, deploymentId }: Asked): BuiltDeployment {
+export function builtDeployment({ owner, deploymentId }: BuildIdentity): BuiltDeployment {
   return { namespace: groupNamespace(owner.boundaryId, owner.resourceGroup), name: deploymentId }
 }
 

@@ -1,10 +1,10 @@
 /** Characters that break a line, hide a part of it or reverse its direction. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
-const CUT = 160
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+const MAX_LINE_CHARACTERS = 160
 
 /** Returns text of a source, or of its commands, as a part of one line. */
-export function toSingleLine(text = '', most = CUT): string {
-  const line = text.toWellFormed().replaceAll(UNSEEN, ' ').trim()
+export function toSingleLine(text = '', most = MAX_LINE_CHARACTERS): string {
+  const line = text.toWellFormed().replaceAll(INVISIBLE, ' ').trim()
   return line.length > most ? `${line.slice(0, most).toWellFormed()}...` : line
 }
 
@@ -13,5 +13,5 @@ export function quotedPath(path: string, most = 120): string {
   const escaped = (found: string) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
   const cut = path.length > most ? `${path.slice(0, most)}...` : path
-  return JSON.stringify(cut).replaceAll(UNSEEN, escaped)
+  return JSON.stringify(cut).replaceAll(INVISIBLE, escaped)
 }

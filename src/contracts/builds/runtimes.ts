@@ -25,7 +25,7 @@ export type RuntimeVersion = {
 export type RuntimeName = 'nodejs' | 'python' | 'go' | 'java' | 'dotnet' | 'php' | 'ruby' | 'rust' | 'static'
 export type RuntimeStatus = 'Supported' | 'Deprecated' | 'Ended'
 
-type Told = Omit<Runtime, 'defaultPort' | 'versions'> & {
+type RuntimeDeclaration = Omit<Runtime, 'defaultPort' | 'versions'> & {
   /** The images to build in and to run on, with `*` for the version; one if both are the same. */
   readonly images: readonly [build: string, run?: string]
   /** The last day of upstream support of each version, newest first; empty if none is announced. */
@@ -33,7 +33,7 @@ type Told = Omit<Runtime, 'defaultPort' | 'versions'> & {
   readonly byDefault: string
 }
 
-function runtime({ images: [build, run = build], ends, byDefault, ...told }: Told): Runtime {
+function runtime({ images: [build, run = build], ends, byDefault, ...told }: RuntimeDeclaration): Runtime {
   const versions = ends.map((each): RuntimeVersion => {
     const [version = '', endsAt] = each.split(': ')
     const [builderImage, runImage] = [build.replace('*', version), run.replace('*', version)]
@@ -137,14 +137,14 @@ export const RUNTIMES: readonly Runtime[] = [
   }),
 ]
 
-const LEAVING_MILLISECONDS = 180 * DAY_MS
+const DEPRECATION_PERIOD_MS = 180 * DAY_MS
 
 /** A version is deprecated half a year before its end. */
 export function statusOf({ endsAt }: Pick<RuntimeVersion, 'endsAt'>, now: number): RuntimeStatus {
   if (endsAt === undefined) return 'Supported'
   const left = Date.parse(endsAt) - now
   if (left < 0) return 'Ended'
-  return left < LEAVING_MILLISECONDS ? 'Deprecated' : 'Supported'
+  return left < DEPRECATION_PERIOD_MS ? 'Deprecated' : 'Supported'
 }
 
 export const runtimeNamed = (name: string): Runtime | undefined => RUNTIMES.find((runtime) => runtime.name === name)

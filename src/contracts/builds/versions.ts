@@ -4,7 +4,7 @@ import type { Runtime, RuntimeVersion } from './runtimes.ts'
 const COMPARATOR = /(>=|<=|!=|>|<|\^|~>|~|==|=)?\s*v?(\d+(?:\.\d+)*)(?:\.[*x])*/g
 
 /** Ranges such as `18 - 22` of npm and Composer. */
-const SPAN = /(\S+)\s+-\s+(\S+)/g
+const HYPHEN_RANGE = /(\S+)\s+-\s+(\S+)/g
 
 /**
  * Chooses the version to build with: the default if it is permitted, otherwise the newest permitted one.
@@ -23,15 +23,15 @@ export function chooseVersion({ name, versions }: Runtime, wanted: string | unde
 
 function isPermitted(version: string, wanted: string): boolean {
   return wanted.split(/\|\|?/).some((alternative) => {
-    const comparators = [...alternative.replace(SPAN, '>=$1 <=$2').matchAll(COMPARATOR)]
+    const comparators = [...alternative.replace(HYPHEN_RANGE, '>=$1 <=$2').matchAll(COMPARATOR)]
     return (
-      comparators.length > 0 && comparators.every(([, operator = '=', text = '']) => holds(version, operator, text))
+      comparators.length > 0 && comparators.every(([, operator = '=', text = '']) => satisfies(version, operator, text))
     )
   })
 }
 
 /** Compares as many numbers as our versions have: one for Node.js, two for Python. */
-function holds(version: string, operator: string, text: string): boolean {
+function satisfies(version: string, operator: string, text: string): boolean {
   const [ours, theirs] = [numbers(version), numbers(text)]
   const isPrecise = theirs.length > ours.length && theirs.slice(ours.length).some((part) => part > 0)
   const difference = compare(ours, theirs.slice(0, ours.length))

@@ -37,8 +37,8 @@ export type WalStatistics = {
   volumePercent: number | undefined
 }
 
-const READY_MANY = 100
-const VOLUME_FULL = 70
+const READY_FILES_MAX = 100
+const VOLUME_PERCENT_MAX = 70
 
 export function archiverOf({ spec }: DatabaseCluster) {
   return spec?.plugins?.find(({ isWALArchiver, enabled }) => isWALArchiver === true && enabled !== false)
@@ -89,14 +89,14 @@ export function suspensionStateOf(
 
 /**
  * Whether the log of a database that cannot be archived fills its disk: the engine says that archiving fails, and many
- * files wait or the volume is nearly full. If nothing measures them, the failure alone counts: waiting for figures that
- * never come would let the disk fill.
+ * files wait or the volume is nearly full. If nothing measures them, the failure alone counts: waiting for statistics
+ * that never come would let the disk fill.
  */
 export function isUnderPressure(cluster: DatabaseCluster, figures: WalStatistics | undefined): boolean {
   const { readyCount, volumePercent } = figures ?? {}
   if (condition(cluster)?.status !== 'False') return false
   if (readyCount === undefined && volumePercent === undefined) return true
-  return (readyCount ?? 0) >= READY_MANY || (volumePercent ?? 0) >= VOLUME_FULL
+  return (readyCount ?? 0) >= READY_FILES_MAX || (volumePercent ?? 0) >= VOLUME_PERCENT_MAX
 }
 
 const condition = ({ status }: DatabaseCluster) =>

@@ -25,9 +25,15 @@ export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metad
 }
 
 /** Phases after which Velero does nothing more with a backup. */
-const OVER: ReadonlySet<string> = new Set(['Completed', 'PartiallyFailed', 'Failed', 'FailedValidation', 'Deleting'])
+const FINAL_PHASES: ReadonlySet<string> = new Set([
+  'Completed',
+  'PartiallyFailed',
+  'Failed',
+  'FailedValidation',
+  'Deleting',
+])
 
-export const isFinalBackupPhase = (phase: string): boolean => OVER.has(phase)
+export const isFinalBackupPhase = (phase: string): boolean => FINAL_PHASES.has(phase)
 
 export function isBackupInProgress(backup: Backup): boolean {
   return !isFinalBackupPhase(phaseOf(backup))
@@ -45,12 +51,14 @@ export function platformFailureOf(backup: Backup): string | undefined {
 const REASON_MAX = 1024
 
 /** Milliseconds for which a requested backup blocks further requests (interface section 8). */
-const BLOCKING = 3 * 3_600_000
+const BLOCKING_PERIOD_MS = 3 * 3_600_000
 
 /** Returns the requested backup that is in progress; undefined if another one may be requested. */
 export function blockingBackup<B extends Backup>(backups: readonly B[], now: number): B | undefined {
   const blocks = (backup: B) =>
-    triggerOf(backup) === 'Manual' && isBackupInProgress(backup) && Date.parse(backupStartOf(backup)) > now - BLOCKING
+    triggerOf(backup) === 'Manual' &&
+    isBackupInProgress(backup) &&
+    Date.parse(backupStartOf(backup)) > now - BLOCKING_PERIOD_MS
   return sortBackupsNewestFirst(backups).find((backup) => blocks(backup as B)) as B | undefined
 }
 

@@ -55,10 +55,10 @@ export type BackupObservation = {
 export const MAX_BACKUP_AGE_MS = 26 * 3_600_000
 const MESSAGE_MAX = 1024
 
-type Said = Omit<BackupCondition, 'type' | 'since'> & { since?: string | undefined }
+type ConditionDraft = Omit<BackupCondition, 'type' | 'since'> & { since?: string | undefined }
 
 export function backupConditions(seen: BackupObservation): BackupCondition[] {
-  const said: Record<BackupCondition['type'], Said> = {
+  const said: Record<BackupCondition['type'], ConditionDraft> = {
     TargetAvailable: targetAvailable(seen),
     ScheduleActive: scheduleActive(seen),
     LastBackupSucceeded: lastBackupSucceeded(seen),
@@ -83,9 +83,19 @@ export function overallStateOf(
   return 'Healthy'
 }
 
-const yes = (reason: string, message: string, since?: string): Said => ({ status: 'True', reason, message, since })
-const no = (reason: string, message: string, since?: string): Said => ({ status: 'False', reason, message, since })
-const unknown = (reason: string, message: string, since?: string): Said => ({
+const yes = (reason: string, message: string, since?: string): ConditionDraft => ({
+  status: 'True',
+  reason,
+  message,
+  since,
+})
+const no = (reason: string, message: string, since?: string): ConditionDraft => ({
+  status: 'False',
+  reason,
+  message,
+  since,
+})
+const unknown = (reason: string, message: string, since?: string): ConditionDraft => ({
   ...{ status: 'Unknown', reason, message, since },
 })
 
@@ -93,11 +103,11 @@ const unknown = (reason: string, message: string, since?: string): Said => ({
 export const INSTALL_VELERO_ADVICE =
   'Velero is not installed in the cluster, so the platform is not backed up: an administrator installs it with its plugin for AWS, and sets a target.'
 const hasVelero = ({ definitions }: BackupObservation) => definitions.length > 0
-const withoutVelero = () => no('EngineMissing', INSTALL_VELERO_ADVICE)
+const veleroMissing = () => no('EngineMissing', INSTALL_VELERO_ADVICE)
 
-function targetAvailable(seen: BackupObservation): Said {
+function targetAvailable(seen: BackupObservation): ConditionDraft {
   const { location } = seen
-  if (!hasVelero(seen)) return withoutVelero()
+  if (!hasVelero(seen)) return veleroMissing()
   if (location === undefined) return no('NotConfigured', 'No target is set, and Velero has no default location.')
   const { phase, message = '', lastValidationTime: at } = location.status ?? {}
   if (location.spec?.accessMode === 'ReadOnly')
@@ -107,9 +117,9 @@ function targetAvailable(seen: BackupObservation): Said {
   return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero cannot reach the target.', at)
 }
 
-function scheduleActive(seen: BackupObservation): Said {
+function scheduleActive(seen: BackupObservation): ConditionDraft {
   const { schedule } = seen
-  if (!hasVelero(seen)) return withoutVelero()
+  if (!hasVelero(seen)) return veleroMissing()
   if (schedule === undefined) return no('Missing', `There is no Schedule "${PLATFORM_SCHEDULE}".`)
   const since = createdAtOf(schedule.metadata)
   const { phase, validationErrors = [] } = schedule.status ?? {}
@@ -121,7 +131,7 @@ function scheduleActive(seen: BackupObservation): Said {
     : unknown('NotValidated', 'Velero has not checked the schedule yet.', since)
 }
 
-function lastBackupSucceeded({ backups }: BackupObservation): Said {
+function lastBackupSucceeded({ backups }: BackupObservation): ConditionDraft {
   const last = findLastEndedBackup(backups)
   if (last === undefined) return unknown('NoBackup', 'No backup has ended yet.')
   const at = last.status?.completionTimestamp ?? backupStartOf(last)
@@ -134,7 +144,7 @@ export function lastSuccessfulBackup(backups: readonly Backup[]): Backup | undef
   return findLastEndedBackup(backups.filter(({ status }) => status?.phase === 'Completed'))
 }
 
-function lastBackupFresh({ backups, schedule, now }: BackupObservation): Said {
+function lastBackupFresh({ backups, schedule, now }: BackupObservation): ConditionDraft {
   const last = lastSuccessfulBackup(backups)
   const at = last === undefined ? undefined : (last.status?.completionTimestamp ?? backupStartOf(last))
   const begun = Date.parse(at ?? (schedule === undefined ? '' : createdAtOf(schedule.metadata)))
@@ -157,10 +167,10 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 }
 export const VELERO_CRD_NAMES: readonly string[] = Object.keys(NEEDED)
 
-function crdsMatch(seen: BackupObservation): Said {
+function crdsMatch(seen: BackupObservation): ConditionDraft {
   const { definitions } = seen
-  if (!hasVelero(seen)) return withoutVelero()
-  const lacking = VELERO_CRD_NAMES.flatMap((name) => lackingOf(name, definitions))
+  if (!hasVelero(seen)) return veleroMissing()
+  const lacking = VELERO_CRD_NAMES.flatMap((name) => missingFieldsOf(name, definitions))
   const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
   if (lacking.length === 0) return yes('Match', 'The CRDs of Velero have what the platform uses.', since)
   // The API server silently drops a field that a CRD lacks, and the backup would not be the requested one.
@@ -168,7 +178,7 @@ function crdsMatch(seen: BackupObservation): Said {
   return no('DefinitionsTooOld', message, since)
 }
 
-function lackingOf(name: string, definitions: readonly VeleroCrd[]): string[] {
+function missingFieldsOf(name: string, definitions: readonly VeleroCrd[]): string[] {
   const found = definitions.find(({ metadata }) => metadata.name === name)
   if (found === undefined) return [name]
   const schema = found.spec?.versions?.[0]?.schema?.openAPIV3Schema
@@ -177,7 +187,7 @@ function lackingOf(name: string, definitions: readonly VeleroCrd[]): string[] {
   return (NEEDED[name] ?? []).filter((path) => !has(path)).map((path) => `${path} of ${name}`)
 }
 
-function restoreTested({ restores, backups }: BackupObservation): Said {
+function restoreTested({ restores, backups }: BackupObservation): ConditionDraft {
   const ours = new Set(backups.map(({ metadata }) => metadata.name))
   const ended = restores
     .filter(({ spec, status }) => ours.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)

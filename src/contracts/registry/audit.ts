@@ -33,10 +33,10 @@ export type RegistryAuditEntry = {
   readonly granted?: readonly string[] | undefined
 }
 
-type Told = Partial<RegistryAuditEntry> & Pick<RegistryAuditEntry, 'action' | 'actor'>
+type AuditedAction = Partial<RegistryAuditEntry> & Pick<RegistryAuditEntry, 'action' | 'actor'>
 
 /** Makes an entry for an action now. Outcome and boundary follow from action and repository unless they are given. */
-export function auditEntry(now: number, told: Told): RegistryAuditEntry {
+export function auditEntry(now: number, told: AuditedAction): RegistryAuditEntry {
   const outcome = told.action === 'Refused' ? 'Refused' : 'Succeeded'
   const boundary = told.repository?.split('/')[0]
   return { id: randomUUID(), timestamp: new Date(now).toISOString(), outcome, boundary, ...told }

@@ -11,7 +11,7 @@ const IMAGE =
 export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, ImageReferences> {
   const found = new Map<string, { digests: Set<string>; tags: Set<string> }>()
   for (const object of objects) {
-    for (const [, repository = '', tag, digest] of JSON.stringify(object, joined).matchAll(IMAGE)) {
+    for (const [, repository = '', tag, digest] of JSON.stringify(object, joinImageAndTag).matchAll(IMAGE)) {
       const named = found.get(repository) ?? { digests: new Set(), tags: new Set() }
       found.set(repository, named)
       if (digest !== undefined) named.digests.add(digest)
@@ -30,7 +30,7 @@ export function imageNamesIn(objects: Iterable<unknown>): string[] {
 }
 
 /** JSON replacer that joins image and tag in records that keep them apart, as jobs do. */
-function joined(_key: string, value: unknown): unknown {
+function joinImageAndTag(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { image, tag } = value as { image?: unknown; tag?: unknown }
   const isApart = typeof image === 'string' && typeof tag === 'string' && !image.includes('@')

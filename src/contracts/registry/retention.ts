@@ -34,8 +34,8 @@ export type ImageUses = {
   /** Named by revisions that can be brought back. */
   readonly revisions: ImageReferences
 }
-const NOTHING: ImageReferences = { digests: new Set(), tags: new Set() }
-export const NO_IMAGE_USES: ImageUses = { running: NOTHING, revisions: NOTHING }
+const NO_REFERENCES: ImageReferences = { digests: new Set(), tags: new Set() }
+export const NO_IMAGE_USES: ImageUses = { running: NO_REFERENCES, revisions: NO_REFERENCES }
 
 export const KEEP_REASONS = ['Latest', 'Recent', 'Pinned', 'Running', 'Revision'] as const
 export const REMOVE_REASONS = ['Untagged', 'Expired'] as const
@@ -77,7 +77,7 @@ export function decideRetention({ digests, pins, uses, policy, now }: RetentionI
     if (age(stored) < (isTagged ? keepFor : policy.deleteUntaggedAfterDays * DAY_MS)) return keep('Recent')
     return { stored, action: 'Remove', reason: isTagged ? 'Expired' : 'Untagged' }
   }
-  return withNeeded(newest.map(own))
+  return keepRequired(newest.map(own))
 }
 
 /** Returns whether pins keep a digest by name. @param active those that have not expired */
@@ -97,7 +97,7 @@ function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
 }
 
 /** Also keeps what a kept manifest needs and what describes it, for the same reason. */
-function withNeeded(verdicts: readonly RetentionVerdict[]): RetentionVerdict[] {
+function keepRequired(verdicts: readonly RetentionVerdict[]): RetentionVerdict[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)
   const waiting = verdicts.filter((verdict) => verdict.action === 'Keep')

@@ -10,16 +10,16 @@ import {
   warns,
 } from './verdicts.ts'
 
-const HOUR = 3_600_000
-const WEEK = 7 * 24 * HOUR
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
 /** Share of all nodes' resources that must be free for new pods beside the old ones. */
 const HEADROOM = 0.1
-const NEAR = 0.9
+const NEAR_LIMIT = 0.9
 
-const named = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
+const namesOf = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
 /** Failed, with the names of bad items; Passed if there are none. */
-const unless = (bad: readonly { readonly name: string }[], words: string, good: string): CheckVerdict =>
-  bad.length === 0 ? passed(good) : failed(`${words}: ${named(bad)}.`)
+const failIfAny = (bad: readonly { readonly name: string }[], words: string, good: string): CheckVerdict =>
+  bad.length === 0 ? passed(good) : failed(`${words}: ${namesOf(bad)}.`)
 
 /** The checks that depend on the state of the cluster alone. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -53,7 +53,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Repair or remove the nodes.',
     decide: decideByClusterFact('nodes', (nodes) =>
-      unless(
+      failIfAny(
         nodes.filter(({ isReady }) => !isReady),
         'These nodes are not ready',
         `${pluralize(nodes.length, 'node')} ${pluralizeVerb(nodes.length, 'is', 'are')} ready.`,
@@ -75,7 +75,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Make room on the disks of those nodes.',
     decide: decideByClusterFact('nodes', (nodes) =>
-      unless(
+      failIfAny(
         nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
         'These nodes are short of disk',
         'No node is short of disk.',
@@ -110,7 +110,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Wait for the failover, or repair the database.',
     decide: decideByClusterFact('databases', (found) =>
-      unless(
+      failIfAny(
         found.filter(({ hasPrimary }) => !hasPrimary),
         'These databases have no primary',
         `${pluralize(found.length, 'database')} ${pluralizeVerb(found.length, 'has', 'have')} a primary.`,
@@ -124,7 +124,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Find out why the archive accepts nothing.',
     decide: decideByClusterFact('databases', (found) =>
-      unless(
+      failIfAny(
         found.filter(({ isArchiving }) => isArchiving === false),
         'These databases fail to archive',
         'No database fails to archive.',
@@ -159,8 +159,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     remedy: 'Take a backup now.',
     decide: decideByClusterFact('backups', ({ lastAt }, { now }) => {
       if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
-      const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
-      return now - Date.parse(lastAt) <= 24 * HOUR
+      const hours = Math.floor((now - Date.parse(lastAt)) / HOUR_MS)
+      return now - Date.parse(lastAt) <= 24 * HOUR_MS
         ? passed('The last backup is less than a day old.', { lastAt })
         : failed(`The last backup is ${hours} hours old.`, { lastAt })
     }),
@@ -186,8 +186,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Find out why cert-manager does not renew them.',
     decide: decideByClusterFact('certificates', (found, { now }) => {
-      const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
-      return unless(
+      const isBad = ({ isReady, endsAt }: (typeof found)[number]) =>
+        !isReady || Date.parse(endsAt ?? '') < now + WEEK_MS
+      return failIfAny(
         found.filter(isBad),
         'These certificates are not valid for a week',
         `${pluralize(found.length, 'certificate')} ${pluralizeVerb(found.length, 'is', 'are')} valid.`,
@@ -213,10 +214,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Raise the quota.',
     decide: decideByClusterFact('quotas', (found) => {
-      const near = found.filter(({ share }) => share >= NEAR)
+      const near = found.filter(({ share }) => share >= NEAR_LIMIT)
       return near.length === 0
         ? passed('No quota is nearly used up.')
-        : warns(`These quotas are 90 % used: ${named(near)}.`)
+        : warns(`These quotas are 90 % used: ${namesOf(near)}.`)
     }),
   },
   {
@@ -229,7 +230,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       const busy = found.filter(({ isPending }) => isPending)
       return busy.length === 0
         ? passed('No workload of the platform restarts.')
-        : warns(`These workloads restart: ${named(busy)}.`)
+        : warns(`These workloads restart: ${namesOf(busy)}.`)
     }),
   },
 ]

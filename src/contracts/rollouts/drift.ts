@@ -37,33 +37,49 @@ export type ManagedFields = {
 }
 
 /** Prefixes of the field managers of the platform and its tools. */
-const OURS = ['freehold', 'helm', 'flux', 'kustomize-controller', 'source-controller', 'notification-controller']
+const OWN_MANAGERS = [
+  'freehold',
+  'helm',
+  'flux',
+  'kustomize-controller',
+  'source-controller',
+  'notification-controller',
+]
 /** Kubernetes itself, which writes what no chart renders: revisions of Deployments, node ports, webhook CAs. */
-const KUBERNETES = ['kube-', 'kubelet', 'k3s', 'rke2', 'cloud-controller-manager', 'cluster-autoscaler', 'kwok']
+const KUBERNETES_MANAGERS = [
+  'kube-',
+  'kubelet',
+  'k3s',
+  'rke2',
+  'cloud-controller-manager',
+  'cluster-autoscaler',
+  'kwok',
+]
 /** Controllers of fields that charts leave to them: CA bundles, replicas of scaled workloads. */
-const CARETAKERS = ['cainjector', 'cert-manager', 'keda', 'horizontal-pod-autoscaler', 'vpa-', 'velero']
+const FIELD_CONTROLLERS = ['cainjector', 'cert-manager', 'keda', 'horizontal-pod-autoscaler', 'vpa-', 'velero']
 
 export function isOurManager(manager: string): boolean {
-  return [...OURS, ...KUBERNETES, ...CARETAKERS].some((name) => manager.startsWith(name))
+  return [...OWN_MANAGERS, ...KUBERNETES_MANAGERS, ...FIELD_CONTROLLERS].some((name) => manager.startsWith(name))
 }
 
 /** Fields that no chart renders, whoever writes them. */
-const LEFT_OUT = [
+const IGNORED_FIELDS = [
   'metadata.annotations.[kubectl.kubernetes.io/last-applied-configuration]',
   'metadata.finalizers',
   'metadata.ownerReferences',
   'status',
 ]
 
-const isLeftOut = (field: string) =>
-  LEFT_OUT.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`))
+const isIgnoredField = (field: string) =>
+  IGNORED_FIELDS.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`))
 
 /** Returns the fields that managers outside the platform wrote, once each, in the order of paths. */
 export function listForeignFields(entries: readonly ManagedFields[] | undefined): { field: string; manager: string }[] {
   const found = new Map<string, string>()
   for (const { manager = '', subresource = '', fieldsV1 = {} } of entries ?? []) {
     if (isOurManager(manager) || subresource === 'status') continue
-    for (const field of listFieldPaths(fieldsV1)) if (!isLeftOut(field) && !found.has(field)) found.set(field, manager)
+    for (const field of listFieldPaths(fieldsV1))
+      if (!isIgnoredField(field) && !found.has(field)) found.set(field, manager)
   }
   return [...found]
     .map(([field, manager]) => ({ field, manager }))
@@ -74,20 +90,20 @@ export function listForeignFields(entries: readonly ManagedFields[] | undefined)
 export function listFieldPaths(fields: object, path = ''): string[] {
   const parts = Object.entries(fields).filter(([key]) => key !== '.')
   return parts.flatMap(([key, value]) => {
-    const here = joined(path, key)
+    const here = joinPath(path, key)
     const below = typeof value === 'object' && value !== null ? listFieldPaths(value, here) : []
     return below.length > 0 ? below : [here]
   })
 }
 
-function joined(path: string, key: string): string {
+function joinPath(path: string, key: string): string {
   const [form, name] = [key.slice(0, 2), key.slice(2)]
   if (form !== 'f:') return `${path}[${name}]`
   const part = /[.[\]]/.test(name) ? `[${name}]` : name
   return path === '' ? part : `${path}.${part}`
 }
 
-/** Returns the parts of a path that `joined` wrote; undefined for any other text. */
+/** Returns the parts of a path that `joinPath` wrote; undefined for any other text. */
 export function parseFieldPath(field: string): string[] | undefined {
   const parts = [...field.matchAll(/\.?\[((?:\{.*?\}|"(?:[^"\\]|\\.)*"|[^\]])*)\]|\.?([^.[\]]+)/g)]
   if (parts.map(([whole]) => whole).join('') !== field) return undefined

@@ -13,7 +13,7 @@ import {
   warns,
 } from './verdicts.ts'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 const NO_PLAN = skipped('No plan was named.')
 
 /** Every check before a rollout, in the order in which they are shown (interface section 4.21, rule 5). */
@@ -35,7 +35,7 @@ export const CHECKS: readonly Check[] = [
     category: 'Plan',
     isOverridable: false,
     remedy: 'Upgrade the operator of the platform first.',
-    decide: planned(({ releases, operatorVersion }) => {
+    decide: requirePlan(({ releases, operatorVersion }) => {
       const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
         least !== undefined && isNewerSemver(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
       )
@@ -49,7 +49,7 @@ export const CHECKS: readonly Check[] = [
     category: 'Plan',
     isOverridable: false,
     remedy: 'Add the missing entries to the Secret install-configuration in freehold-system.',
-    decide: planned(({ missingValues }) => {
+    decide: requirePlan(({ missingValues }) => {
       if ('unknown' in missingValues) return skipped(missingValues.unknown)
       const { value } = missingValues
       if (value.length === 0) return passed('Every value that the releases need exists.')
@@ -62,7 +62,7 @@ export const CHECKS: readonly Check[] = [
     category: 'Plan',
     isOverridable: false,
     remedy: 'Push the signature of the release to the registry, then read the feed again.',
-    decide: planned(({ releases, components }) => {
+    decide: requirePlan(({ releases, components }) => {
       const unsigned = releases.filter(({ isSigned }) => !isSigned)
       if (unsigned.length === 0) return passed('The registry has a signature for each release.')
       const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
@@ -80,7 +80,7 @@ export const CHECKS: readonly Check[] = [
     category: 'Plan',
     isOverridable: false,
     remedy: 'Add the CRD bundle to the plan.',
-    decide: ofProblem('CrdBundleMissing', 'Every release finds the definitions that it needs.'),
+    decide: problemCheck('CrdBundleMissing', 'Every release finds the definitions that it needs.'),
   },
   {
     id: 'minor-skip',
@@ -88,7 +88,7 @@ export const CHECKS: readonly Check[] = [
     category: 'Plan',
     isOverridable: false,
     remedy: 'First upgrade to the minor version in between.',
-    decide: ofProblem('MinorSkipped', 'No minor version that must come before is skipped.'),
+    decide: problemCheck('MinorSkipped', 'No minor version that must come before is skipped.'),
   },
   ...CLUSTER_CHECKS,
   {
@@ -155,7 +155,7 @@ export const CHECKS: readonly Check[] = [
     remedy: 'Start a scan.',
     decide({ lastScan, now }) {
       if (lastScan === undefined) return warns('No scan has finished yet.')
-      const hours = (now - Date.parse(lastScan.finishedAt)) / HOUR
+      const hours = (now - Date.parse(lastScan.finishedAt)) / HOUR_MS
       return hours <= 6
         ? passed('The last scan is less than six hours old.')
         : warns(`The last scan is ${Math.floor(hours)} hours old.`)
@@ -163,7 +163,7 @@ export const CHECKS: readonly Check[] = [
   },
 ]
 
-function planned(decide: (facts: CheckFacts) => CheckVerdict): Check['decide'] {
+function requirePlan(decide: (facts: CheckFacts) => CheckVerdict): Check['decide'] {
   return (facts) => {
     if (facts.plan === undefined) return NO_PLAN
     const verdict = decide(facts)
@@ -173,7 +173,7 @@ function planned(decide: (facts: CheckFacts) => CheckVerdict): Check['decide'] {
   }
 }
 
-function ofProblem(code: string, good: string): Check['decide'] {
+function problemCheck(code: string, good: string): Check['decide'] {
   return ({ plan }) => {
     if (plan === undefined) return NO_PLAN
     const found = plan.problems.filter((problem) => problem.code === code)
@@ -214,7 +214,7 @@ export function blockingChecks<C extends Pick<CompletedCheck, 'id' | 'result'>>(
 
 const rank = (result: PreflightResult) => PREFLIGHT_RESULTS.indexOf(result)
 /** Checks that a chart can affect; all others are decided before the rollout. */
-const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
+const CHART_CHECKS: ReadonlySet<string> = new Set([
   'cluster-reachable',
   'nodes-ready',
   'database-primary',
@@ -229,6 +229,6 @@ const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
 export function worsenedChecks(before: readonly CompletedCheck[], now: readonly CompletedCheck[]): string[] {
   const known = new Map(before.map(({ id, result }) => [id, result]))
   const isWorse = ({ id, result }: CompletedCheck) =>
-    HURT_BY_A_CHART.has(id) && rank(result) > rank(known.get(id) ?? 'Passed') && result !== 'Skipped'
+    CHART_CHECKS.has(id) && rank(result) > rank(known.get(id) ?? 'Passed') && result !== 'Skipped'
   return now.filter(isWorse).map(({ id }) => id)
 }

@@ -30,15 +30,15 @@ export type SourceEvent =
   /** Understood, but without consequence, such as a pull request of a fork. */
   | { kind: 'Ignored' }
 
-const HEADS_IN_A_PUSH = 50
+const PUSH_HEADS_MAX = 50
 const Id = z.union([z.int(), z.string().regex(/^[!-~]{1,64}$/)]).transform(String)
 const named = (rule: NameRule) => z.string().refine((name) => isValidGitName(rule, name))
 const [Name, Ref, Branch] = [named(REPOSITORY_RULE), named(REF_RULE), named(BRANCH_RULE)]
 const Commit = z.string().regex(/^[0-9a-f]{7,64}$/)
-const GONE = /^0+$/
+const ZERO_COMMIT = /^0+$/
 
 const ignored: SourceEvent = { kind: 'Ignored' }
-const heads = (all: Head[], gone: DeletedRef[] = []): SourceEvent =>
+const headsEvent = (all: Head[], gone: DeletedRef[] = []): SourceEvent =>
   all.length + gone.length === 0 ? ignored : { kind: 'Heads', heads: all, ...(gone.length === 0 ? {} : { gone }) }
 
 type Reader = z.ZodType<SourceEvent>
@@ -50,13 +50,14 @@ const BITBUCKET = { repositoryId: 'repository.uuid', repositoryName: 'repository
 const OfRepository = z.object({ repositoryId: Id, repositoryName: Name })
 
 const Before = Commit.nullish().catch(undefined)
-const sinceBefore = (before: string | null | undefined) => (before == null || GONE.test(before) ? {} : { before })
+const sinceBefore = (before: string | null | undefined) =>
+  before == null || ZERO_COMMIT.test(before) ? {} : { before }
 
 const Pushed = OfRepository.extend({ ref: Ref, commit: Commit, before: Before }).transform(
   ({ commit, before, ...at }) => {
     const kind = at.ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
-    if (!GONE.test(commit)) return heads([{ kind, ...at, commit, ...sinceBefore(before) }])
-    return heads([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
+    if (!ZERO_COMMIT.test(commit)) return headsEvent([{ kind, ...at, commit, ...sinceBefore(before) }])
+    return headsEvent([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
   },
 )
 const gitHubPush: Reader = withFieldPaths({ ...GITHUB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
@@ -66,7 +67,7 @@ const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
 /** Ignores forks: their code is somebody else's, and is never built. */
 const requested = (head: z.output<typeof Requested>, isOwn: boolean) =>
-  isOwn ? heads([{ kind: 'PullRequest', ...head }]) : ignored
+  isOwn ? headsEvent([{ kind: 'PullRequest', ...head }]) : ignored
 
 const Action = z.string().max(64)
 const gitHubPullRequest: Reader = withFieldPaths(
@@ -123,8 +124,8 @@ const Change = z.object({
 })
 const bitbucketPush: Reader = withFieldPaths(
   { ...BITBUCKET, changes: 'push.changes' },
-  OfRepository.extend({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }).transform(({ changes, ...repository }) =>
-    heads(
+  OfRepository.extend({ changes: z.array(Change).max(PUSH_HEADS_MAX) }).transform(({ changes, ...repository }) =>
+    headsEvent(
       changes.flatMap(({ new: now, old }) => {
         if (!now) return []
         return [
@@ -153,7 +154,7 @@ const bitbucketPullRequest: Reader = withFieldPaths(
 /** Unlike GitHub, Gitea sends no push for a deleted branch. */
 const giteaDeletion: Reader = withFieldPaths(
   { ...GITHUB, type: 'ref_type', name: 'ref' },
-  OfRepository.and(TypedRef).transform(({ repositoryId, kind, ref }) => heads([], [{ kind, repositoryId, ref }])),
+  OfRepository.and(TypedRef).transform(({ repositoryId, kind, ref }) => headsEvent([], [{ kind, repositoryId, ref }])),
 )
 
 const GITEA = {

@@ -16,29 +16,29 @@ export type NameRule = {
  * read as an option, or as HEAD. Invisible characters are refused as well, because people are shown these names.
  * `*` and `?` are added where they are not wildcards.
  */
-const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${INVISIBLE_CHARACTERS}]`
-const AS_GIT = 'as git check-ref-format allows'
+const INVALID_REF = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${INVISIBLE_CHARACTERS}]`
+const GIT_RULE = 'as git check-ref-format allows'
 /** No real name is longer, and fields need a limit. */
 const MAX_REF_CHARACTERS = 255
 const MAX_BRANCH_CHARACTERS = MAX_REF_CHARACTERS - 'refs/heads/'.length
 
 /** As in deliveries: `refs/heads/main`, `refs/tags/v1`. */
 export const REF_RULE: NameRule = {
-  impossible: `${MISSHAPEN}|[*?]`,
+  impossible: `${INVALID_REF}|[*?]`,
   most: MAX_REF_CHARACTERS,
-  message: `must be the name of a ref, ${AS_GIT}`,
+  message: `must be the name of a ref, ${GIT_RULE}`,
 }
 export const BRANCH_RULE: NameRule = {
   ...REF_RULE,
   most: MAX_BRANCH_CHARACTERS,
-  message: `must be the name of a branch, ${AS_GIT}`,
+  message: `must be the name of a branch, ${GIT_RULE}`,
 }
 export const BRANCH_OR_TAG_RULE: NameRule = {
   ...BRANCH_RULE,
-  message: `must be the name of a branch or a tag, ${AS_GIT}`,
+  message: `must be the name of a branch or a tag, ${GIT_RULE}`,
 }
 export const BRANCH_PATTERN_RULE: NameRule = {
-  impossible: MISSHAPEN,
+  impossible: INVALID_REF,
   most: MAX_BRANCH_CHARACTERS,
   message: `${BRANCH_RULE.message}, with * and ? for any characters`,
 }

@@ -4,12 +4,12 @@ import { isValidGitName, REPOSITORY_RULE } from './refs.ts'
 
 /** Whether two addresses are of one repository for Git hosts, with or without `.git`. */
 export function isSameRepository(one: string, other: string): boolean {
-  const [first, second] = [plain(one), plain(other)]
+  const [first, second] = [normalizeUrl(one), normalizeUrl(other)]
   return first !== undefined && first === second
 }
 
 /** Normalizes an address; undefined for an invalid one. Case matters in paths, not in hosts. */
-function plain(text: string): string | undefined {
+function normalizeUrl(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null) return undefined
   const path = url.pathname.replace(/\/+$/, '').replace(/\.git$/, '')

@@ -99,26 +99,26 @@ export function siteConfiguration(site: SiteOptions, places: Partial<SitePlaces>
     'index index.html; absolute_redirect off;',
     'add_header Cache-Control $site_cache always;',
     ...headers,
-    ...found(site),
+    ...fallbackLocation(site),
     'location ~ "/\\.(?!well-known/)" { return 404; }',
     'location = /_redirects { return 404; }',
     'location = /index.html { try_files $uri =404; }',
     `include ${work}/redirects.conf;`,
-    ...proxied(site.proxyUrl, work),
+    ...proxyLocations(site.proxyUrl, work),
     '}',
     '}',
     '',
   ].join('\n')
 }
 
-function found({ isSinglePage, notFoundPage }: SiteOptions): string[] {
+function fallbackLocation({ isSinglePage, notFoundPage }: SiteOptions): string[] {
   if (isSinglePage) return ['location / { try_files $uri $uri/index.html $uri.html /index.html; }']
   const page = quoted(`/${notFoundPage.replace(/^\/+/, '')}`)
   return [`error_page 403 404 =404 ${page};`, 'location / { try_files $uri $uri/ $uri.html =404; }']
 }
 
 /** Resolves the name for each request, not at the start, so that the site is served while the name is unknown. */
-function proxied(proxyUrl: string | undefined, work: string): string[] {
+function proxyLocations(proxyUrl: string | undefined, work: string): string[] {
   if (proxyUrl === undefined) return []
   const { host, hostname, pathname } = new URL(proxyUrl)
   const base = pathname.replace(/\/+$/, '')

@@ -78,14 +78,14 @@ export function newHistory(rules: VaultRules): EntryHistory {
   }
 }
 
-type Dated = { metadata: { deletionTimestamp?: string | undefined }; spec: EntrySpec }
+type StoredEntry = { metadata: { deletionTimestamp?: string | undefined }; spec: EntrySpec }
 
 /** Whether the secret is visible: it has a version, and is neither purged nor about to be removed. */
-export function isEntryVisible({ metadata, spec }: Dated): boolean {
+export function isEntryVisible({ metadata, spec }: StoredEntry): boolean {
   return metadata.deletionTimestamp === undefined && spec.state !== 'Purged' && (spec.history?.versions.length ?? 0) > 0
 }
 
-export function isEntryActive(entry: Dated): boolean {
+export function isEntryActive(entry: StoredEntry): boolean {
   return isEntryVisible(entry) && entry.spec.state === 'Active'
 }
 
@@ -193,27 +193,29 @@ export function withPurge<Spec extends EntrySpec>(spec: Spec, { at, by }: Change
   } as unknown as Spec
 }
 
-const later = (time: string, days: number) =>
+const addDays = (time: string, days: number) =>
   new Date(Date.parse(time) + days * DAY_MS).toISOString().replace('.000', '')
 
 /** Returns when a deleted secret is purged, and may be purged despite protection; undefined if it is not deleted. */
 export function purgeTime(spec: EntrySpec, rules: VaultRules): string | undefined {
   const deletedAt = spec.history?.deletedAt
   return spec.state === 'Deleted' && deletedAt !== undefined
-    ? later(deletedAt, rules.softDeleteRetentionDays)
+    ? addDays(deletedAt, rules.softDeleteRetentionDays)
     : undefined
 }
 
 /** Returns until when the numbers of a purged secret are remembered. */
 export function forgetTime(spec: EntrySpec, rules: VaultRules): string | undefined {
   const purgedAt = spec.history?.purgedAt
-  return spec.state === 'Purged' && purgedAt !== undefined ? later(purgedAt, rules.softDeleteRetentionDays) : undefined
+  return spec.state === 'Purged' && purgedAt !== undefined
+    ? addDays(purgedAt, rules.softDeleteRetentionDays)
+    : undefined
 }
 
 export type ReadRefusal = 'Missing' | 'Disabled' | 'NotYetValid' | 'Expired'
 
 /** Returns why the value of a version cannot be read now. The secret's own attributes apply to all of its versions. */
-export function readRefusal(entry: Dated, version: number, now: number): ReadRefusal | undefined {
+export function readRefusal(entry: StoredEntry, version: number, now: number): ReadRefusal | undefined {
   const record = entryVersionsOf(entry.spec).find((each) => each.version === version)
   if (record === undefined || !isEntryActive(entry)) return 'Missing'
   for (const { enabled, notBefore, expiresOn } of [entry.spec, record]) {
@@ -225,7 +227,7 @@ export function readRefusal(entry: Dated, version: number, now: number): ReadRef
 }
 
 /** Returns when the readability of a value last changed by itself; undefined before the first change. */
-export function lastValidityChange({ spec }: Dated, now: number): string | undefined {
+export function lastValidityChange({ spec }: StoredEntry, now: number): string | undefined {
   const times = [spec, ...entryVersionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
   const past = times.filter((time): time is string => time !== undefined && Date.parse(time) <= now)
   return past.sort((one, other) => Date.parse(other) - Date.parse(one))[0]

@@ -62,7 +62,7 @@ export function demandUnderPlans(
   holder?: PartOwner,
 ): Demand | undefined {
   if (isPart && holder === undefined) return undefined
-  const whole = isPart ? { ...object, spec: asPart(object.spec, holder?.spec) } : object
+  const whole = isPart ? { ...object, spec: withOwnerPlan(object.spec, holder?.spec) } : object
   const plan = sized === undefined ? undefined : planFor(sized, whole.spec, plans)
   const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
   const isThere = sized === undefined || plan?.spec.family === sized
@@ -72,7 +72,10 @@ export function demandUnderPlans(
   return demandOf(whole, isThere ? plan : named(computePlan ?? ''), named)
 }
 
-function asPart(spec: Sizable['spec'], { computePlan, running = true }: PartOwner['spec'] = {}): Sizable['spec'] {
+function withOwnerPlan(
+  spec: Sizable['spec'],
+  { computePlan, running = true }: PartOwner['spec'] = {},
+): Sizable['spec'] {
   return { ...spec, computePlan: spec.computePlan ?? computePlan, running: running && spec.enabled !== false }
 }
 
@@ -121,12 +124,12 @@ export function demandOf(
   const wanted = spec.maxReplicas ?? spec.replicas ?? plan?.spec.replicas ?? 0
   const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted
   const volumes = wanted > 0 ? wanted : (status?.volumes ?? status?.replicas ?? 0)
-  const of = (size: 'cpuRequest' | 'memoryRequest' | 'storageSize') => amount(spec[size] ?? plan?.spec[size])
+  const of = (size: 'cpuRequest' | 'memoryRequest' | 'storageSize') => parseAmount(spec[size] ?? plan?.spec[size])
   return {
     cpu: of('cpuRequest') * BigInt(running),
     memory: of('memoryRequest') * BigInt(running),
     storage:
-      (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes) +
+      (of('storageSize') + parseAmount(spec.walStorageSize)) * BigInt(volumes) +
       storageOf(spec.volumes ?? []) +
       diskOf(spec) * BigInt(running),
     pods: running,
@@ -138,11 +141,11 @@ const diskOf = ({ volumes = [], mounts }: Sizable['spec']) =>
   volumes.reduce((sum, { name, kind, size }) => {
     // A resource without components mounts all of its volumes.
     const isMounted = mounts?.some(({ volume }) => volume === name) ?? true
-    return sum + (kind === 'Ephemeral' && isMounted ? amount(size) : 0n)
+    return sum + (kind === 'Ephemeral' && isMounted ? parseAmount(size) : 0n)
   }, 0n)
 
 const storageOf = (volumes: NonNullable<Sizable['spec']['volumes']>) =>
-  volumes.reduce((sum, { kind, size }) => sum + (kind === 'Persistent' ? amount(size) : 0n), 0n)
+  volumes.reduce((sum, { kind, size }) => sum + (kind === 'Persistent' ? parseAmount(size) : 0n), 0n)
 
-const amount = (quantity: string | undefined) =>
+const parseAmount = (quantity: string | undefined) =>
   quantity !== undefined && isQuantity(quantity) ? parseQuantity(quantity) : 0n

@@ -62,16 +62,16 @@ export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Itera
   const others = [...input.others].filter(({ key }) => key !== subject.key)
   const before = others.filter((other) => other.isGranted === true || byAge(other, subject) < 0)
   const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
-  return reckoning(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+  return usageCounter(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
 }
 
 /** Returns the users that take a share of the quotas: those granted or retained, and those waiting that fit. */
 export function countedUsers(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
-  return reckoning(limits, users, storageOf(users.filter(({ isRetained }) => isRetained === true))).counted
+  return usageCounter(limits, users, storageOf(users.filter(({ isRetained }) => isRetained === true))).counted
 }
 
 /** @param kept storage of former resources, by their key */
-function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], kept: ReadonlyMap<string, bigint>) {
+function usageCounter({ boundary, groups }: Limits, users: readonly QuotaUser[], kept: ReadonlyMap<string, bigint>) {
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
   const refusalOf = (user: QuotaUser, wanted: Amounts) => {
     const held = user.held === undefined ? zero() : amountsOf({ ...user, demand: user.held })
@@ -85,7 +85,7 @@ function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], ke
   const waiting = users.filter(({ isGranted }) => isGranted !== true).sort(byAge)
   const counted = [...granted, ...waiting].filter((user) => {
     const wanted = amountsOf(user)
-    if (user.isRetained !== true) wanted.storage = beyond(wanted.storage, kept.get(user.key))
+    if (user.isRetained !== true) wanted.storage = excessOf(wanted.storage, kept.get(user.key))
     if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) return false
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
@@ -102,7 +102,7 @@ function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], ke
  */
 export function extraRetainedStorage(retained: readonly QuotaUser[], users: readonly Keyed[]): bigint {
   const own = storageOf(users)
-  return retained.reduce((all, { key, demand }) => all + beyond(demand.storage, own.get(key)), 0n)
+  return retained.reduce((all, { key, demand }) => all + excessOf(demand.storage, own.get(key)), 0n)
 }
 
 type Keyed = Pick<QuotaUser, 'key' | 'demand'>
@@ -111,7 +111,7 @@ function storageOf(users: readonly Keyed[]): ReadonlyMap<string, bigint> {
   return new Map(users.map(({ key, demand }) => [key, demand.storage]))
 }
 
-function beyond(storage: bigint, counted = 0n): bigint {
+function excessOf(storage: bigint, counted = 0n): bigint {
   return storage > counted ? storage - counted : 0n
 }
 

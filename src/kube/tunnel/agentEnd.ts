@@ -18,15 +18,15 @@ import { serveUpgrade } from './upgrades.ts'
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
 export type HubAddress = { host: string; port: number }
 
-const CONNECT_TIMEOUT = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 /** Maximum bytes of a request body; objects of Kubernetes are smaller. */
-const BODY_MAX = 4 * 1024 * 1024
+const BODY_MAX_BYTES = 4 * 1024 * 1024
 
 /** Connects to the hub. @throws Error if it cannot be reached, is a different one, or refuses the certificate */
 export function dial(address: HubAddress, credentials: TunnelCredentials): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...address, ...credentials, ALPNProtocols: [TUNNEL_PROTOCOL], minVersion: 'TLSv1.3' })
-    socket.setTimeout(CONNECT_TIMEOUT, () => socket.destroy(new Error('The hub did not answer in time.')))
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error('The hub did not answer in time.')))
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('The hub ended the connection.')))
     socket.once('secureConnect', () => {
@@ -129,14 +129,14 @@ async function called(transport: Transport, request: WireRequest): Promise<Strea
   return { status, headers, body }
 }
 
-class TooLong extends Error {}
+class BodyTooLong extends Error {}
 
 async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
   try {
     // Not destroyed, because the refusal is sent on this stream.
-    return await readWithin(BODY_MAX, stream.iterator({ destroyOnReturn: false }), () => new TooLong())
+    return await readWithin(BODY_MAX_BYTES, stream.iterator({ destroyOnReturn: false }), () => new BodyTooLong())
   } catch (error) {
-    if (error instanceof TooLong) return undefined
+    if (error instanceof BodyTooLong) return undefined
     throw error
   }
 }

@@ -6,7 +6,7 @@ type OpenPort = { server: Server; idle: NodeJS.Timeout }
 export type ForwardedPod = { clusterId: string; namespace: string; pod: string }
 
 /** Milliseconds after which a port without connections is closed. */
-const IDLE = 300_000
+const IDLE_TIMEOUT_MS = 300_000
 
 /**
  * Loopback addresses that lead to ports of pods in other clusters, one per port, so that database drivers need not know
@@ -66,7 +66,7 @@ export class ForwardedPorts {
       if (connections > 0) return
       this.#open.delete(key)
       server.close()
-    }, IDLE)
+    }, IDLE_TIMEOUT_MS)
     idle.unref()
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) => {

@@ -11,7 +11,7 @@ export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2
 /** Maximum tunnels per cluster. An agent that reconnects may have lost its former tunnel unnoticed. */
 const CLUSTER_TUNNELS_MAX = 3
 /** Maximum bytes of the headers of an answer; the API server's are a tenth of it. */
-const HEADERS_MAX = 16 * 1024
+const HEADERS_MAX_BYTES = 16 * 1024
 /** Flow-control windows, large enough that a distant cluster does not wait for round trips. */
 export const FLOW_CONTROL_WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
 
@@ -32,7 +32,11 @@ export class Tunnels {
   begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
     const session = connectHttp2('http://tunnel', {
       createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize: FLOW_CONTROL_WINDOWS.stream, maxHeaderListSize: HEADERS_MAX },
+      settings: {
+        enablePush: false,
+        initialWindowSize: FLOW_CONTROL_WINDOWS.stream,
+        maxHeaderListSize: HEADERS_MAX_BYTES,
+      },
     })
     session.setLocalWindowSize(FLOW_CONTROL_WINDOWS.session)
     const tunnel: Tunnel = { clusterId, session }

@@ -4,7 +4,7 @@ import { envInstruction, installInstructions, type Recipe, run, runWithVariables
 
 /** Recipes of languages whose compiler produces one program or archive. */
 
-const there = (files: SourceFiles, ...paths: readonly string[]) => paths.filter((path) => files.paths.has(path))
+const existingPaths = (files: SourceFiles, ...paths: readonly string[]) => paths.filter((path) => files.paths.has(path))
 
 export const goRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
@@ -17,7 +17,7 @@ export const goRecipe: Recipe = (input) => {
         GOFLAGS: '-buildvcs=false',
       }),
       ...(files.paths.has('go.mod')
-        ? installInstructions(there(files, 'go.mod', 'go.sum'), ['go mod download'], hasModuleBeside(files))
+        ? installInstructions(existingPaths(files, 'go.mod', 'go.sum'), ['go mod download'], hasModuleBeside(files))
         : ['COPY . .', run('go mod init source && go mod tidy')]),
       ...runWithVariables(buildCommand ?? `go build -trimpath -o /out/server ${mainPackage(files)}`, input),
       run('mkdir -p /out && cp -r /etc/ssl/certs/ca-certificates.crt /out/'),
@@ -54,7 +54,9 @@ export const javaRecipe: Recipe = (input) => {
     build: [
       ...mirror,
       // Modules depend on each other, and no registry has them, so dependencies cannot be fetched ahead.
-      ...installInstructions(hasModules(files) ? [] : there(files, 'pom.xml'), ['mvn -B dependency:go-offline']),
+      ...installInstructions(hasModules(files) ? [] : existingPaths(files, 'pom.xml'), [
+        'mvn -B dependency:go-offline',
+      ]),
       ...runWithVariables(command, input),
       run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
     ],
@@ -72,7 +74,7 @@ function settingsFor(url: string): string[] {
 }
 
 /** Files that affect the restore of a .NET project, beside the project itself. */
-const RESTORED_BY = [
+const RESTORE_FILES = [
   'packages.lock.json',
   'nuget.config',
   'NuGet.config',
@@ -94,7 +96,7 @@ export const dotnetRecipe: Recipe = (input) => {
   return {
     build: [
       ...installInstructions(
-        there(files, project, ...RESTORED_BY),
+        existingPaths(files, project, ...RESTORE_FILES),
         [`dotnet restore${isLocked ? ' --locked-mode' : ''} ${project}`],
         isOfSeveral,
       ),

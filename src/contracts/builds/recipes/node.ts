@@ -27,7 +27,7 @@ type Manager = {
 
 const NPM: Omit<Manager, 'lock' | 'install'> = { script: (name) => `npm run ${name}`, prune: 'npm prune --omit=dev' }
 
-const bringing = (program: string) => `command -v ${program} || npm install --global ${program}`
+const ensureProgram = (program: string) => `command -v ${program} || npm install --global ${program}`
 
 /** Returns the manager that wrote the lock file. A lock is binding: a build fails rather than take other versions. */
 export function packageManagerOf(files: SourceFiles): Manager {
@@ -36,7 +36,7 @@ export function packageManagerOf(files: SourceFiles): Manager {
   if (lock === 'pnpm-lock.yaml') {
     return {
       lock,
-      bring: bringing('corepack'),
+      bring: ensureProgram('corepack'),
       install: 'corepack enable && pnpm install --frozen-lockfile',
       script: (name) => `pnpm run ${name}`,
       prune: 'pnpm prune --prod',
@@ -46,7 +46,7 @@ export function packageManagerOf(files: SourceFiles): Manager {
   const isClassic = !files.paths.has('.yarnrc.yml')
   return {
     lock,
-    bring: bringing(isClassic ? 'yarn' : 'corepack'),
+    bring: ensureProgram(isClassic ? 'yarn' : 'corepack'),
     install: isClassic ? 'yarn install --frozen-lockfile' : 'corepack enable && yarn install --immutable',
     script: (name) => `yarn run ${name}`,
     prune: isClassic ? 'yarn install --frozen-lockfile --production' : undefined,
@@ -54,15 +54,16 @@ export function packageManagerOf(files: SourceFiles): Manager {
 }
 
 /** Scripts that npm runs by itself on installation. */
-const OF_INSTALLATIONS = ['preinstall', 'install', 'postinstall', 'prepare']
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare']
 /** No script, or one that installs Git hooks, which an image does not need. */
-const HARMLESS = /^(husky( install)?)?$/
+const HARMLESS_SCRIPT = /^(husky( install)?)?$/
 
 /** Whether an installation needs more than manifests: workspaces and patches are in folders that we cannot know. */
-function isOfSeveral(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
+function needsOtherFiles(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
   if (manifest.workspaces !== undefined || firstExistingPath(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined)
     return true
-  if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(nonEmptyStringAt(manifest, 'scripts', name) ?? ''))) return true
+  if (INSTALL_SCRIPTS.some((name) => !HARMLESS_SCRIPT.test(nonEmptyStringAt(manifest, 'scripts', name) ?? '')))
+    return true
   return /"(file|link|portal|patch):|"patchedDependencies"/.test(files.text('package.json') ?? '')
 }
 
@@ -86,7 +87,7 @@ export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolea
       ? ['# There is no lock file: versions may differ from one build to the next.']
       : []),
     ...(bring !== undefined && isDescribed ? [run(bring)] : []),
-    ...installInstructions(isDescribed ? described : [], [install], isOfSeveral(files, manifest)),
+    ...installInstructions(isDescribed ? described : [], [install], needsOtherFiles(files, manifest)),
     ...(command === undefined ? [] : runWithVariables(command, input)),
     ...(isPruned && prune !== undefined && lock !== undefined ? [run(prune)] : []),
   ]
@@ -96,10 +97,10 @@ export const nodeRecipe: Recipe = (input) => ({
   build: buildOfNode(input, { isPruned: true }),
   environment: { NODE_ENV: 'production' },
   last: ['COPY --from=build /app ./'],
-  start: startOf(input),
+  start: startCommandOf(input),
 })
 
-function startOf({ files, startCommand }: RecipeInput): string | string[] {
+function startCommandOf({ files, startCommand }: RecipeInput): string | string[] {
   const manifest = parseJsonFile(files, 'package.json')
   const start = nonEmptyStringAt(manifest, 'scripts', 'start')
   // Node itself receives the stop signal; the shell of a script would not pass it on.

@@ -35,7 +35,7 @@ function installOf(files: SourceFiles): Install {
 }
 
 /** Whether manifests refer to other files or to packages beside them. */
-function isOfSeveral(files: SourceFiles, described: readonly string[]): boolean {
+function needsOtherFiles(files: SourceFiles, described: readonly string[]): boolean {
   const names =
     /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*\[?["']|^\[tool\.uv\.workspace\]/m
   return described.some((path) => !path.endsWith('lock') && names.test(files.text(path) ?? ''))
@@ -55,16 +55,16 @@ export const pythonRecipe: Recipe = (input) => {
         UV_DEFAULT_INDEX: mirrors.pypi,
       }),
       run('python3 -m venv /environment'),
-      ...installInstructions(described, commands, isOfSeveral(files, described)),
+      ...installInstructions(described, commands, needsOtherFiles(files, described)),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, PYTHONUNBUFFERED: '1' },
     last: ['COPY --from=build /environment /environment', 'COPY --from=build /app ./'],
-    start: startOf(input),
+    start: startCommandOf(input),
   }
 }
 
-function startOf({ files, startCommand }: RecipeInput): string | string[] {
+function startCommandOf({ files, startCommand }: RecipeInput): string | string[] {
   const found = procfileWebCommand(files)
   if (found !== undefined || startCommand !== undefined) return found ?? ''
   const main = firstExistingPath(files, 'main.py', 'app.py', 'server.py')
