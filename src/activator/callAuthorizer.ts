@@ -16,13 +16,13 @@ export type CallAuthorizerOptions = {
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
 /** Milliseconds for which an answer of the facade is cached: a revoked role stops granting calls within this time. */
-const ANSWER = 10_000
+const ANSWER_TTL_MS = 10_000
 
 /** Authorizes calls. The result carries no reason, so a refused caller learns nothing else. */
 export class CallAuthorizer {
   readonly #options: CallAuthorizerOptions
-  readonly #answers = createLruCache<string, Promise<boolean>>(10_000, ANSWER)
-  readonly #looked = createLruCache<'now', true>(1, ANSWER)
+  readonly #answers = createLruCache<string, Promise<boolean>>(10_000, ANSWER_TTL_MS)
+  readonly #recentRefresh = createLruCache<'now', true>(1, ANSWER_TTL_MS)
   #digestKey: Promise<string | undefined> | undefined
 
   constructor(options: CallAuthorizerOptions) {
@@ -56,14 +56,14 @@ export class CallAuthorizer {
     }
     const isRight = (by: string) => isSameText(keyDigest(by, incarnation, name, key), wanted)
     if (isRight(secret)) return true
-    const replaced = await this.#replaced()
+    const replaced = await this.#refreshDigestKey()
     return replaced !== undefined && replaced !== secret && isRight(replaced)
   }
 
   /** Reads the secret again, at most once per cache period, because it may have been replaced. */
-  async #replaced(): Promise<string | undefined> {
-    if (this.#looked.get('now') !== undefined) return undefined
-    this.#looked.set('now', true)
+  async #refreshDigestKey(): Promise<string | undefined> {
+    if (this.#recentRefresh.get('now') !== undefined) return undefined
+    this.#recentRefresh.set('now', true)
     const found = await this.#options.digestKey().catch(() => undefined)
     if (found !== undefined) this.#digestKey = Promise.resolve(found)
     return found

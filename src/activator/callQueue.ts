@@ -20,24 +20,24 @@ export class NoSlotError extends Error {
 export class NamespaceCallLimit {
   max: number
   taken = 0
-  readonly #lanes = new Set<CallQueue>()
+  readonly #queues = new Set<CallQueue>()
 
   constructor(most: number) {
     this.max = most
   }
 
   add(lane: CallQueue): () => void {
-    this.#lanes.add(lane)
-    return () => this.#lanes.delete(lane)
+    this.#queues.add(lane)
+    return () => this.#queues.delete(lane)
   }
 
-  /** A slot became free: a waiting call of any lane may take it. */
+  /** A slot became free: a waiting call of any queue may take it. */
   freed(): void {
-    for (const lane of this.#lanes) lane.serve()
+    for (const lane of this.#queues) lane.serve()
   }
 }
 
-type Waiting = { resolve: (place: CopySlot) => void; reject: (why: NoSlotError) => void; wasCold: boolean }
+type WaitingCall = { resolve: (place: CopySlot) => void; reject: (why: NoSlotError) => void; wasCold: boolean }
 
 export type CallQueueOptions = {
   clock: Clock
@@ -51,7 +51,7 @@ export type CallQueueOptions = {
 /** The calls of one function, waiting and in flight, and how many copies they need. */
 export class CallQueue {
   readonly #options: CallQueueOptions
-  readonly #queue: Waiting[] = []
+  readonly #queue: WaitingCall[] = []
   readonly #leave: () => void
   #limits: Limits
   #copies: Copy[] = []
@@ -95,7 +95,7 @@ export class CallQueue {
     if (verdict !== 'disabled' && this.#hasFailed) return Promise.reject(this.#failure)
     if (verdict !== 'wait') return Promise.reject(new NoSlotError(verdict === 'refuse' ? 'refused' : 'disabled'))
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { resolve, reject, wasCold: this.#copies.length === 0 }
+      const waiting: WaitingCall = { resolve, reject, wasCold: this.#copies.length === 0 }
       const late = () => {
         const at = this.#queue.indexOf(waiting)
         if (at < 0) return
@@ -117,7 +117,7 @@ export class CallQueue {
       const copy = chooseCopy(this.#copies, this.#limits.concurrency)
       if (copy === undefined) return
       const next = this.#queue.shift()
-      next?.resolve(this.#placeAt(copy, next.wasCold))
+      next?.resolve(this.#takeSlot(copy, next.wasCold))
     }
   }
 
@@ -137,7 +137,7 @@ export class CallQueue {
     return new NoSlotError('failed', this.#limits.failed)
   }
 
-  #placeAt(copy: Copy, wasCold: boolean): CopySlot {
+  #takeSlot(copy: Copy, wasCold: boolean): CopySlot {
     const { namespaceLimit } = this.#options
     copy.inFlight += 1
     this.#inFlight += 1

@@ -9,9 +9,9 @@ import type { Clock } from '../core/clock.ts'
 import { NoSlotError } from './callQueue.ts'
 import type { CachedFunction, View } from './switchboard.ts'
 
-type Called = { milliseconds: number; isError: boolean; wasCold: boolean }
+type FinishedCall = { milliseconds: number; isError: boolean; wasCold: boolean }
 
-const beginOf = (seconds: number) => seconds - (seconds % CALL_BUCKET_SECONDS)
+const bucketStartOf = (seconds: number) => seconds - (seconds % CALL_BUCKET_SECONDS)
 
 /** Call statistics of the last hour, kept in memory for each function that was called. */
 export class CallStatistics {
@@ -25,7 +25,7 @@ export class CallStatistics {
     this.#begun = this.#now()
   }
 
-  called(key: string, { milliseconds, isError, wasCold }: Called): void {
+  called(key: string, { milliseconds, isError, wasCold }: FinishedCall): void {
     const bucket = this.#bucket(key)
     bucket.invocations += 1
     if (isError) bucket.errors += 1
@@ -90,7 +90,7 @@ export class CallStatistics {
 
   /** Start of the oldest bucket that is kept. */
   #oldest(now: number): number {
-    return beginOf(now) - CALL_RETENTION_SECONDS
+    return bucketStartOf(now) - CALL_RETENTION_SECONDS
   }
 
   /** A call can end after its function was deleted and re-create the entry; only age removes it then. */
@@ -100,7 +100,7 @@ export class CallStatistics {
 
   #bucket(key: string): CallBucket {
     const now = this.#now()
-    const at = beginOf(now)
+    const at = bucketStartOf(now)
     const known = this.#buckets.get(key)
     if (known === undefined) this.#forgetOld(now)
     const buckets = known ?? []

@@ -37,7 +37,7 @@ export function splitAddress(address: string): { host: string; port: number } {
  * A tunnel also carries the platform's own requests, at most 1,000 streams in all. Its end buffers up to 1 MiB of each
  * answer that a caller reads slowly.
  */
-const MOST_OF_A_CLUSTER = 200
+const MAX_PER_CLUSTER = 200
 
 /**
  * Limits the connections to each cluster. One tenant may hold at most as many as are left for the others, so that its
@@ -49,7 +49,7 @@ const MOST_OF_A_CLUSTER = 200
 export function limitClusterConnections(
   reach: ReachCopy,
   tenantOf: (copy: RemoteCopy) => string,
-  most = MOST_OF_A_CLUSTER,
+  most = MAX_PER_CLUSTER,
   clusters = new Map<string, SharedPlaces>(),
 ): ReachCopy {
   return async (copy) => {

@@ -54,19 +54,19 @@ const REFUSALS = {
 } as const
 type Refusal = keyof typeof REFUSALS
 
-const SOON = { 'retry-after': '1' }
+const RETRY_AFTER_HEADERS = { 'retry-after': '1' }
 
 /** Milliseconds between attempts to reach a ready copy; another cluster (`there`) may be away for longer. */
-const AGAIN = { here: 50, there: 1_000 }
+const RETRY_DELAYS_MS = { here: 50, there: 1_000 }
 
 /** Milliseconds for a whole request. Calls time out sooner, but refused requests that still send do not. */
-const REQUEST_MOST = (MAX_CALL_SECONDS + 10) * 1000
+const REQUEST_TIMEOUT_MS = (MAX_CALL_SECONDS + 10) * 1000
 /** A waiting call takes up to 75 KiB, and the activator's container has 1 GiB. */
-const MOST_CALLS = 8_000
+const MAX_CALLS = 8_000
 
 /** Answers function calls: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const { maxCalls: mostCalls = MOST_CALLS, maxConnections = 2 * mostCalls } = options
+  const { maxCalls: mostCalls = MAX_CALLS, maxConnections = 2 * mostCalls } = options
   const calls = new SharedPlaces(mostCalls)
   const listener = inOriginForm((request, response) => {
     void handle(options, calls, request, response).catch((error: unknown) => {
@@ -75,7 +75,7 @@ export function createActivatorServer(options: ServerOptions): Server {
     })
   })
   const untilEnd = withoutPipelining(closeWhenIdle(listener, { hasOwnTime: true }))
-  const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_MOST }, untilEnd)
+  const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_TIMEOUT_MS }, untilEnd)
   // The default lets a Gateway with a single address carry the maximum number of calls.
   return boundConnections(server, maxConnections)
 }
@@ -105,7 +105,7 @@ async function handle(
   if (response.closed) return
   const tenant = tenantOf(found.key, home)
   // The per-function limit does not bound a tenant with many functions.
-  if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', SOON)
+  if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', RETRY_AFTER_HEADERS)
   calls.take(tenant)
   response.once('close', () => calls.free(tenant))
   await serve(options, line, found.trigger, { request, response })
@@ -138,7 +138,7 @@ async function serve(
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
     const why = error instanceof NoSlotError ? error.reason : undefined
-    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? SOON : {}, why)
+    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? RETRY_AFTER_HEADERS : {}, why)
   }
 }
 
@@ -168,7 +168,7 @@ export async function sendToFreeCopy<Result>(
     } finally {
       place.release()
     }
-    await delay(isRemoteCopy(place.address) ? AGAIN.there : AGAIN.here, undefined, { signal })
+    await delay(isRemoteCopy(place.address) ? RETRY_DELAYS_MS.there : RETRY_DELAYS_MS.here, undefined, { signal })
   }
 }
 

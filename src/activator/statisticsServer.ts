@@ -16,14 +16,14 @@ import type { MakeTestCall } from './testCalls.ts'
 export function createStatisticsServer(figures: Pick<CallStatistics, 'of'>, call: MakeTestCall): Server {
   const listener: RequestListener = (request, response) => {
     const key = parseFunctionCallsPath(request.url ?? '')
-    if (key === undefined) return answer(response, 404, { error: 'Nothing answers here.' })
-    if (request.method === 'GET') return answer(response, 200, figures.of(key))
-    if (request.method !== 'POST') return answer(response, 404, { error: 'Nothing answers here.' })
+    if (key === undefined) return sendJson(response, 404, { error: 'Nothing answers here.' })
+    if (request.method === 'GET') return sendJson(response, 200, figures.of(key))
+    if (request.method !== 'POST') return sendJson(response, 404, { error: 'Nothing answers here.' })
     readCall(request)
       .then((asked) => call(key, asked, disconnectSignalOf(response)))
       .then(
-        (made) => answer(response, 200, made),
-        () => answer(response, 400, { error: 'This is no call of a function.' }),
+        (made) => sendJson(response, 200, made),
+        () => sendJson(response, 400, { error: 'This is no call of a function.' }),
       )
   }
   return boundConnections(
@@ -36,7 +36,7 @@ async function readCall(request: IncomingMessage): Promise<TestCall> {
   return JSON.parse(bytes.toString('utf8')) as TestCall
 }
 
-function answer(response: ServerResponse, status: number, said: object): void {
+function sendJson(response: ServerResponse, status: number, said: object): void {
   const body = JSON.stringify(said)
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
   response.end(body)

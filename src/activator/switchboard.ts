@@ -48,7 +48,7 @@ export function tenantOf(key: string, home: ServedNamespace | undefined): string
 
 const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) => `${namespace}/${name}`
 
-/** Every function with its lane, in sync with the API server. */
+/** Every function with its call queue, in sync with the API server. */
 export class Switchboard {
   readonly #options: SwitchboardOptions
   readonly #homes = new Map<string, ServedNamespace>()
@@ -60,13 +60,15 @@ export class Switchboard {
   constructor(options: SwitchboardOptions) {
     this.#options = options
     const { functions, namespaces } = options
-    for (const object of namespaces.list()) this.#namespace(object)
-    for (const object of functions.list()) this.#function(object)
+    for (const object of namespaces.list()) this.#setNamespace(object)
+    for (const object of functions.list()) this.#setFunction(object)
     this.#subscriptions.push(
       namespaces.subscribe(({ type, object }) =>
-        type === 'removed' ? this.#withoutNamespace(object) : this.#namespace(object),
+        type === 'removed' ? this.#removeNamespace(object) : this.#setNamespace(object),
       ),
-      functions.subscribe(({ type, object }) => (type === 'removed' ? this.#without(object) : this.#function(object))),
+      functions.subscribe(({ type, object }) =>
+        type === 'removed' ? this.#removeFunction(object) : this.#setFunction(object),
+      ),
     )
   }
 
@@ -94,34 +96,34 @@ export class Switchboard {
     for (const { queue } of this.functions()) queue.close()
   }
 
-  #namespace(object: CachedNamespace): void {
+  #setNamespace(object: CachedNamespace): void {
     const key = keyOf(object.metadata)
     const home = this.#homes.get(key)
     if (home === undefined) {
       const bound = new NamespaceCallLimit(object.spec.maxConcurrency)
       const made: ServedNamespace = { object, lines: new Map(), bound }
       this.#homes.set(key, made)
-      this.#hear(made, [])
+      this.#registerHosts(made, [])
       // The watch may have delivered its functions first.
-      for (const each of this.#options.functions.list()) if (this.#homeKey(each) === key) this.#function(each)
+      for (const each of this.#options.functions.list()) if (this.#homeKey(each) === key) this.#setFunction(each)
       return
     }
     const before = home.object.status?.hosts ?? []
     const wasRunning = home.object.spec.running
     home.object = object
-    if (object.spec.running !== wasRunning) for (const line of home.lines.values()) this.#function(line.object)
+    if (object.spec.running !== wasRunning) for (const line of home.lines.values()) this.#setFunction(line.object)
     home.bound.max = object.spec.maxConcurrency
-    this.#hear(home, before)
+    this.#registerHosts(home, before)
     home.bound.freed()
   }
 
-  #hear(home: ServedNamespace, before: readonly string[]): void {
+  #registerHosts(home: ServedNamespace, before: readonly string[]): void {
     for (const host of before) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
     const isGoing = home.object.metadata.deletionTimestamp !== undefined
     for (const host of isGoing ? [] : (home.object.status?.hosts ?? [])) this.#hosts.set(host, home)
   }
 
-  #withoutNamespace({ metadata, status }: CachedNamespace): void {
+  #removeNamespace({ metadata, status }: CachedNamespace): void {
     const home = this.#homes.get(keyOf(metadata))
     if (home === undefined) return
     for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
@@ -136,7 +138,7 @@ export class Switchboard {
     return keyOf({ namespace: metadata.namespace ?? '', name: spec.namespaceName })
   }
 
-  #function(object: CachedFunction): void {
+  #setFunction(object: CachedFunction): void {
     const home = this.#homes.get(this.#homeKey(object))
     if (home === undefined) return
     const { clock, scale } = this.#options
@@ -170,7 +172,7 @@ export class Switchboard {
     line.queue.update(limits, addresses)
   }
 
-  #without(object: CachedFunction): void {
+  #removeFunction(object: CachedFunction): void {
     const key = keyOf(object.metadata)
     const { lines } = this.#homeOf.get(key) ?? {}
     lines?.get(key)?.queue.close()

@@ -26,7 +26,7 @@ export type MakeTestCall = (key: string, call: TestCall, gone: AbortSignal) => P
 
 /** Makes test calls, which the facade has authorized. They queue, start copies and are counted like any other call. */
 export function createTestCaller(options: TestCallsOptions): MakeTestCall {
-  return withTenantLimit(unbounded(options))
+  return withTenantLimit(testCallMaker(options))
 }
 
 /** Limits concurrent calls: one boundary may hold at most as many as are left for the others. */
@@ -44,7 +44,7 @@ function withTenantLimit(make: MakeTestCall): MakeTestCall {
   }
 }
 
-function unbounded({
+function testCallMaker({
   switchboard,
   statistics: figures,
   reach,
@@ -78,22 +78,28 @@ function unbounded({
   }
 }
 
-const WITHOUT_PLACE = { refused: 'Full', disabled: 'Disabled', failed: 'NoCopy', gone: 'Gone', late: 'NoCopy' } as const
+const FAILURE_BY_NO_SLOT = {
+  refused: 'Full',
+  disabled: 'Disabled',
+  failed: 'NoCopy',
+  gone: 'Gone',
+  late: 'NoCopy',
+} as const
 
 function refusalOf(error: unknown, deadline: AbortSignal): TestCallFailure {
-  if (error instanceof NoSlotError) return WITHOUT_PLACE[error.why]
+  if (error instanceof NoSlotError) return FAILURE_BY_NO_SLOT[error.why]
   if (error instanceof SimulatedPodError) return 'Simulated'
   return deadline.aborted ? 'TooSlow' : 'Broken'
 }
 
-type Way = { address: string; reach: ReachCopy; signal: AbortSignal }
-type Exchanged = { statusCode: number; headers: Record<string, string>; body: string; isTruncated: boolean }
+type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
+type CallResponse = { statusCode: number; headers: Record<string, string>; body: string; isTruncated: boolean }
 
 /** Follows no redirect: the tenant controls its target. @throws CopyUnreachableError; Error once the copy may have begun */
 async function exchange(
-  { address, reach, signal }: Way,
+  { address, reach, signal }: CopyRequest,
   { method, path, headers, body }: TestCall,
-): Promise<Exchanged> {
+): Promise<CallResponse> {
   const { isOpen, ...way } = await connectToCopy(address, reach, signal)
   const bytes = Buffer.from(body, 'base64')
   const framed = { ...headers, ...(bytes.length > 0 && { 'content-length': bytes.length }) }
@@ -113,7 +119,7 @@ async function exchange(
 }
 
 /** @throws Error if the connection breaks or the status is not valid HTTP */
-async function readAnswer(answer: IncomingMessage): Promise<Exchanged> {
+async function readAnswer(answer: IncomingMessage): Promise<CallResponse> {
   const { statusCode = 0 } = answer
   const read = await readBeginning(MAX_ANSWER_BODY_BYTES + 1, answer)
   answer.destroy()

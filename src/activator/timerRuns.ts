@@ -43,7 +43,7 @@ export function createTimerHooks(
       const line = lineOf(due.key)
       if (line === undefined) return
       try {
-        await run(options, line, due)
+        await runTimer(options, line, due)
       } catch (error) {
         log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.')
       }
@@ -61,7 +61,7 @@ const scheduledOf = ({ object, callable, isEnabled }: ServedFunction): Scheduled
   known: object.status?.timers ?? {},
 })
 
-async function run(
+async function runTimer(
   { statistics, reach, clock, isSimulated }: TimerRunsOptions,
   line: ServedFunction,
   due: DueRun,
@@ -74,10 +74,10 @@ async function run(
   )
 }
 
-type Call = { address: string; reach: ReachCopy; signal: AbortSignal }
+type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
 
 /** Follows no redirect: the tenant controls its target. @throws Error if the status is not 2xx */
-async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: DueRun): Promise<number> {
+async function post({ address, reach, signal }: CopyRequest, { trigger, scheduledAt }: DueRun): Promise<number> {
   const { isOpen: _, ...way } = await connectToCopy(address, reach, signal)
   const body = JSON.stringify({ trigger, scheduledAt })
   const headers = {

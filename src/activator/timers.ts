@@ -26,7 +26,7 @@ export type DueRun = { key: string; trigger: string; scheduledAt: string }
 const scheduleOf = ({ schedule, timeZone }: ScheduledFunction['triggers'][number]) => `${schedule} ${timeZone}`
 
 /** Milliseconds of clock skew allowed between replicas. A later time was written by a clock that was wrong. */
-const CLOCKS_DIFFER = 3_600_000
+const MAX_CLOCK_SKEW_MS = 3_600_000
 
 /**
  * Returns the schedules of new or changed timers, and null for removed ones; undefined if nothing changed. Without
@@ -38,7 +38,7 @@ export function changedTimers(
   now: number,
 ): Record<string, KnownTimer | null> | undefined {
   const today = new Date(now).toISOString()
-  const isAhead = (time: string | undefined) => time !== undefined && Date.parse(time) > now + CLOCKS_DIFFER
+  const isAhead = (time: string | undefined) => time !== undefined && Date.parse(time) > now + MAX_CLOCK_SKEW_MS
   const wereAhead = (name: string) => isAhead(lastRuns[name]) || isAhead(known[name]?.since)
   const timers = triggers.filter(({ kind }) => kind === 'Timer')
   const changed = timers.filter((timer) => known[timer.name]?.schedule !== scheduleOf(timer) || wereAhead(timer.name))
@@ -122,16 +122,16 @@ export type TimersOptions = {
   log: Pick<Log, 'warn'>
 }
 
-/** Maximum milliseconds between looks: process timers miss clock changes and time in which the machine sleeps. */
-const LOOK_WITHIN = 60_000
+/** Maximum milliseconds between checks: process timers miss clock changes and time in which the machine sleeps. */
+const MAX_CHECK_INTERVAL_MS = 60_000
 /** Milliseconds before a failed status write is retried. */
-const AGAIN = 1_000
+const WRITE_RETRY_MS = 1_000
 
 /** Fires timers that are due, with a single process timer set to the next one. */
 export class Timers {
   readonly #options: TimersOptions
   /** Status writes in flight. Functions may change meanwhile, and would still show the run as due. */
-  readonly #underWay = new Set<string>()
+  readonly #inFlightWrites = new Set<string>()
   readonly #times = new ScheduleTimes()
   #timer: Timer | undefined
   #isStopped = false
@@ -148,11 +148,11 @@ export class Timers {
     const all = functions()
     const { due, next } = dueTimers(all, now, this.#times)
     this.#times.forget()
-    this.#lookIn(next === undefined ? undefined : Math.min(next - now, LOOK_WITHIN))
+    this.#scheduleCheck(next === undefined ? undefined : Math.min(next - now, MAX_CHECK_INTERVAL_MS))
     for (const each of due) void this.#fire(each)
     for (const each of all) {
       const changed = changedTimers(each, now)
-      if (changed !== undefined) void this.#learn(each.key, changed)
+      if (changed !== undefined) void this.#storeSchedules(each.key, changed)
     }
   }
 
@@ -161,9 +161,9 @@ export class Timers {
     this.#timer?.cancel()
   }
 
-  async #learn(key: string, timers: Readonly<Record<string, KnownTimer | null>>): Promise<void> {
+  async #storeSchedules(key: string, timers: Readonly<Record<string, KnownTimer | null>>): Promise<void> {
     const id = JSON.stringify([key])
-    const learned = await this.#once(id, { key }, () => this.#options.recordSchedules(key, timers))
+    const learned = await this.#writeOnce(id, { key }, () => this.#options.recordSchedules(key, timers))
     if (learned) this.look()
   }
 
@@ -171,27 +171,27 @@ export class Timers {
   async #fire(due: DueRun): Promise<void> {
     const { recordRun: note, call } = this.#options
     const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
-    if (await this.#once(id, due, () => note(due))) await call(due)
+    if (await this.#writeOnce(id, due, () => note(due))) await call(due)
   }
 
   /** Returns whether this call wrote it. A failed write is retried shortly. */
-  async #once(id: string, about: object, write: () => Promise<void>): Promise<boolean> {
-    if (this.#underWay.has(id)) return false
-    this.#underWay.add(id)
+  async #writeOnce(id: string, about: object, write: () => Promise<void>): Promise<boolean> {
+    if (this.#inFlightWrites.has(id)) return false
+    this.#inFlightWrites.add(id)
     try {
       await write()
       return true
     } catch (error) {
       const what = 'The state of a timer could not be stored, so it did not fire; trying again.'
       this.#options.log.warn({ ...about, error: messageOf(error) }, what)
-      this.#lookIn(AGAIN)
+      this.#scheduleCheck(WRITE_RETRY_MS)
       return false
     } finally {
-      this.#underWay.delete(id)
+      this.#inFlightWrites.delete(id)
     }
   }
 
-  #lookIn(milliseconds: number | undefined): void {
+  #scheduleCheck(milliseconds: number | undefined): void {
     this.#timer?.cancel()
     if (this.#isStopped || milliseconds === undefined) return
     this.#timer = this.#options.clock.setTimeout(() => this.look(), milliseconds)

@@ -43,7 +43,7 @@ export async function reconcileGrants(
     pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return done()
   }
-  const leftIds = await whoLeft(pass, matched, share)
+  const leftIds = await findRemovedUsers(pass, matched, share)
   for (const id of leftIds) ours.delete(id)
   const wanted = matched.filter((id) => !leftIds.includes(id) && (ours.has(id) || !holders.has(id)))
   const staying = new Set(wanted)
@@ -60,7 +60,7 @@ export async function reconcileGrants(
 }
 
 /** Returns the named users from whom somebody else removed what the binding gave them. */
-async function whoLeft(
+async function findRemovedUsers(
   pass: BindingPass,
   matched: readonly string[],
   { holders, readHolders }: BindingGrants,

@@ -28,7 +28,10 @@ type Group = KubeObject & { spec: { memberIds: readonly string[] } }
 const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
 
 /** Observes boundaries or groups being created, deleted or re-created. */
-function places(resource: Resource, isOf: (boundaryId: string, place: KubeObject['metadata']) => boolean): Observed {
+function scopeObserver(
+  resource: Resource,
+  isOf: (boundaryId: string, place: KubeObject['metadata']) => boolean,
+): Observed {
   return {
     resource,
     keysOf: ({ metadata }, records) => bindingsWhere(records, (one) => isOf(boundaryOf(one) ?? '', metadata)),
@@ -62,16 +65,16 @@ export const bindingController = controller(IdpBinding, {
       keysOf: ({ metadata }, records) => bindingsWhere(records, ({ spec }) => spec.groupId === metadata.name),
       relevant: ({ metadata }) => metadata.uid,
     },
-    places(Boundary.resource, (boundaryId, { name }) => name === boundaryId),
-    places(ResourceGroup.resource, (boundaryId, { namespace }) => namespace === boundaryNamespace(boundaryId)),
+    scopeObserver(Boundary.resource, (boundaryId, { name }) => name === boundaryId),
+    scopeObserver(ResourceGroup.resource, (boundaryId, { namespace }) => namespace === boundaryNamespace(boundaryId)),
   ],
   reads: [{ resource: RoleAssignment.resource, in: 'records' }],
   writes: [
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
   ],
-  reconcile: steps(ownedByTenant(tenantOf), keepToScope, settleAssignments, keepToGroup, settleMembers),
-  finalize: steps(takeEverything),
+  reconcile: steps(ownedByTenant(tenantOf), recordScope, reconcileAssignments, recordGroup, reconcileMembers),
+  finalize: steps(revokeAll),
 })
 
 /** Returns the bindings of the user's tenant, and those that gave the user something, possibly in another tenant. */
@@ -102,7 +105,7 @@ function boundaryOf({ spec }: Pick<IdpBinding, 'spec'>): string | undefined {
 }
 
 /** Returns the users a binding applies to, except its creator: users must not grant themselves what they may grant. */
-function boundPeople({ records, object }: BindingPass): string[] {
+function boundUserIds({ records, object }: BindingPass): string[] {
   const maker = createdByOf(object.metadata)
   return records
     .cache(UserKind)
@@ -118,21 +121,21 @@ function boundPeople({ records, object }: BindingPass): string[] {
 }
 
 type Assignment = RoleAssignment & KubeObject
-const holderOf = ({ spec }: Assignment) => spec.principalId
+const principalIdOf = ({ spec }: Assignment) => spec.principalId
 
-async function settleAssignments(pass: BindingPass): Promise<Outcome> {
+async function reconcileAssignments(pass: BindingPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.groupId !== undefined) return done()
-  if (isWithoutBoundary(pass) || isOfAnotherLife(pass))
+  if (isWithoutBoundary(pass) || isScopeRecreated(pass))
     return stalled('ReferenceMissing', `What was at ${spec.scope} no longer exists.`)
   const present = assignmentsOf(pass)
   const labelSelector = `${BINDING_LABEL}=${metadata.name}`
-  return reconcileGrants(pass, boundPeople(pass), {
-    holders: new Set(present.map(holderOf)),
+  return reconcileGrants(pass, boundUserIds(pass), {
+    holders: new Set(present.map(principalIdOf)),
     isExclusive: true,
     readHolders: async () => {
       const { items } = await pass.records.client.list<Assignment>(RoleAssignment.resource, { labelSelector })
-      return new Set(items.map(holderOf))
+      return new Set(items.map(principalIdOf))
     },
     setHolders: (people) => replaceAssignments(pass, present, people),
   })
@@ -147,19 +150,19 @@ function isWithoutBoundary({ records, object }: BindingPass): boolean {
 }
 
 /** Returns the incarnation of the object at the scope, if the cache has it. */
-function lifeAtScope({ records, object }: BindingPass): string | undefined {
+function incarnationAtScope({ records, object }: BindingPass): string | undefined {
   const scope = parseScope(object.spec.scope ?? '/')
   return scope && objectAt(scope, records)?.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
-function isOfAnotherLife(pass: BindingPass): boolean {
-  const [meant, present] = [scopeIncarnationOf(pass.object), lifeAtScope(pass)]
+function isScopeRecreated(pass: BindingPass): boolean {
+  const [meant, present] = [scopeIncarnationOf(pass.object), incarnationAtScope(pass)]
   return meant !== undefined && present !== undefined && meant !== present
 }
 
 /** Records the incarnation of the scope if kubectl or Git left it out: the first one that exists. */
-async function keepToScope(pass: BindingPass): Promise<Outcome> {
-  const incarnation = lifeAtScope(pass)
+async function recordScope(pass: BindingPass): Promise<Outcome> {
+  const incarnation = incarnationAtScope(pass)
   if (incarnation === undefined || scopeIncarnationOf(pass.object) !== undefined) return done()
   return recordScopeIncarnation(pass, incarnation)
 }
@@ -189,7 +192,7 @@ async function replaceAssignments(
 }
 
 /** Records which group is meant: the one with this id when the binding is first reconciled. */
-async function keepToGroup(pass: BindingPass): Promise<Outcome> {
+async function recordGroup(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
   const object = pass.object as IdpBinding & KubeObject
   if (groupId === undefined || incarnationsNamedBy(object)[groupId] !== undefined) return done()
@@ -201,7 +204,7 @@ async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   return waiting('WaitingForDependency', 'The group was recorded.', REQUEUE_NOW)
 }
 
-async function settleMembers(pass: BindingPass): Promise<Outcome> {
+async function reconcileMembers(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
   if (groupId === undefined) return done()
   const group = groupOf(pass)
@@ -209,14 +212,14 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
     pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return stalled('ReferenceMissing', `There is no group ${groupId}.`)
   }
-  return reconcileGrants(pass, boundPeople(pass), {
+  return reconcileGrants(pass, boundUserIds(pass), {
     holders: new Set(group.spec.memberIds),
     isExclusive: false,
     readHolders: async () => {
       const found = await pass.records.client.get<Group>(PrincipalGroup.resource, refOf(group)).catch(absent)
       return new Set(found?.spec.memberIds)
     },
-    setHolders: (people, ours) => putMembers(pass, group, people, ours),
+    setHolders: (people, ours) => setMembers(pass, group, people, ours),
   })
 }
 
@@ -237,7 +240,7 @@ function groupOf({ records, object }: BindingPass): Group | undefined {
 }
 
 /** Sets which of our users are members, and leaves other members alone. */
-async function putMembers(
+async function setMembers(
   { records }: BindingPass,
   group: Group,
   people: readonly string[],
@@ -252,9 +255,9 @@ async function putMembers(
   await records.client.mergePatch(PrincipalGroup.resource, refOf(group), patch, { uid, resourceVersion })
 }
 
-async function takeEverything(pass: BindingPass): Promise<Outcome> {
+async function revokeAll(pass: BindingPass): Promise<Outcome> {
   await replaceAssignments(pass, assignmentsOf(pass), [])
   const group = groupOf(pass)
-  if (group !== undefined) await putMembers(pass, group, [], usersGrantedBy(pass.object.status))
+  if (group !== undefined) await setMembers(pass, group, [], usersGrantedBy(pass.object.status))
   return done()
 }

@@ -50,7 +50,7 @@ export const boundaryController = controller(Boundary, {
 })
 
 /** With the incarnation of this pass, which may be newer than the object in the cache. */
-function homeOf({ object, incarnation }: BoundaryPass): KubeObject {
+function namespaceObjectOf({ object, incarnation }: BoundaryPass): KubeObject {
   const { metadata } = object
   const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: incarnation }
   return boundaryNamespaceObject({ ...object, metadata: { ...metadata, annotations } })
@@ -58,7 +58,7 @@ function homeOf({ object, incarnation }: BoundaryPass): KubeObject {
 
 export async function ensureNamespace(pass: BoundaryPass): Promise<Outcome> {
   const adopts = (found: KubeObject) => isReservedFor('Boundary', found)
-  const { object } = await pass.children.ensure(homeOf(pass), { resource: namespace, adopts })
+  const { object } = await pass.children.ensure(namespaceObjectOf(pass), { resource: namespace, adopts })
   pass.report({ namespace: refOf(object).name })
   return done()
 }
@@ -96,7 +96,7 @@ export function reportHeldBy(pass: BoundaryPass): Outcome {
 }
 
 export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
-  return markNamespaceClosed(pass, homeOf(pass))
+  return markNamespaceClosed(pass, namespaceObjectOf(pass))
 }
 
 /**

@@ -65,7 +65,7 @@ export function reportState(pass: ClusterPass): Outcome {
   const now = pass.clock.now()
   const { metadata, spec, status } = pass.object
   const workspace = spec.isPlatform ? pass.workloads : pass.others.find(metadata.name)
-  const seen = workspace && lookAt(workspace)
+  const seen = workspace && observeCluster(workspace)
   const agent = agentOf(pass)
   const facts = { spec, status: { ...status, ...seen, agent } }
   const state = clusterStateOf(facts, now)
@@ -85,12 +85,15 @@ export function reportState(pass: ClusterPass): Outcome {
 }
 
 /** More would not help, because they share one cause. */
-const REFUSALS_SHOWN = 3
+const MAX_SHOWN_REFUSALS = 3
 
 function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number): Outcome | undefined {
   const refused = others.refused(metadata.name)
   if (refused.length === 0) return undefined
-  const shown = [...refused.slice(0, REFUSALS_SHOWN), ...(refused.length > REFUSALS_SHOWN ? ['There is more.'] : [])]
+  const shown = [
+    ...refused.slice(0, MAX_SHOWN_REFUSALS),
+    ...(refused.length > MAX_SHOWN_REFUSALS ? ['There is more.'] : []),
+  ]
   const message = `Work in the cluster waits or is late, because the platform cannot watch what it must there. ${shown.join(' ')} Where it is not permitted, apply the agent's manifest there again.`
   return degraded('PartiallyAvailable', message, after)
 }
@@ -103,7 +106,7 @@ function agentOf({ object: { metadata, status }, others }: ClusterPass) {
   return { ...agent, lostConnection: lost.connection, lastSeenAt: timestamp(lost.since) }
 }
 
-function lookAt(workspace: Workspace): ObservedCluster {
+function observeCluster(workspace: Workspace): ObservedCluster {
   return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list())
 }
 

@@ -55,8 +55,8 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       skupperSite,
       skupperAccessGrant,
       networkPolicy,
-      { resource: BoundaryProjection.resource, keysOf: ofHome },
-      { resource: PlatformCluster.resource, keysOf: withHub, relevant: ({ metadata }) => metadata.uid },
+      { resource: BoundaryProjection.resource, keysOf: crosslinksInNamespace },
+      { resource: PlatformCluster.resource, keysOf: crosslinksOfHub, relevant: ({ metadata }) => metadata.uid },
     ],
     writes: childRights([skupperSite, skupperAccessGrant, networkPolicy]),
   },
@@ -79,7 +79,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       const { spec } = pass.object
       if (!spec.enabled || isAtRest(pass)) return done()
       return withSecretRights(async () => {
-        const texts = await textsOf(pass, CROSSLINK_CA_SECRET)
+        const texts = await readSecretTexts(pass, CROSSLINK_CA_SECRET)
         if (texts === undefined) return isLeaving(CROSSLINK_CA_SECRET)
         let authority =
           texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as CertificateAuthority)
@@ -88,7 +88,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
         for (;;) {
           const move = nextRotationAction(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
-            if (authority !== undefined) await tellAuthority(pass, authority)
+            if (authority !== undefined) await reportAuthority(pass, authority)
             // Even if a later step waits, the rotation must end after a day.
             return done({ after: move.after })
           }
@@ -97,7 +97,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
               ? move.authority
               : move.with(await createAuthority(nameOf(pass, move.version), new Date(now)))
           await storeTexts(pass, CROSSLINK_CA_SECRET, { authority: JSON.stringify(authority) })
-          await giveToHub(pass, authority)
+          await storeHubAuthority(pass, authority)
         }
       })
     }
@@ -119,7 +119,7 @@ function isAtRest(pass: CrosslinkPass): boolean {
 }
 
 /** Writes the authority for the hub's site, if the hub is on this cluster. */
-async function giveToHub(pass: CrosslinkPass, authority: CertificateAuthority): Promise<string | undefined> {
+async function storeHubAuthority(pass: CrosslinkPass, authority: CertificateAuthority): Promise<string | undefined> {
   if (!isHubHere(pass)) return undefined
   const texts = skupperAuthority(authority)
   const signer = sha256(JSON.stringify(texts))
@@ -129,9 +129,9 @@ async function giveToHub(pass: CrosslinkPass, authority: CertificateAuthority): 
   return signer
 }
 
-async function tellAuthority(pass: CrosslinkPass, authority: CertificateAuthority): Promise<void> {
+async function reportAuthority(pass: CrosslinkPass, authority: CertificateAuthority): Promise<void> {
   const { rotation } = authority
-  pass.report({ signer: await giveToHub(pass, authority) })
+  pass.report({ signer: await storeHubAuthority(pass, authority) })
   pass.report({
     ca: caReport(authority),
     rotation: rotation && { version: rotation.version, step: rotation.step, startedAt: rotation.startedAt },
@@ -143,7 +143,7 @@ const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslin
 const homeOf = ({ place }: Pick<CrosslinkPass, 'place'>) => boundaryNamespace(place.boundaryId ?? '')
 
 /** Returns undefined if the Secret belongs to deleted links and is about to be deleted with them. */
-async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
+async function readSecretTexts(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
   const found = await readSecret(pass, homeOf(pass), name)
   if (found !== undefined && !belongsTo(found, pass)) return undefined
   return secretTexts(found?.data)
@@ -166,14 +166,15 @@ function holdSecrets() {
     const { uid = '' } = metadata
     if (!spec.enabled || seen.has(uid)) return done()
     return withSecretRights(async () => {
-      for (const name of [CROSSLINK_CA_SECRET, CROSSLINK_GRANTS_SECRET, SKUPPER_CA_SECRET]) await holdSecret(pass, name)
+      for (const name of [CROSSLINK_CA_SECRET, CROSSLINK_GRANTS_SECRET, SKUPPER_CA_SECRET])
+        await restoreOwnerReference(pass, name)
       seen.add(uid)
       return done()
     })
   }
 }
 
-async function holdSecret(pass: CrosslinkPass, name: string): Promise<void> {
+async function restoreOwnerReference(pass: CrosslinkPass, name: string): Promise<void> {
   const found = await readSecret(pass, homeOf(pass), name)
   if (found === undefined || !belongsTo(found, pass) || found.metadata.ownerReferences?.length) return
   const { apiVersion, kind, metadata } = pass.object
@@ -290,7 +291,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const expiresUtc = timestamp(Date.parse(asked) + GRANT_TTL_MS)
   const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
   return withSecretRights(async () => {
-    const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)
+    const texts = await readSecretTexts(pass, CROSSLINK_GRANTS_SECRET)
     if (texts === undefined) return isLeaving(CROSSLINK_GRANTS_SECRET)
     const { issued } = texts
     // Already stored by a process that died before it reported so.
@@ -309,11 +310,11 @@ function judgeHub(pass: CrosslinkPass): Outcome {
   return waiting('WaitingForCluster', 'The agent of the hub has not reported an active site yet.')
 }
 
-function withHub({ metadata }: KubeObject, records: Workspace): string[] {
+function crosslinksOfHub({ metadata }: KubeObject, records: Workspace): string[] {
   const all = records.cache(BoundaryCrosslink).list()
   return all.filter(({ spec }) => spec.hubClusterId === metadata.name).map(keyOf)
 }
 
-function ofHome({ metadata }: KubeObject, records: Workspace): string[] {
+function crosslinksInNamespace({ metadata }: KubeObject, records: Workspace): string[] {
   return records.cache(BoundaryCrosslink).list({ namespace: metadata.namespace }).map(keyOf)
 }

@@ -106,73 +106,73 @@ export type ControllerPorts = {
 }
 
 /** What a controller declares, and how to create it from the ports. */
-type Part = readonly [ControllerDeclaration, (ports: ControllerPorts) => Controller]
+type ControllerEntry = readonly [ControllerDeclaration, (ports: ControllerPorts) => Controller]
 
-const fixed = (controller: Controller): Part => [controller, () => controller]
-const projected = (make: (options: GroupOptions) => Controller): Part => [
+const fixed = (controller: Controller): ControllerEntry => [controller, () => controller]
+const projected = (make: (options: GroupOptions) => Controller): ControllerEntry => [
   withProjection(make({}), true),
   ({ projectRbac = false, closedNetworks = [], registry, disk }) =>
     withProjection(make({ closedNetworks, registry, disk }), projectRbac),
 ]
-const made = <Options>(
+const configured = <Options>(
   make: ControllerDeclaration & ((options: Options) => Controller),
   optionsOf: (ports: ControllerPorts) => Options,
-): Part => [make, (ports) => make(optionsOf(ports))]
+): ControllerEntry => [make, (ports) => make(optionsOf(ports))]
 
 const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
 
 /** Every controller of the platform, in order of dependency. */
-const PARTS: readonly Part[] = [
+const ENTRIES: readonly ControllerEntry[] = [
   projected(() => boundaryController),
   projected(resourceGroupController),
   fixed(clusterController),
-  made(projectionController, ({ closedNetworks = [], registry, disk }) => ({ closedNetworks, registry, disk })),
-  made(crosslinkController, ({ crosslink }) => crosslink),
+  configured(projectionController, ({ closedNetworks = [], registry, disk }) => ({ closedNetworks, registry, disk })),
+  configured(crosslinkController, ({ crosslink }) => crosslink),
   fixed(invitationController),
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
   fixed(groupController),
   fixed(platformClientController),
   [managedIdentityController(), ({ signIn }) => managedIdentityController(KINDS, signIn)],
-  made(ssoController, ({ sso }) => sso),
+  configured(ssoController, ({ sso }) => sso),
   fixed(bindingController),
-  made(sourceController, ({ sources }) => sources),
-  made(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
-  ...VAULT_CONTROLLERS.map((each) => made(each, keysOf)),
-  made(sqlController, ({ sqlEngines: engines }) => ({ engines })),
+  configured(sourceController, ({ sources }) => sources),
+  configured(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
+  ...VAULT_CONTROLLERS.map((each) => configured(each, keysOf)),
+  configured(sqlController, ({ sqlEngines: engines }) => ({ engines })),
   ...RELATIONAL_CONTROLLERS.map((each) =>
-    made(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget, apiServer }) => ({
+    configured(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget, apiServer }) => ({
       engine,
       allowOwnImages,
       backupTarget,
       apiServer,
     })),
   ),
-  ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
-  made(containerController, (ports) => ({
+  ...STORAGE_CONTROLLERS.map((each) => configured(each, ({ objectStorage }) => objectStorage)),
+  configured(containerController, (ports) => ({
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
     disk: ports.disk,
   })),
   fixed(functionNamespaceController),
-  made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
-  made(appController, (ports) => ({
+  configured(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
+  configured(appController, (ports) => ({
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
     disk: ports.disk,
   })),
-  made(siteController, ({ registry, disk }) => ({ registryHost: registry?.host, disk })),
-  made(deploymentController, ({ builds, sources, registry }) => ({
+  configured(siteController, ({ registry, disk }) => ({ registryHost: registry?.host, disk })),
+  configured(deploymentController, ({ builds, sources, registry }) => ({
     ...builds,
     sources: sources.port,
     circuitUrl: sources.circuit.baseUrl,
     registry,
   })),
-  made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
-  made(repositoryController, ({ registry }) => ({ registry })),
-  made(catalogueController, ({ gitFiles, sources, readTemplate }) => ({
+  configured(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
+  configured(repositoryController, ({ registry }) => ({ registry })),
+  configured(catalogueController, ({ gitFiles, sources, readTemplate }) => ({
     files: gitFiles,
     sources: sources.port,
     circuitUrl: sources.circuit.baseUrl,
@@ -180,18 +180,18 @@ const PARTS: readonly Part[] = [
   })),
   fixed(templateController),
   fixed(executionController),
-  made(runController, ({ registry }) => ({ registry })),
+  configured(runController, ({ registry }) => ({ registry })),
   fixed(alertController),
-  made(platformBackupController, ({ backupTargets: targets, backupNamespace: velero = 'velero' }) => ({
+  configured(platformBackupController, ({ backupTargets: targets, backupNamespace: velero = 'velero' }) => ({
     targets,
     velero,
   })),
-  ...LIFECYCLE_CONTROLLERS.map((each) => made(each, ({ lifecycle }) => lifecycle)),
-  ...ROLLOUT_CONTROLLERS.map((each) => made(each, ({ rollouts }) => rollouts)),
+  ...LIFECYCLE_CONTROLLERS.map((each) => configured(each, ({ lifecycle }) => lifecycle)),
+  ...ROLLOUT_CONTROLLERS.map((each) => configured(each, ({ rollouts }) => rollouts)),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {
-  return PARTS.map(([, make]) => make(ports))
+  return ENTRIES.map(([, make]) => make(ports))
 }
 
 export type ControllersOptions = {
@@ -232,12 +232,12 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   const { log, registry, events, clock = systemClock } = options
   const list = controllers(options.ports)
   const { records, workloads } = openWorkspaces(options, list)
-  await whenSynced(options, clock)
+  await waitForCaches(options, clock)
   await installDefaults(options.records.client, options.platform, log)
   await claimPlatformHosts(options.records.client, options.platform.hosts, log)
   if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
   await scheduleScan(options.records.client, clock.now())
-  const others = followOthers(options, list, clock)
+  const others = connectOtherClusters(options, list, clock)
   const environment: Environment = {
     records,
     workloads,
@@ -268,7 +268,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   }
 }
 
-function followOthers({ connectOther, log }: ControllersOptions, list: readonly Controller[], clock: Clock) {
+function connectOtherClusters({ connectOther, log }: ControllersOptions, list: readonly Controller[], clock: Clock) {
   if (connectOther === undefined) return undefined
   return new ConnectedClusters(connectOther, cachedResources(list.filter(watchesOtherClusters), 'workloads'), {
     clock,
@@ -288,16 +288,16 @@ function openWorkspaces({ records, workloads }: ControllersOptions, list: readon
 }
 
 /** Milliseconds between log lines about caches that a start is waiting for. */
-const PATIENCE = 15_000
+const SYNC_WARNING_INTERVAL_MS = 15_000
 
-async function whenSynced({ records, workloads, log }: ControllersOptions, clock: Clock): Promise<void> {
+async function waitForCaches({ records, workloads, log }: ControllersOptions, clock: Clock): Promise<void> {
   let timer: Timer | undefined
   const complain = () => {
     const waitingFor = [...new Set([...records.caches.unsynced(), ...workloads.caches.unsynced()])]
     log.warn({ waitingFor }, 'The controllers wait for their first look at these resources. Are the rights applied?')
-    timer = clock.setTimeout(complain, PATIENCE)
+    timer = clock.setTimeout(complain, SYNC_WARNING_INTERVAL_MS)
   }
-  timer = clock.setTimeout(complain, PATIENCE)
+  timer = clock.setTimeout(complain, SYNC_WARNING_INTERVAL_MS)
   try {
     await Promise.all([records.caches.whenAllSynced(), workloads.caches.whenAllSynced()])
   } finally {
@@ -307,7 +307,7 @@ async function whenSynced({ records, workloads, log }: ControllersOptions, clock
 
 const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
 
-const READ = ['get', 'list', 'watch'] as const
+const READ_VERBS = ['get', 'list', 'watch'] as const
 
 /**
  * Returns the operator's rights in the cluster, from what each controller declares. Secrets are left out: they are
@@ -319,7 +319,7 @@ export function operatorRights(): Rights[] {
     ...PLATFORM_HOSTS_RIGHTS,
     ...OBJECT_COUNT_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
-    { resource: namespace, verbs: READ },
+    { resource: namespace, verbs: READ_VERBS },
     ...declaredRights(),
   ]
   // Named Secrets may be in any namespace: no role can know an engine's namespace.
@@ -330,12 +330,12 @@ export function operatorRights(): Rights[] {
 
 /** Returns the rights of the agents in other clusters, and so all that the operator can do there. */
 export function agentRights(): Rights[] {
-  const rights = PARTS.map(([declared]) => declared)
+  const rights = ENTRIES.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
     .flatMap(rightsOf)
   // The facade reads these policies for its network verdicts.
   const policies = CILIUM_POLICIES.map((resource): Rights => ({ resource, verbs: ['list'] }))
-  return [{ resource: namespace, verbs: READ }, ...policies, ...rights].filter(
+  return [{ resource: namespace, verbs: READ_VERBS }, ...policies, ...rights].filter(
     (right) => right.in === undefined && !isOurs(right.resource) && !isSecret(right.resource),
   )
 }
@@ -346,22 +346,22 @@ export function operatorSystemRights(): Rights[] {
 }
 
 function declaredRights(): Rights[] {
-  return PARTS.flatMap(([declared]) => rightsOf(declared))
+  return ENTRIES.flatMap(([declared]) => rightsOf(declared))
 }
 
 function rightsOf({ kind, observes, reads, writes }: ControllerDeclaration): Rights[] {
   const { group, plural } = kind.resource
   const read = [...reads, ...observes].map(resourceOf)
   return [
-    { resource: kind.resource, verbs: [...READ, 'patch'] },
+    { resource: kind.resource, verbs: [...READ_VERBS, 'patch'] },
     { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },
     // Needed where the cluster enforces OwnerReferencesPermissionEnforcement for blockOwnerDeletion.
     { resource: { group, plural: `${plural}/finalizers` }, verbs: ['update'] },
-    ...read.map((resource) => ({ resource, verbs: READ })),
+    ...read.map((resource) => ({ resource, verbs: READ_VERBS })),
     // The definition of an optional type tells whether it is served.
     ...read.flatMap((resource) =>
       resource.optional === true
-        ? [{ resource: customResourceDefinition, verbs: READ, resourceNames: [resourceId(resource)] }]
+        ? [{ resource: customResourceDefinition, verbs: READ_VERBS, resourceNames: [resourceId(resource)] }]
         : [],
     ),
     ...writes,

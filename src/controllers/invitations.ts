@@ -11,7 +11,7 @@ import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
 
 /** Milliseconds for which expired resets are kept, so that an expired link can be told from an invalid one. */
-const KEEP_EXPIRED = DAY_MS
+const EXPIRED_TTL_MS = DAY_MS
 
 const targetOf = ({ spec }: MemberInvitation) => {
   const scope = parseScope(spec.scope)
@@ -19,7 +19,7 @@ const targetOf = ({ spec }: MemberInvitation) => {
 }
 
 /** Wakes open invitations when their scope is deleted or re-created. */
-const ofScope = ({ resource }: AnyKind): Observed => ({
+const scopeObserver = ({ resource }: AnyKind): Observed => ({
   resource,
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
   keysOf: ({ metadata: { namespace, name } }, records) => {
@@ -34,7 +34,7 @@ const ofScope = ({ resource }: AnyKind): Observed => ({
 
 /** Ends invitations: as Expired when their time is over, as Revoked when their scope is gone. */
 export const invitationController = controller(MemberInvitation, {
-  observes: SCOPE_KINDS.map(ofScope),
+  observes: SCOPE_KINDS.map(scopeObserver),
   writes: [],
   reconcile: steps(endInvitation),
 })
@@ -44,11 +44,11 @@ export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promis
   if (!isInvitationOpen(spec.state)) return done()
   const left = Date.parse(spec.expiresAt) - Date.parse(pass.now)
   if (left <= 0) return writeState(pass, 'Expired')
-  return (await isGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })
+  return (await isScopeGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })
 }
 
 /** Whether the scope is gone. Asks the API server if the cache disagrees, because it may be stale. */
-async function isGone({ object, records }: Pass<typeof MemberInvitation>): Promise<boolean> {
+async function isScopeGone({ object, records }: Pass<typeof MemberInvitation>): Promise<boolean> {
   const target = targetOf(object)
   const { scopeIncarnation } = object.spec
   if (target === undefined || scopeIncarnation === undefined) return false
@@ -81,7 +81,7 @@ export const passwordResetController = controller(PasswordReset, {
 
 export async function removeReset(pass: Pass<typeof PasswordReset>): Promise<Outcome> {
   const { spec, metadata } = pass.object
-  const left = Date.parse(spec.expiresAt) + KEEP_EXPIRED - Date.parse(pass.now)
+  const left = Date.parse(spec.expiresAt) + EXPIRED_TTL_MS - Date.parse(pass.now)
   if (spec.usedAt === undefined && left > 0) return done({ after: left })
   const { namespace, name, uid } = metadata
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid })

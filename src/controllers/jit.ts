@@ -29,7 +29,7 @@ export const JIT_OBSERVES: readonly Observed[] = [
  * Milliseconds after an approval within which only the facade writes the assignment. A concurrent write of the
  * controller could re-create a role that was ended meanwhile. Later it writes it, in case the facade died.
  */
-const FACADE_WRITES_WITHIN = 2_000
+const FACADE_WRITE_TIMEOUT_MS = 2_000
 
 /**
  * Gives an approved request its assignment, once, and revokes it when the request is ended early. The assignment itself
@@ -54,7 +54,7 @@ export async function keepTemporaryGrant(pass: JitPass): Promise<Outcome> {
       pass.event('Normal', 'Stopped', `${describe(request)} was revoked before its end.`)
       return done()
     }
-    const left = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - now
+    const left = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - now
     if (left > 0) return done({ after: left })
     const obstacle = await grant(pass)
     if (obstacle !== undefined) return obstacle
@@ -75,7 +75,7 @@ export async function keepTemporaryGrant(pass: JitPass): Promise<Outcome> {
 export async function revokeOnDeletion(pass: JitPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.decision !== 'Approved') return done()
-  const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
+  const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - pass.clock.now()
   // Not from the cache, which may lack what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
   await pass.records.client.remove(RoleAssignment.resource, ref)

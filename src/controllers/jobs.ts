@@ -55,7 +55,7 @@ type JobPassState = WorkloadState & {
   jobUid: string | undefined
 }
 
-const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
+const INITIAL_PROGRESS: JobProgress = { state: 'Pending', message: '', attempts: 0 }
 
 /** Runs jobs once, stores result and log, and deletes jobs when their time is over: docs/areas/jobs.md. */
 export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobPassState>(
@@ -73,7 +73,7 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
   },
   (options) => ({
-    state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending', jobUid: undefined }),
+    state: () => ({ ...newWorkloadState(), progress: INITIAL_PROGRESS, state: 'Pending', jobUid: undefined }),
     reconcile: steps(observeJob, beginOrFinish(options)),
     collectsOrphans: [batchJobs],
     // In another cluster, garbage collection does not delete what has no owner there.
@@ -100,14 +100,14 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   state.jobUid = status?.jobUid
   if (isJobFinished(status?.state)) {
     state.state = status?.state ?? 'Failed'
-    state.progress = { ...START, message: status?.statusMessage ?? '' }
+    state.progress = { ...INITIAL_PROGRESS, message: status?.statusMessage ?? '' }
     return done()
   }
   const made = await children.get<BatchJob>(batchJobs, namespace, jobNames(name).workload)
   state.jobUid = made?.metadata.uid ?? status?.jobUid
   const pods = podsOf(pass)
   const seen = progressOf(made, pods)
-  state.progress = unlessEnded(object, made, pods, seen)
+  state.progress = interruptedProgress(object, made, pods, seen)
   state.state = furthestJobState(status?.state, state.progress.state)
   pass.report({
     state: state.state,
@@ -126,7 +126,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
  * Returns the progress of an interrupted Job. A Job that was deleted has failed, because it may have done half its
  * work. A cancelled one may keep working until its container is gone.
  */
-function unlessEnded(
+function interruptedProgress(
   { spec, status }: PlatformJob,
   made: BatchJob | undefined,
   pods: readonly JobPod[],
@@ -196,10 +196,10 @@ function waitingReaders(records: Workspace, namespace: string | undefined): Refe
 }
 
 /** Milliseconds after the end until an unreadable log is given up, and between two attempts. */
-const LOG_PATIENCE = 60_000
-const LOG_RETRY = 5_000
+const LOG_TIMEOUT_MS = 60_000
+const LOG_RETRY_MS = 5_000
 /** Timeout in milliseconds for reading a log: a cluster run by somebody else might never finish. */
-const LOG_WITHIN = 30_000
+const LOG_READ_TIMEOUT_MS = 30_000
 
 /** Deletes the Job with its pod, whose log is already stored. */
 async function stopRun(pass: JobPass): Promise<Outcome> {
@@ -219,9 +219,9 @@ function keepLog(options: JobOptions): JobStep {
       const log = await readLog(pass, options.logs)
       const end = Date.parse(object.status?.completedAt ?? pass.now)
       // Do not wait for an unreachable node if the job is cancelled: it would keep working meanwhile.
-      if (log === 'unavailable' && isJobFinished(state.state) && clock.now() - end < LOG_PATIENCE)
-        return result(pass, LOG_RETRY)
-      pass.report({ logParts: log === 'unavailable' ? 0 : await store(pass, options.blobs, log) })
+      if (log === 'unavailable' && isJobFinished(state.state) && clock.now() - end < LOG_TIMEOUT_MS)
+        return outcomeOfJob(pass, LOG_RETRY_MS)
+      pass.report({ logParts: log === 'unavailable' ? 0 : await storeLogParts(pass, options.blobs, log) })
       return done()
     })
   }
@@ -237,7 +237,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
     clusterId: otherClusterOf(pass.object, pass.records),
   }
   try {
-    const chunks = await logs.open(source, { timestamps: true, signal: AbortSignal.timeout(LOG_WITHIN) })
+    const chunks = await logs.open(source, { timestamps: true, signal: AbortSignal.timeout(LOG_READ_TIMEOUT_MS) })
     return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, KEPT_LOG_BYTES)
   } catch (error) {
     pass.log.debug({ error: messageOf(error) }, 'The log of a job could not be read.')
@@ -246,7 +246,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
 }
 
 /** @returns the number of parts. An interrupted pass may have written some; they are the same. */
-async function store(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promise<number> {
+async function storeLogParts(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promise<number> {
   const { namespace, name } = placeOfPass(pass)
   const { apiVersion, kind } = PlatformJob
   const owner = { apiVersion, kind, name, uid: pass.object.metadata.uid ?? '', labels: ownerSelector(kind, name) }
@@ -270,12 +270,12 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
   const now = clock.now()
   if (now >= resultUntil) {
     await records.client.remove(PlatformJob.resource, refOf(object), { uid: object.metadata.uid })
-    return result(pass, undefined)
+    return outcomeOfJob(pass, undefined)
   }
-  if (now < podUntil) return result(pass, podUntil - now)
+  if (now < podUntil) return outcomeOfJob(pass, podUntil - now)
   const removed = await children.remove(batchJobs, namespace, jobNames(name).workload)
   if (removed && object.status?.podRemovedAt === undefined) pass.report({ podRemovedAt: pass.now })
-  return result(pass, resultUntil - now)
+  return outcomeOfJob(pass, resultUntil - now)
 }
 
 /** Deletes the Job with its pod, and the Secret with its values. */
@@ -286,7 +286,7 @@ async function removeWorkload(pass: JobPass): Promise<Outcome> {
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }
 
-function result({ state: { state, progress } }: JobPass, after: number | undefined): Outcome {
+function outcomeOfJob({ state: { state, progress } }: JobPass, after: number | undefined): Outcome {
   const { message } = progress
   if (state === 'Succeeded') return done({ reason: 'Completed', message, after })
   if (state === 'TimedOut') return stalled('JobTimedOut', message, after)

@@ -78,7 +78,7 @@ export function managedIdentityController(
     if (kind === undefined) return done()
     const namespace = pass.object.metadata.namespace
     const found = pass.records.cache(kind.resource).get(namespace, resourceName)
-    if (found !== undefined && isWorkloadOf(found, pass.object)) return own(pass, found)
+    if (found !== undefined && isWorkloadOf(found, pass.object)) return ensureOwner(pass, found)
     if (!wasBoundToWorkload(pass.object)) {
       const message = `No resource "${resourceName}" of ${resourceType} with this uid is in the group.`
       return stalled('ReferenceMissing', message)
@@ -100,7 +100,7 @@ function identitiesOf(resource: KubeObject, records: Workspace): string[] {
   return identities.filter(({ spec }) => spec.resourceName === name).map(keyOf)
 }
 
-async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
+async function ensureOwner(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
   const { metadata } = pass.object
   const bound = identityOwnership(resource)
   const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === resource.metadata.uid) === true
@@ -137,7 +137,7 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   const client = identityClient(object, incarnation)
   const inForce = object.status?.secretVersion
   if (inForce === secretVersion && isLost(pass, client)) {
-    return askForNew(pass, 'The credentials of the service account were lost; new ones are made.')
+    return requestNewSecret(pass, 'The credentials of the service account were lost; new ones are made.')
   }
   if (inForce !== secretVersion || object.status?.principalId !== principalId) {
     const made = identitySecret(object, incarnation, pass.place, value)
@@ -158,7 +158,7 @@ function isLost({ records }: IdentityPass, { metadata: { name }, spec }: KubeObj
 }
 
 /** Requests the next version, because a lost secret cannot be restored. */
-async function askForNew({ object, records, kind }: IdentityPass, message: string): Promise<Outcome> {
+async function requestNewSecret({ object, records, kind }: IdentityPass, message: string): Promise<Outcome> {
   const { uid, resourceVersion } = object.metadata
   const patch = { spec: { secretVersion: object.spec.secretVersion + 1 } }
   await records.client.mergePatch(kind.resource, refOf(object), patch, { uid, resourceVersion })
@@ -187,7 +187,7 @@ async function keepCopy(pass: IdentityPass, signIn: TokenEndpoint): Promise<stri
   if (object.status?.secretVersion === version && object.status.principalId === principalId) {
     const held = await children.get<SecretObject>(secret, namespace, copyName)
     if (!isKept(decodeCopy(held?.data)) && !isKept(decodeCopy((await readSecret(pass, namespace, copyName))?.data))) {
-      return askForNew(pass, 'The credentials that pods mount were lost; new ones are made.')
+      return requestNewSecret(pass, 'The credentials that pods mount were lost; new ones are made.')
     }
   }
   const copy = await keepSecret<IdentityCopy>(pass, copyName, {

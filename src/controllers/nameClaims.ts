@@ -49,7 +49,7 @@ export async function acquireNameClaim(pass: ClaimingPass, type: ClaimType, valu
     // Stale claims are only detected for holders of our own kind.
     if (claim.spec.holder.kind !== pass.kind.kind) return false
     const holder = await client.get(pass.kind.resource, claim.spec.holder).catch(absent)
-    if (holder === undefined && isOfNew(claim, pass)) throw error
+    if (holder === undefined && isHolderPending(claim, pass)) throw error
     if (holder?.metadata.annotations?.[INCARNATION_ANNOTATION] === claim.spec.holder.incarnation) return false
     const { uid, resourceVersion } = claim.metadata
     await client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
@@ -59,7 +59,7 @@ export async function acquireNameClaim(pass: ClaimingPass, type: ClaimType, valu
 }
 
 /** Whether the holder may still be created: REST claims a name before it creates the holder. */
-function isOfNew({ metadata }: ClaimObject, { clock }: ClaimingPass): boolean {
+function isHolderPending({ metadata }: ClaimObject, { clock }: ClaimingPass): boolean {
   return clock.now() - Date.parse(metadata.creationTimestamp ?? '') <= CLAIM_HOLDER_TIMEOUT_MS
 }
 
@@ -83,7 +83,7 @@ function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
 }
 
 /** Milliseconds within which REST writes the holder of a claim, or never will. */
-const WRITE_DUE = 15_000
+const HOLDER_WRITE_TIMEOUT_MS = 15_000
 
 /**
  * Releases our claims whose value matches. A recent claim of REST stays, unless the object is being deleted: this pass
@@ -94,7 +94,7 @@ export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) 
   for (const claim of await claimsOf(pass)) {
     if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
     const { name, uid, resourceVersion } = claim.metadata
-    const left = dueIn(claim, pass)
+    const left = remainingMs(claim, pass)
     if (left > 0) after = earliest(after, left)
     else await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
@@ -107,9 +107,9 @@ export function releaseNames(pass: ClaimingPass): Promise<Outcome> {
 }
 
 /** Milliseconds for which a claim's holder may still be written. Claims with labels are for existing holders. */
-function dueIn({ metadata }: ClaimObject, { object, clock }: ClaimingPass): number {
+function remainingMs({ metadata }: ClaimObject, { object, clock }: ClaimingPass): number {
   if (object.metadata.deletionTimestamp !== undefined || metadata.labels?.[OWNER_KIND_LABEL] !== undefined) return 0
-  return Date.parse(metadata.creationTimestamp ?? '') + WRITE_DUE - clock.now()
+  return Date.parse(metadata.creationTimestamp ?? '') + HOLDER_WRITE_TIMEOUT_MS - clock.now()
 }
 
 /**

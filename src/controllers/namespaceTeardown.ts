@@ -16,7 +16,7 @@ export async function markNamespaceClosed<K extends AnyKind>(pass: Pass<K>, home
   return done()
 }
 
-const SHOWN = 5
+const MAX_SHOWN_HOLDERS = 5
 
 /**
  * Blocks a deletion, which cannot be undone, before its first step, and says what to do. It continues by itself.
@@ -34,20 +34,20 @@ export function blockForHolders(holders: readonly string[], remedy: string): Out
 
 /** Returns the first names, and how many more there are. */
 export function abbreviateNames(names: readonly string[]): string {
-  const shown = names.slice(0, SHOWN).join(', ')
-  return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown
+  const shown = names.slice(0, MAX_SHOWN_HOLDERS).join(', ')
+  return names.length > MAX_SHOWN_HOLDERS ? `${shown} and ${names.length - MAX_SHOWN_HOLDERS} more` : shown
 }
 
 /** Deletes the namespace of a deleted object, and waits until it is gone. */
 export async function removeOwnedNamespace<K extends AnyKind>(pass: Pass<K>, name: string): Promise<Outcome> {
   const removed = await pass.children.remove(namespace, undefined, name)
   // Ask the API server: the cache may be stale, and without the finalizer nobody would delete the namespace.
-  if (removed && !(await isStillOurs(pass, name))) return done()
+  if (removed && !(await ownsNamespace(pass, name))) return done()
   const content = describeRemainingContent(pass.records.cache(namespace).get(undefined, name))
   return waiting('TearingDown', `Waiting for the deletion of namespace "${name}"${content}.`)
 }
 
-async function isStillOurs<K extends AnyKind>(pass: Pass<K>, name: string): Promise<boolean> {
+async function ownsNamespace<K extends AnyKind>(pass: Pass<K>, name: string): Promise<boolean> {
   const found = await pass.records.client.get(namespace, { name }).catch(absent)
   return found !== undefined && found.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }

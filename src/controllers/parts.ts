@@ -5,7 +5,7 @@ import { holderOf, partKindsOf } from '../crds/parts.ts'
 import type { Pass } from './engine/controller.ts'
 
 /** Milliseconds until the next look; a watch usually reports sooner. */
-const LOOK_AGAIN = 1_000
+const POLL_INTERVAL_MS = 1_000
 
 /**
  * Checks for parts once more at the end of a teardown, after the caches know of none and before a name can be reused. A
@@ -23,7 +23,7 @@ export async function awaitUnseenParts<K extends AnyKind, State>(
     const { items } = await pass.records.client.list(kind.resource, { namespace })
     const isLeft = items.some((part) => holderOf(kind, part.metadata.name, part.spec) === name && !stays(part))
     if (isLeft)
-      return waiting('TearingDown', `What was just created in it is being checked: ${kind.plural}.`, LOOK_AGAIN)
+      return waiting('TearingDown', `What was just created in it is being checked: ${kind.plural}.`, POLL_INTERVAL_MS)
   }
   return done()
 }

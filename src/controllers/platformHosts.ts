@@ -8,7 +8,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
 
 /** Not an existing kind, so no resource's claim is mistaken for one of these. */
-const HOLDER = 'Platform'
+const HOLDER_KIND = 'Platform'
 
 export const PLATFORM_HOSTS_RIGHTS = [{ resource: NameClaim.resource, verbs: ['list', 'create', 'delete'] }]
 
@@ -21,7 +21,7 @@ export async function claimPlatformHosts(
   hosts: readonly string[],
   log: Log,
 ): Promise<void> {
-  const labelSelector = `${OWNER_KIND_LABEL}=${HOLDER}`
+  const labelSelector = `${OWNER_KIND_LABEL}=${HOLDER_KIND}`
   const held = (await client.list<NameClaim & KubeObject>(NameClaim.resource, { labelSelector })).items
   for (const { metadata, spec } of held) {
     if (hosts.includes(spec.value)) continue
@@ -34,13 +34,13 @@ export async function claimPlatformHosts(
 }
 
 function claimOf(value: string): KubeObject {
-  const holder = { kind: HOLDER, namespace: SYSTEM_NAMESPACE, name: 'platform', incarnation: 'platform' }
+  const holder = { kind: HOLDER_KIND, namespace: SYSTEM_NAMESPACE, name: 'platform', incarnation: 'platform' }
   return {
     apiVersion: NameClaim.apiVersion,
     kind: NameClaim.kind,
     metadata: {
       name: claimName('Host', value),
-      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [OWNER_KIND_LABEL]: HOLDER },
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [OWNER_KIND_LABEL]: HOLDER_KIND },
     },
     spec: { type: 'Host', value, holder },
   } as KubeObject

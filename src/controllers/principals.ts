@@ -15,8 +15,8 @@ import { PrincipalGroup } from '../crds/rbac.ts'
 import { type Controller, controller, type Pass, type Rights } from './engine/controller.ts'
 import { UNBOUND_PRINCIPAL_INDEX } from './engine/principalIndex.ts'
 
-/** Milliseconds until an object that was just written is looked at again. */
-const SOON = 1_000
+/** Milliseconds until an object that was just written is checked again. */
+const RECHECK_DELAY_MS = 1_000
 
 /** For giving an incarnation to principals created with kubectl. */
 export const PRINCIPAL_RIGHTS: readonly Rights[] = PRINCIPAL_RESOURCES.map((resource) => ({
@@ -42,7 +42,7 @@ export async function bindToPrincipals(pass: Pass): Promise<Outcome> {
   if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
   await writeIncarnations(pass, record, wanted ?? null)
   // The write wakes us again, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The principals were recorded.', SOON)
+  return waiting('WaitingForDependency', 'The principals were recorded.', RECHECK_DELAY_MS)
 }
 
 /** @param text from `principalIncarnations`; null removes it */

@@ -7,7 +7,7 @@ import type { Pass } from './engine/controller.ts'
 import { ensurePullSecret } from './registry/index.ts'
 import { RIGHTS_RETRY_MS, withSecretRights } from './workload/secrets.ts'
 
-type Keeping = {
+type PullSecretOptions = {
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
   /** Collects errors of single groups. */
   failures: unknown[]
@@ -21,7 +21,7 @@ type Keeping = {
 export async function keepPullSecrets(
   pass: Pass<typeof BoundaryProjection, unknown>,
   groups: readonly KubeObject[],
-  { registry, failures }: Keeping,
+  { registry, failures }: PullSecretOptions,
 ): Promise<number | undefined> {
   const { boundaryId } = pass.place
   if (registry === undefined || boundaryId === undefined) return undefined

@@ -51,13 +51,13 @@ type ProjectionState = {
 type Group = ResourceGroup & { [key: string]: unknown }
 type Placed = KubeObject & { spec: { clusterId?: string } }
 
-const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
+const MULTICLUSTER_KINDS = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
 
 const projectionsIn = (space: string | undefined, records: Workspace) =>
   records.cache(BoundaryProjection).list({ namespace: space })
 
 /** A resource wakes the projection that it depends on when it is deleted. */
-const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
+const projectionsOfObject = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
   const { clusterId } = spec as Placed['spec']
   const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
   const outer = home?.metadata.annotations?.[OWNER_NAMESPACE_ANNOTATION]
@@ -65,7 +65,7 @@ const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[]
 }
 
 /** A volume wakes the projection of its namespace: its deletion may unblock the namespace. */
-const kept = ({ metadata }: KubeObject, records: Workspace, clusterId?: string): string[] =>
+const projectionsOfVolume = ({ metadata }: KubeObject, records: Workspace, clusterId?: string): string[] =>
   clusterId === undefined
     ? []
     : records
@@ -108,12 +108,12 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
       },
       {
         resource: persistentVolumeClaim,
-        keysOf: kept,
+        keysOf: projectionsOfVolume,
         relevant: (claim) => [isRetainedClaim(claim), claim.metadata.deletionTimestamp],
       },
-      ...ANYWHERE.map(({ resource }) => ({
+      ...MULTICLUSTER_KINDS.map(({ resource }) => ({
         resource,
-        keysOf: concerned,
+        keysOf: projectionsOfObject,
         relevant: ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined,
       })),
     ],
@@ -148,7 +148,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const failures: unknown[] = []
     for (const { name, group } of wanted) {
       const known = before.get(name) as ProjectedNamespace | undefined
-      const failure = await captureError(() => furnish(pass, boundaryId, group, { closedNetworks, disk }))
+      const failure = await captureError(() => prepareNamespace(pass, boundaryId, group, { closedNetworks, disk }))
       if (failure !== undefined) failures.push(failure.error)
       shown.push(
         failure === undefined
@@ -163,14 +163,14 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const made = wanted.filter(isMade).map(({ group }) => group)
     const turn = await keepPullSecrets(pass, made, { registry, failures })
     const left = await removeAllBut(pass, names)
-    const later = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    const later = await keepPullSecrets(pass, groupsInUse(pass, left), { registry, failures })
     shown.push(...left, ...(await removeFormerNamespaces(pass, names)))
-    tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
+    reportNamespaces(pass, [...shown.map((one) => withRetainedVolumes(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
     return done({ after: earliest(turn, later) })
   }
 
-async function furnish(
+async function prepareNamespace(
   pass: ProjectionPass,
   boundaryId: string,
   { metadata, spec }: Group,
@@ -217,7 +217,7 @@ async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Pr
 
 function holdersOf(pass: ProjectionPass, space: string): string[] {
   const { records, workloads } = pass
-  const placed = ANYWHERE.map((kind) => ({
+  const placed = MULTICLUSTER_KINDS.map((kind) => ({
     kind,
     objects: records.cache<Placed>(kind.resource).list({ namespace: space }),
   }))
@@ -228,7 +228,7 @@ function holdersOf(pass: ProjectionPass, space: string): string[] {
 async function storedHoldersOf(pass: ProjectionPass, space: string): Promise<string[]> {
   const options = { namespace: space }
   const placed: Contents = []
-  for (const kind of ANYWHERE)
+  for (const kind of MULTICLUSTER_KINDS)
     placed.push({ kind, objects: (await pass.records.client.list<Placed>(kind.resource, options)).items })
   const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
   return namesOf(pass, space, placed, claims.items)
@@ -254,13 +254,13 @@ function namesOf(
 const removeNamespaces = ({ registry }: GroupOptions) =>
   async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
     const left = await removeAllBut(pass, new Set())
-    tell(
+    reportNamespaces(
       pass,
-      left.map((one) => withRetained(pass, one)),
+      left.map((one) => withRetainedVolumes(pass, one)),
     )
     if (left.length === 0) return done()
     const failures: unknown[] = []
-    const turn = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    const turn = await keepPullSecrets(pass, groupsInUse(pass, left), { registry, failures })
     if (failures.length > 0) throw failures[0]
     const held = left.find(({ state }) => state === 'Drifted')
     const names = abbreviateNames(left.map((each) => each.namespace))
@@ -270,7 +270,7 @@ const removeNamespaces = ({ registry }: GroupOptions) =>
   }
 
 /** Returns the groups whose resources still run in namespaces that are due for deletion. */
-function stillUsed({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
+function groupsInUse({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
   const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
   const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
   return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
@@ -285,7 +285,7 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
       .map(({ metadata }) => `${segment}/${labels?.[GROUP_LABEL]}/${metadata.name}`)
-  const pairs = inBoundary.flatMap((home) => ANYWHERE.map((kind) => ({ home, kind })))
+  const pairs = inBoundary.flatMap((home) => MULTICLUSTER_KINDS.map((kind) => ({ home, kind })))
   const users = pairs.flatMap(({ home, kind }) =>
     usersIn(home, kind, records.cache<Placed>(kind.resource).list({ namespace: home.metadata.name })),
   )
@@ -299,7 +299,7 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
 }
 
 /** Adds retained volumes, which block the deletion of the group: the group does not see that cluster. */
-function withRetained({ workloads }: ProjectionPass, shown: ProjectedNamespace): ProjectedNamespace {
+function withRetainedVolumes({ workloads }: ProjectionPass, shown: ProjectedNamespace): ProjectedNamespace {
   const claims = workloads.cache(persistentVolumeClaim).list({ namespace: shown.namespace })
   const retainedVolumes = claims
     .filter(isRetainedClaim)
@@ -309,7 +309,7 @@ function withRetained({ workloads }: ProjectionPass, shown: ProjectedNamespace):
   return retainedVolumes.length === 0 ? shown : { ...shown, retainedVolumes }
 }
 
-function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {
+function reportNamespaces(pass: ProjectionPass, shown: ProjectedNamespace[]): void {
   const before = JSON.stringify(pass.object.status?.resolvedNamespaces ?? [])
   pass.report({ resolvedNamespaces: shown, ...(JSON.stringify(shown) !== before && { observedAt: pass.now }) })
 }

@@ -53,12 +53,15 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
   const isOfBoundary = controller.kind.kind === Boundary.kind
   const ofIam = [RoleAssignment.resource, PrincipalGroup.resource].map((resource) => ({
     resource,
-    relevant: ({ metadata, spec }: KubeObject) => [lifeOf(metadata), spec],
-    keysOf: (record: KubeObject, records: Workspace) => keysNear(record, controller.kind.resource, records),
+    relevant: ({ metadata, spec }: KubeObject) => [bindingMetadataOf(metadata), spec],
+    keysOf: (record: KubeObject, records: Workspace) => keysAffectedBy(record, controller.kind.resource, records),
   }))
-  const ofPrincipals = PEOPLE.map((resource) => ({
+  const ofPrincipals = PRINCIPALS.map((resource) => ({
     resource,
-    relevant: ({ metadata, spec }: KubeObject) => [lifeOf(metadata), (spec as { isEnabled?: boolean }).isEnabled],
+    relevant: ({ metadata, spec }: KubeObject) => [
+      bindingMetadataOf(metadata),
+      (spec as { isEnabled?: boolean }).isEnabled,
+    ],
     keysOf: ({ metadata }: KubeObject, records: Workspace) =>
       keysNaming(metadata.name, controller.kind.resource, records),
   }))
@@ -75,10 +78,10 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
 }
 
 /** A re-created principal inherits nothing, and a disabled one has no rights. */
-const PEOPLE = [PlatformUser.resource, PlatformClient.resource]
+const PRINCIPALS = [PlatformUser.resource, PlatformClient.resource]
 
 /** Returns the metadata that bindings depend on: each change of it re-evaluates all of a boundary's assignments. */
-function lifeOf({ uid, deletionTimestamp, annotations = {} }: ObjectMeta): unknown {
+function bindingMetadataOf({ uid, deletionTimestamp, annotations = {} }: ObjectMeta): unknown {
   const named = [INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION]
   return [uid, deletionTimestamp, named.map((name) => annotations[name])]
 }
@@ -91,11 +94,11 @@ function keysNaming(id: string, resource: Resource, records: Workspace): string[
     ...assignments.filter(({ spec }) => spec.principalId === id),
     ...groups.filter(({ spec }) => spec.memberIds.includes(id)),
   ]
-  return [...new Set(naming.flatMap((record) => keysNear(record, resource, records)))]
+  return [...new Set(naming.flatMap((record) => keysAffectedBy(record, resource, records)))]
 }
 
 /** A record in a boundary concerns the boundary and its groups; one of the platform concerns all. */
-function keysNear({ metadata }: KubeObject, resource: Resource, records: Workspace): string[] {
+function keysAffectedBy({ metadata }: KubeObject, resource: Resource, records: Workspace): string[] {
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   const cache = records.cache(resource)
   if (metadata.namespace === SYSTEM_NAMESPACE) return cache.list().map(keyOf)
@@ -134,11 +137,11 @@ const projections = new WeakMap<Pass, Projection | undefined>()
 
 /** Returns undefined while the boundary is not in the cache. */
 function projectionOf(pass: Pass): Projection | undefined {
-  if (!projections.has(pass)) projections.set(pass, projectionNow(pass))
+  if (!projections.has(pass)) projections.set(pass, computeProjection(pass))
   return projections.get(pass)
 }
 
-function projectionNow(pass: Pass): Projection | undefined {
+function computeProjection(pass: Pass): Projection | undefined {
   const { object, records, clock } = pass
   const isGroup = pass.kind.kind === ResourceGroup.kind
   const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name

@@ -38,18 +38,18 @@ import {
 } from './quotaLedger.ts'
 
 type User = KubeObject & Sizable
-type Told = NonNullable<Sizable['status']>
+type SizableStatus = NonNullable<Sizable['status']>
 
 /** Demand by key, cached for a version of the object and of all plans, so that passes do not parse quantities again. */
-type Known = LRUCache<string, { version: string; user: SeenUser }>
-const knownOf = new WeakMap<Workspace, Known>()
+type DemandCache = LRUCache<string, { version: string; user: SeenUser }>
+const demandCaches = new WeakMap<Workspace, DemandCache>()
 
 /** Returns the resources of a boundary's groups, including parts that run, with their demand. */
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = plansIn(records)
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: Known = knownOf.get(records) ?? createLruCache(MOST_KNOWN)
-  knownOf.set(records, known)
+  const known: DemandCache = demandCaches.get(records) ?? createLruCache(MAX_CACHED_DEMANDS)
+  demandCaches.set(records, known)
   const homes = records
     .cache(namespaces)
     .list()
@@ -74,7 +74,7 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   )
 }
 
-const MOST_KNOWN = 20_000
+const MAX_CACHED_DEMANDS = 20_000
 const versionOf = ({ metadata }: KubeObject) => `${metadata.uid} ${metadata.resourceVersion}`
 const plansIn = (records: Workspace) => records.cache(ComputePlan).list()
 
@@ -127,19 +127,23 @@ export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
   const users = quotaUsers(pass.records, boundaryId)
   const subject = users.find((user) => user.key === key)
   if (subject === undefined) return done()
-  return askLedger(pass, boundaryId, key, (ledger) => asked(pass, { limits, users, subject }, ledger))
+  return askLedger(pass, boundaryId, key, (ledger) => decideGrant(pass, { limits, users, subject }, ledger))
 }
 
-type Case = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
+type QuotaCase = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
 
-function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, { grants }: LedgerView): LedgerDecision {
+function decideGrant(
+  { object, clock }: QuotaPass,
+  { limits, users, subject }: QuotaCase,
+  { grants }: LedgerView,
+): LedgerDecision {
   const now = clock.now()
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && coversDemand(held, subject.demand)) return { kind: 'held' }
   const seen = new Set(users.map((user) => user.key))
   const lapsed = lapsedCounted(grants, (one) => seen.has(one), now)
-  if (grant === undefined && isAsAsked(object, subject.demand))
+  if (grant === undefined && runsAsSpecified(object, subject.demand))
     return { kind: 'granted', demand: subject.demand, lapsed }
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
@@ -156,13 +160,13 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
  * Whether it already has all it asks for without a grant: it existed before the limit and may stay. Later it could
  * exchange unrecorded demand for something else and run with both.
  */
-function isAsAsked(object: QuotaPass['object'], { pods }: Demand): boolean {
-  const reason = settledAs(object)
+function runsAsSpecified(object: QuotaPass['object'], { pods }: Demand): boolean {
+  const reason = readyReasonOf(object)
   return reason === 'Available' || (reason === 'Stopped' && pods === 0)
 }
 
 /** Returns why it is `Ready` for its current spec; undefined if it is not, or could not start. */
-function settledAs({ metadata, status }: QuotaPass['object']): string | undefined {
+function readyReasonOf({ metadata, status }: QuotaPass['object']): string | undefined {
   const { conditions = [] } = (status ?? {}) as ReconcileStatus
   const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds === 'True')
   if (ready?.observedGeneration !== metadata.generation) return undefined
@@ -176,11 +180,14 @@ function settledAs({ metadata, status }: QuotaPass['object']): string | undefine
 export function releaseSurplusQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
   const { kind, records } = pass
   const object = pass.object as unknown as User
-  return giveBack(pass, demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NO_DEMAND)
+  return returnDemand(
+    pass,
+    demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NO_DEMAND,
+  )
 }
 
 /** Gives back everything of a resource that has ended by itself. */
-export const releaseEntireQuota = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NO_DEMAND)
+export const releaseEntireQuota = (pass: QuotaPass): Promise<Outcome> => returnDemand(pass, NO_DEMAND)
 
 /**
  * Returns what a resource was granted, whatever it asks for now. If it has no grant, it was changed while a limit was
@@ -197,7 +204,7 @@ export async function ensureGrantedDemand(pass: QuotaPass, running: Demand): Pro
   return running
 }
 
-function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
+function returnDemand(pass: QuotaPass, demand: Demand): Promise<Outcome> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   return lessenGrant(pass, boundaryId, key, (granted) => remainingDemand(demand, granted))
@@ -218,7 +225,7 @@ const relevant = ({ spec, status }: KubeObject & { spec?: unknown; status?: unkn
 
 /** The fields of a resource that its demand depends on: a change makes all waiting resources check again. */
 const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
-  const { replicas = 0, volumes = replicas, completedAt, firstReadyAt, computePlan } = (status ?? {}) as Told
+  const { replicas = 0, volumes = replicas, completedAt, firstReadyAt, computePlan } = (status ?? {}) as SizableStatus
   const planThen = firstReadyAt === undefined ? undefined : computePlan
   return [metadata.uid, metadata.deletionTimestamp, spec, volumes, completedAt, firstReadyAt, planThen]
 }
@@ -246,7 +253,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
         grantIn(records, boundaryId, grantKey(kind.plural, name, metadata.name)) === undefined
-      return here.filter((one) => settledAs(one) !== undefined && hasNone(one)).map(keyOf)
+      return here.filter((one) => readyReasonOf(one) !== undefined && hasNone(one)).map(keyOf)
     })
   }
   /** @param group the only group whose limits may have changed; the whole boundary if absent */

@@ -63,12 +63,12 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
 }
 
 /** Milliseconds until our own write must have reached the cache. */
-const SOON = 1_000
+const CACHE_DELAY_MS = 1_000
 
 type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string } }
 
 /** Deletes expired objects at their time. The evaluator ignores them from that moment on anyway. */
-function removeWhenOver(endOf: (object: never) => number | undefined) {
+function removeWhenExpired(endOf: (object: never) => number | undefined) {
   return async function removeExpired(pass: Pass): Promise<Outcome> {
     const end = endOf(pass.object as never)
     if (end === undefined) return done()
@@ -87,7 +87,7 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
  * Sets the group as owner of a grant at the group or a resource in it, so that the grant is deleted with the group.
  * Grants at a boundary are deleted with the boundary's namespace.
  */
-async function followGroup(pass: Pass): Promise<Outcome> {
+async function setGroupOwner(pass: Pass): Promise<Outcome> {
   const { metadata, spec } = pass.object as Grant
   const scope = parseScope(spec.scope)
   if (scope === undefined || !('resourceGroup' in scope)) return done()
@@ -114,7 +114,7 @@ async function followGroup(pass: Pass): Promise<Outcome> {
  * Records the incarnation of the custom role in an assignment made with kubectl or Git. Without the role, it reports
  * that the assignment grants nothing.
  */
-async function keepToRole(pass: Pass): Promise<Outcome> {
+async function recordRole(pass: Pass): Promise<Outcome> {
   const assignment = pass.object as RoleAssignment & KubeObject
   const { metadata, spec } = assignment
   if (isBuiltInName(spec.roleDefinitionName)) return done()
@@ -130,7 +130,7 @@ async function keepToRole(pass: Pass): Promise<Outcome> {
   const { uid, resourceVersion } = metadata
   await pass.records.client.mergePatch(pass.kind.resource, refOf(assignment), patch, { uid, resourceVersion })
   // The write wakes us again, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The incarnation of the role was recorded.', SOON)
+  return waiting('WaitingForDependency', 'The incarnation of the role was recorded.', CACHE_DELAY_MS)
 }
 
 /** A role re-created under the same name is a different role, which nobody was assigned. */
@@ -169,10 +169,10 @@ function grantController(
     childrenIn: 'records',
     writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
     reconcile: steps(
-      removeWhenOver(endOf),
+      removeWhenExpired(endOf),
       bindToScopeIncarnation,
       bindToPrincipals as Step,
-      followGroup,
+      setGroupOwner,
       ...(more.step === undefined ? [] : [more.step]),
     ),
     ...(more.finalize === undefined ? {} : { finalize: more.finalize }),
@@ -180,7 +180,7 @@ function grantController(
 }
 
 /** Reports invalid patterns, which bypassed admission or come from an earlier version. */
-function readPatterns({ kind, object }: Pass): Outcome {
+function checkPatterns({ kind, object }: Pass): Outcome {
   const { spec } = object as unknown as { spec: PatternLists }
   const faults = faultsSentence(spec)
   if (faults === undefined) return done()
@@ -190,7 +190,7 @@ function readPatterns({ kind, object }: Pass): Outcome {
 }
 
 /** Reports a display name that another role holds, which bypassed admission or comes from an earlier version. */
-function ownName({ object, records }: Pass): Outcome {
+function checkDisplayName({ object, records }: Pass): Outcome {
   const { metadata, spec } = object as unknown as RoleDefinition & KubeObject
   const { displayName } = spec
   const builtIn = BUILT_IN_ROLES.find((role) => role.displayName === displayName)
@@ -216,14 +216,14 @@ const roleController = controller(RoleDefinition, {
   observes: [OTHER_ROLES],
   childrenIn: 'records',
   writes: [],
-  reconcile: steps(readPatterns as Step, ownName as Step) as never,
+  reconcile: steps(checkPatterns as Step, checkDisplayName as Step) as never,
 })
 
 /** Controllers of grants and denies that expire, of just-in-time requests, and of roles and trusts. */
 export const grantControllers: readonly Controller[] = [
   roleController,
-  grantController(RoleAssignment, grantExpiryOf, { observes: [ROLE_OF_ASSIGNMENTS], step: keepToRole }),
-  grantController(DenyAssignment, grantExpiryOf, { step: readPatterns }),
+  grantController(RoleAssignment, grantExpiryOf, { observes: [ROLE_OF_ASSIGNMENTS], step: recordRole }),
+  grantController(DenyAssignment, grantExpiryOf, { step: checkPatterns }),
   grantController(JitRequest, requestRemovalTimeOf, {
     observes: JIT_OBSERVES,
     step: keepTemporaryGrant as unknown as Step,
@@ -234,6 +234,6 @@ export const grantControllers: readonly Controller[] = [
     observes: [TRUST_BOUNDARY_OBSERVER],
     childrenIn: 'records',
     writes: [{ resource: BoundaryTrust.resource, verbs: ['delete'] }],
-    reconcile: steps(removeWhenOver(grantExpiryOf) as Step, deleteWithBoundaries),
+    reconcile: steps(removeWhenExpired(grantExpiryOf) as Step, deleteWithBoundaries),
   }),
 ]

@@ -124,8 +124,8 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
     if (grants[own] !== undefined) return { kind: 'held' }
     const seen = new Set(siblings.map(({ metadata }) => groupGrantKey(metadata.name)))
     const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
-    const others = [...siblings.map((sibling) => countedAs(sibling, grants)), ...unseen]
-    const verdict = groupCountVerdict(limits, countedAs(pass.object as StoredGroup, grants), others)
+    const others = [...siblings.map((sibling) => countedGroupOf(sibling, grants)), ...unseen]
+    const verdict = groupCountVerdict(limits, countedGroupOf(pass.object as StoredGroup, grants), others)
     const lapsed = expiredGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, lapsed }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
@@ -134,7 +134,7 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
 
 type StoredGroup = ResourceGroup & { [key: string]: unknown }
 
-function countedAs({ metadata, status }: StoredGroup, grants: QuotaGrants) {
+function countedGroupOf({ metadata, status }: StoredGroup, grants: QuotaGrants) {
   const key = groupGrantKey(metadata.name)
   const isGranted = grants[key] !== undefined || status?.namespace !== undefined
   return { key, createdAt: metadata.creationTimestamp ?? '', isGranted }
@@ -198,14 +198,18 @@ export function reportHeldBy(pass: ResourceGroupPass): Outcome {
 
 function holdersOf(pass: ResourceGroupPass): string[] {
   const projections = pass.records.cache(BoundaryProjection).list({ namespace: pass.object.metadata.namespace })
-  return listGroupHolders((kind) => seenOf(pass, kind), claimsOf(pass), retainedElsewhere(projections, home(pass)))
+  return listGroupHolders(
+    (kind) => cachedObjects(pass, kind),
+    claimsOf(pass),
+    retainedElsewhere(projections, home(pass)),
+  )
 }
 
 function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
   return pass.workloads.cache(persistentVolumeClaim).list({ namespace: home(pass) })
 }
 
-function seenOf(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeObject[] {
+function cachedObjects(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeObject[] {
   return pass.records.cache(resource).list({ namespace: home(pass) })
 }
 
@@ -257,7 +261,7 @@ const pullWhileHeld = (registry: GroupOptions['registry']) =>
 /** Whether this pass deletes a resource or the namespace, rather than waiting for deletions in progress. */
 function isAboutToDelete(pass: ResourceGroupPass): boolean {
   if (pass.records.cache(namespace).get(undefined, home(pass))?.metadata.deletionTimestamp !== undefined) return false
-  const contents = GROUP_KINDS.flatMap((kind) => seenOf(pass, kind))
+  const contents = GROUP_KINDS.flatMap((kind) => cachedObjects(pass, kind))
   return contents.length === 0 || contents.some((object) => isToBeDeleted(pass, object))
 }
 
@@ -276,11 +280,11 @@ const DELETED_BY_OWNER: readonly { kind: AnyKind; owner: AnyKind; field: string 
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
   const left: string[] = []
   for (const kind of GROUP_KINDS) {
-    for (const object of seenOf(pass, kind)) {
+    for (const object of cachedObjects(pass, kind)) {
       if (!isToBeDeleted(pass, object)) continue
       await pass.records.client.remove(kind.resource, refOf(object), { uid: object.metadata.uid })
     }
-    left.push(...seenOf(pass, kind).map((object) => nameOf(object)))
+    left.push(...cachedObjects(pass, kind).map((object) => nameOf(object)))
   }
   if (left.length === 0) return done()
   return waiting('TearingDown', `Waiting for the deletion of ${abbreviateNames(left)}.`)
@@ -332,14 +336,16 @@ function concernedGroup(kind: AnyKind) {
     if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
     const now = records.cache(kind.resource).get(space, name)
     const holds = now !== undefined && requiresRetention(kind, now)
-    return holds === tells(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
+    return holds === reportsHolder(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
   }
 }
 
 function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
   const { namespace: space, name } = claim.metadata
   const group = groupOf(space, records)
-  return group !== undefined && (isRetainedClaim(claim) || tells(group, claimHolderName(name))) ? [keyOf(group)] : []
+  return group !== undefined && (isRetainedClaim(claim) || reportsHolder(group, claimHolderName(name)))
+    ? [keyOf(group)]
+    : []
 }
 
 type Projection = KubeObject & Pick<BoundaryProjection, 'status'>
@@ -364,7 +370,7 @@ function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
-function tells({ status }: ResourceGroup, holder: string): boolean {
+function reportsHolder({ status }: ResourceGroup, holder: string): boolean {
   return status?.heldBy?.includes(holder) === true
 }
 

@@ -12,11 +12,11 @@ import type { Controller, Pass, Workspace } from './engine/controller.ts'
 
 type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; expiresAt?: string } }
 
-/** Milliseconds until an object without an incarnation is looked at again. */
-const SOON = 1_000
-/** Milliseconds for which a missing object is looked for, and between two looks. */
-const NEW = 600_000
-const AGAIN = 10_000
+/** Milliseconds until an object without an incarnation is checked again. */
+const RECHECK_DELAY_MS = 1_000
+/** Milliseconds for which a missing object is looked for, and between two attempts. */
+const MISSING_SCOPE_TIMEOUT_MS = 600_000
+const MISSING_SCOPE_RETRY_MS = 10_000
 
 /**
  * Records the incarnation of the scope for grants made with kubectl or Git: that of the object at the time. A scope
@@ -27,17 +27,17 @@ export async function bindToScopeIncarnation(pass: Pass): Promise<Outcome> {
   const grant = pass.object as Grant
   const scope = parseScope(grant.spec.scope)
   if (scope === undefined || !isAllowedInNamespace(scope, grant.metadata.namespace))
-    return stalled('ConfigurationInvalid', astray(grant))
+    return stalled('ConfigurationInvalid', misplacedMessage(grant))
   if (scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
   const object = objectAt(scope, pass.records)
   if (object === undefined || isYoungerThanGrant(object, grant)) {
     const isAnnounced = wasReserved(scope, grant, pass.records)
     if (object === undefined && isAnnounced)
       return waiting('WaitingForGroup', `${grant.spec.scope} does not exist yet.`)
-    if (!isAnnounced) return cameLater(grant, object, pass.clock.now())
+    if (!isAnnounced) return laterScopeOutcome(grant, object, pass.clock.now())
   }
   const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
-  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
+  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, RECHECK_DELAY_MS)
   return recordScopeIncarnation(pass, incarnation)
 }
 
@@ -56,20 +56,21 @@ export async function recordScopeIncarnation(
   const { uid, resourceVersion } = object.metadata
   const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
   await records.client.mergePatch(kind.resource, refOf(object as KubeObject), patch, { uid, resourceVersion })
-  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
+  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', RECHECK_DELAY_MS)
 }
 
 /** Message for a grant that an administrator placed past admission: it has no effect and must say so. */
-function astray({ spec, metadata }: Grant): string {
+function misplacedMessage({ spec, metadata }: Grant): string {
   return `It has no effect, because namespace ${metadata.namespace} may not hold the scope ${spec.scope}. Create it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
 }
 
-function cameLater(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
+function laterScopeOutcome(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
   const what = object === undefined ? 'Nothing was' : 'What is there now was not'
   const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
   // The object may reach the cache after the grant.
-  const isNew = object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < NEW
-  return stalled('ReferenceMissing', message, isNew ? AGAIN : undefined)
+  const isNew =
+    object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < MISSING_SCOPE_TIMEOUT_MS
+  return stalled('ReferenceMissing', message, isNew ? MISSING_SCOPE_RETRY_MS : undefined)
 }
 
 /**

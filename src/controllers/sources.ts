@@ -31,10 +31,10 @@ export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; 
 type SourcePass = Pass<typeof DeploymentSource>
 
 /** Milliseconds between two checks: providers do not report withdrawn credentials. */
-const LOOK_AGAIN = 3_600_000
-const RETRY = 300_000
+const CHECK_INTERVAL_MS = 3_600_000
+const RETRY_INTERVAL_MS = 300_000
 /** Milliseconds until a missing Secret is read again: it may have been applied before its namespace was watched. */
-const SECRET_RETRY = 15_000
+const SECRET_RETRY_MS = 15_000
 
 const SUSPENDED = 'The provider has suspended the installation: whoever may do so there ends that.'
 
@@ -63,7 +63,7 @@ export const sourceController = controllerWith(
         return stalled('EngineMissing', 'This platform runs no Git host: an administrator sets circuitUrl.')
       if (baseUrl !== circuit.baseUrl)
         return stalled('ConfigurationInvalid', `The Git host of this platform is ${circuit.baseUrl}.`)
-      return withSecretRights(() => withErrors(async () => openAccount(pass, circuit)))
+      return withSecretRights(() => withSourceErrors(async () => openAccount(pass, circuit)))
     }
 
     function checkProvider(pass: SourcePass): Outcome | Promise<Outcome> {
@@ -72,9 +72,9 @@ export const sourceController = controllerWith(
         return stalled('ReferenceMissing', 'The provider says that the installation is gone: delete the source.')
       if (spec.provider === 'GitHub' && spec.installationId === undefined)
         return waiting('WaitingForDependency', 'The GitHub App is not installed yet.')
-      const left = isKnownGood(pass)
+      const left = remainingValidityMs(pass)
       if (left > 0) return done({ after: left })
-      return withSecretRights(() => withErrors(() => signIn(pass)))
+      return withSecretRights(() => withSourceErrors(() => signIn(pass)))
     }
 
     async function signIn(pass: SourcePass): Promise<Outcome> {
@@ -86,17 +86,17 @@ export const sourceController = controllerWith(
       if (!hasCredentials(provider, credentials)) {
         const needed = NEEDED_CREDENTIALS[provider].join(' or ')
         const message = `The Secret "${secretNameOf(pass.object)}" is missing or has no ${needed}, with which a source of type ${provider} signs in: set the credentials of the source again.`
-        return stalled('ReferenceMissing', message, SECRET_RETRY)
+        return stalled('ReferenceMissing', message, SECRET_RETRY_MS)
       }
       const connection = connectionTo(pass.object, credentials)
       const checked = await port.check(connection)
       if (checked.installation?.suspendedAt !== undefined) {
         pass.report({ ...checked, lastCheckedAt: pass.now })
-        return stalled('ConfigurationInvalid', SUSPENDED, LOOK_AGAIN)
+        return stalled('ConfigurationInvalid', SUSPENDED, CHECK_INTERVAL_MS)
       }
       const repositoryCount = (await port.repositories(connection)).length
       pass.report({ ...checked, repositoryCount, lastCheckedAt: pass.now })
-      return done({ after: LOOK_AGAIN })
+      return done({ after: CHECK_INTERVAL_MS })
     }
 
     /** Deletes the account with all its repositories, as the deletion of the source asks for. */
@@ -107,7 +107,11 @@ export const sourceController = controllerWith(
         return done()
       } catch (error) {
         if (!(error instanceof SourceError)) throw error
-        return waiting('TearingDown', `Its account at the Git host is not gone yet: ${error.message}`, RETRY)
+        return waiting(
+          'TearingDown',
+          `Its account at the Git host is not gone yet: ${error.message}`,
+          RETRY_INTERVAL_MS,
+        )
       }
     }
   },
@@ -115,10 +119,10 @@ export const sourceController = controllerWith(
 
 type Catalogue = BlueprintSource & KubeObject
 
-type List = <T extends KubeObject>(resource: Resource, where?: { namespace: string }) => Promise<readonly T[]>
+type ListObjects = <T extends KubeObject>(resource: Resource, where?: { namespace: string }) => Promise<readonly T[]>
 
 /** Returns what uses the source. A resource in another boundary does not count. */
-async function holdersOf(pass: SourcePass, list: List): Promise<string[]> {
+async function holdersOf(pass: SourcePass, list: ListObjects): Promise<string[]> {
   const { object, records } = pass
   const { name, namespace = '' } = object.metadata
   const catalogues = (await list<Catalogue>(BlueprintSource.resource, { namespace }))
@@ -181,19 +185,19 @@ function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Wor
 }
 
 /** Returns the milliseconds for which the last check is valid. Deliveries change the status and wake us, too. */
-function isKnownGood({ object: { status, metadata }, clock }: SourcePass): number {
+function remainingValidityMs({ object: { status, metadata }, clock }: SourcePass): number {
   const isReady = status?.status === 'Running' && status.observedGeneration === metadata.generation
   if (!isReady || status.lastCheckedAt === undefined) return 0
-  return Math.max(0, Date.parse(status.lastCheckedAt) + LOOK_AGAIN - clock.now())
+  return Math.max(0, Date.parse(status.lastCheckedAt) + CHECK_INTERVAL_MS - clock.now())
 }
 
-async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {
+async function withSourceErrors(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    if (error.reason === 'Unreachable') return degraded('PartiallyAvailable', error.message, RETRY)
-    return stalled('ConfigurationInvalid', error.message, RETRY)
+    if (error.reason === 'Unreachable') return degraded('PartiallyAvailable', error.message, RETRY_INTERVAL_MS)
+    return stalled('ConfigurationInvalid', error.message, RETRY_INTERVAL_MS)
   }
 }
 

@@ -13,9 +13,9 @@ import { ownedByTenant, tenantObserver } from './tenantOwnership.ts'
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
 
 /** Milliseconds between checks of an unverified domain, and of a working provider. */
-const DOMAIN_INTERVAL = 300_000
-const PROVIDER_INTERVAL = 3_600_000
-const ERROR_LENGTH = 256
+const DOMAIN_INTERVAL_MS = 300_000
+const PROVIDER_INTERVAL_MS = 3_600_000
+const MAX_ERROR_LENGTH = 256
 
 type SsoPass = Pass<typeof SsoConnection>
 type Status = NonNullable<SsoConnection['status']>
@@ -26,7 +26,7 @@ type Spec = SsoConnection['spec']
 
 const tenantOf = ({ metadata }: KubeObject) => metadata.name
 
-function refusedADomain(_changed: KubeObject, records: Workspace): string[] {
+function withFailedDomains(_changed: KubeObject, records: Workspace): string[] {
   const all = records.cache(SsoConnection).list({})
   return all.filter(({ status }) => status?.domains?.some((one) => one.status === 'Failed')).map(keyOf)
 }
@@ -38,7 +38,7 @@ export const ssoController = controllerWith(
     observes: [
       tenantObserver(SsoConnection, tenantOf),
       // A domain that a connection gives up becomes available to others.
-      { resource: SsoConnection.resource, keysOf: refusedADomain, relevant: ({ spec }) => (spec as Spec).domains },
+      { resource: SsoConnection.resource, keysOf: withFailedDomains, relevant: ({ spec }) => (spec as Spec).domains },
     ],
     writes: [],
   },
@@ -48,7 +48,7 @@ export const ssoController = controllerWith(
     async function verifyDomains(pass: SsoPass): Promise<Outcome> {
       const { object } = pass
       const known = object.status?.domains ?? []
-      const taken = takenBefore(pass)
+      const taken = domainsClaimedEarlier(pass)
       const domains = await Promise.all(
         object.spec.domains.map(async (domain): Promise<DomainStatus> => {
           const before = known.find((one) => one.domain === domain)
@@ -63,7 +63,7 @@ export const ssoController = controllerWith(
         }),
       )
       pass.report({ domains })
-      return domains.some(({ status }) => status === 'Pending') ? done({ after: DOMAIN_INTERVAL }) : done()
+      return domains.some(({ status }) => status === 'Pending') ? done({ after: DOMAIN_INTERVAL_MS }) : done()
     }
 
     async function checkProviders(pass: SsoPass): Promise<Outcome> {
@@ -71,21 +71,21 @@ export const ssoController = controllerWith(
       const identityProviders = await Promise.all(all.map((provider) => stateOf(pass.object, provider)))
       pass.report({ identityProviders })
       const failing = identityProviders.find(({ status }) => status === 'Failing')
-      const [hole] = all.flatMap((provider) => secretHole(pass.object, provider) ?? [])
-      if (hole !== undefined) return stalled('ReferenceMissing', hole, DOMAIN_INTERVAL)
+      const [hole] = all.flatMap((provider) => missingSecretMessage(pass.object, provider) ?? [])
+      if (hole !== undefined) return stalled('ReferenceMissing', hole, DOMAIN_INTERVAL_MS)
       if (failing !== undefined) {
         const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
-        return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL)
+        return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL_MS)
       }
       const isAsked = all.some(({ enabled, metadataUrl }) => enabled && metadataUrl !== undefined)
-      return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
+      return isAsked ? done({ after: PROVIDER_INTERVAL_MS }) : done()
     }
 
     async function stateOf(object: SsoConnection, provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl } = provider
       if (!enabled) return { alias, status: 'Disabled' }
-      const hole = secretHole(object, provider)
-      if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, ERROR_LENGTH) }
+      const hole = missingSecretMessage(object, provider)
+      if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, MAX_ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }
       try {
         const read = parseProviderMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
@@ -93,21 +93,21 @@ export const ssoController = controllerWith(
         return { alias, status: 'Failing', lastError: `The document at "metadataUrl" ${read.why}.` }
       } catch (error) {
         if (!(error instanceof OutgoingError)) throw error
-        return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }
+        return { alias, status: 'Failing', lastError: error.message.slice(0, MAX_ERROR_LENGTH) }
       }
     }
   },
 )
 
 /** Returns a message if an enabled provider's secret is missing; nobody can sign in there meanwhile. */
-function secretHole({ status }: SsoConnection, provider: Complete<SsoIdentityProvider>): string | undefined {
+function missingSecretMessage({ status }: SsoConnection, provider: Complete<SsoIdentityProvider>): string | undefined {
   const { alias, enabled, clientSecretName: name } = provider
   if (!enabled || name === undefined || status?.missingSecrets?.includes(name) !== true) return undefined
   return `The Secret "${name}" of the identity provider "${alias}" is missing or has no ${SSO_SECRET_KEY}: set its clientSecret again, or make the Secret.`
 }
 
 /** Returns domains that an older connection claims: of two made with kubectl, the older counts. */
-function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {
+function domainsClaimedEarlier({ object, records }: SsoPass): ReadonlySet<string> {
   const mine = ageOf(object)
   const others = records
     .cache(SsoConnection)

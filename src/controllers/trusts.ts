@@ -35,7 +35,7 @@ export async function deleteWithBoundaries(pass: Pass): Promise<Outcome> {
   const known = status?.incarnations ?? {}
   const incarnations: Record<string, string> = {}
   for (const { id, named } of sides) {
-    const present = await lifeOf(records, id, known[id] ?? named)
+    const present = await findIncarnation(records, id, known[id] ?? named)
     if (known[id] !== undefined && present !== known[id]) {
       const { uid, resourceVersion } = metadata
       await records.client.remove(kind.resource, refOf(object as KubeObject), { uid, resourceVersion })
@@ -54,7 +54,11 @@ export async function deleteWithBoundaries(pass: Pass): Promise<Outcome> {
 }
 
 /** Asks the API server if the cached incarnation is not the expected one, because the cache may be stale. */
-async function lifeOf(records: Workspace, id: string, expected: string | undefined): Promise<string | undefined> {
+async function findIncarnation(
+  records: Workspace,
+  id: string,
+  expected: string | undefined,
+): Promise<string | undefined> {
   const life = (boundary: KubeObject | undefined) => boundary?.metadata.annotations?.[INCARNATION_ANNOTATION]
   const cached = life(records.cache(Boundary).get(undefined, id))
   if (cached !== undefined && (expected === undefined || cached === expected)) return cached

@@ -26,7 +26,7 @@ type Stored = {
   readonly path?: string | undefined
 }
 type Problem = Omit<TemplateProblem, 'severity'>
-type Refused = { readonly path: string; readonly slug?: string | undefined; readonly errors: readonly Problem[] }
+type InvalidFile = { readonly path: string; readonly slug?: string | undefined; readonly errors: readonly Problem[] }
 type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
 
 const PROBLEMS_SHOWN = 5
@@ -39,21 +39,21 @@ const PROBLEMS_SHOWN = 5
  */
 export function mergeTemplates(sourceId: string, files: readonly File[], read: Read, before: readonly Stored[] = []) {
   const templates = new Map<string, KeptTemplate>()
-  const refused: Refused[] = []
+  const refused: InvalidFile[] = []
   const keep = (slug: string, path: string, content: string) =>
     void templates.set(slug, { name: sourceTemplateName(sourceId, slug), slug, content, path })
   for (const { path: whole, text } of files) {
     const path = shownPath(whole)
-    const found = judged(text, read)
+    const found = parseFile(text, read)
     if (found.errors !== undefined) refused.push({ path, slug: found.slug, errors: found.errors })
     else if (templates.has(found.slug)) refused.push({ path, errors: [duplicate(found.slug)] })
-    else if (templates.size === SOURCE_TEMPLATES_MAX) refused.push({ path, errors: [SURPLUS] })
+    else if (templates.size === SOURCE_TEMPLATES_MAX) refused.push({ path, errors: [TOO_MANY_TEMPLATES] })
     else keep(found.slug, path, found.content)
   }
   const paths = new Set(files.map(({ path }) => shownPath(path)))
   const invalid = refused.map(({ path, slug, errors }): Invalid => {
     const shown = { path, errors: errors.slice(0, PROBLEMS_SHOWN).map(problemOf) }
-    const last = lastOf({ path, slug }, before, paths)
+    const last = lastValidTemplate({ path, slug }, before, paths)
     if (last === undefined || templates.has(last.slug) || templates.size === SOURCE_TEMPLATES_MAX) return shown
     keep(last.slug, path, last.content)
     return { ...shown, keeps: last.slug }
@@ -68,8 +68,8 @@ export function mergeTemplates(sourceId: string, files: readonly File[], read: R
 }
 
 /** Finds the last valid template of an invalid file: by path, or by slug if its previous file is gone. */
-function lastOf(
-  { path, slug }: Pick<Refused, 'path' | 'slug'>,
+function lastValidTemplate(
+  { path, slug }: Pick<InvalidFile, 'path' | 'slug'>,
   before: readonly Stored[],
   paths: ReadonlySet<string>,
 ): Stored | undefined {
@@ -80,8 +80,8 @@ function lastOf(
   )
 }
 
-function judged(content: string | undefined, read: Read) {
-  if (content === undefined) return { errors: [whole('SpecInvalid', 'must be a text of at most 256 KiB')] }
+function parseFile(content: string | undefined, read: Read) {
+  if (content === undefined) return { errors: [fileProblem('SpecInvalid', 'must be a text of at most 256 KiB')] }
   const { template, draft, problems } = read(content)
   const errors: Problem[] = problems.filter(({ severity }) => severity === 'Error')
   if (template === undefined || errors.length > 0) return { slug: draft?.slug, errors }
@@ -92,9 +92,9 @@ const PATH_MAX = 512
 /** Git allows any file name, so make it safe to show. */
 const shownPath = (path: string) => plainLine(path, PATH_MAX)
 
-const duplicate = (slug: string) => whole('DuplicateName', `has the slug "${slug}" of another file`)
+const duplicate = (slug: string) => fileProblem('DuplicateName', `has the slug "${slug}" of another file`)
 
-const whole = (code: TemplateProblem['code'], message: string) => ({
+const fileProblem = (code: TemplateProblem['code'], message: string) => ({
   code,
   path: '',
   line: null,
@@ -116,7 +116,10 @@ function problemOf({
   }
 }
 
-const SURPLUS = whole('SpecInvalid', `exceeds the ${SOURCE_TEMPLATES_MAX} templates that a source may have`)
+const TOO_MANY_TEMPLATES = fileProblem(
+  'SpecInvalid',
+  `exceeds the ${SOURCE_TEMPLATES_MAX} templates that a source may have`,
+)
 
 /** Returns a sentence about the first outdated template; undefined if all are from the last commit that was read. */
 export function describeStaleTemplate(invalid: readonly Invalid[]): string | undefined {
@@ -163,7 +166,7 @@ export function failuresOf({ spec, status = {}, metadata }: Source, hasNewCreden
 }
 
 /** Milliseconds for which a missing template may just not have arrived in the cache yet. */
-const SETTLES = 60_000
+const CACHE_SETTLE_MS = 60_000
 
 /**
  * Returns the milliseconds until a source must be synced; 0 means at once.
@@ -188,6 +191,7 @@ export function syncDueIn(
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
   if (hasNewCredentials || isSyncRequested({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
     return Math.max(0, tried + MIN_SYNC_INTERVAL_MS - now)
-  const interval = lastSyncAt !== triedAt ? syncBackoff(status.failures ?? 1) : isWhole ? SYNC_INTERVAL_MS : SETTLES
+  const interval =
+    lastSyncAt !== triedAt ? syncBackoff(status.failures ?? 1) : isWhole ? SYNC_INTERVAL_MS : CACHE_SETTLE_MS
   return Math.max(0, tried + interval - now)
 }

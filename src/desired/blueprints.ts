@@ -12,7 +12,7 @@ import type { SqlInstance } from '../crds/sql.ts'
 export const READY_TIMEOUT_MS = 1_800_000
 
 type Condition = { type: string; status: string; reason?: string; message?: string }
-type Observed = { observedGeneration?: number; conditions?: readonly Condition[] }
+type ObservedStatus = { observedGeneration?: number; conditions?: readonly Condition[] }
 
 export type Readiness =
   | { readonly kind: 'ready' }
@@ -36,7 +36,7 @@ const TERMINAL_REASONS = new Set([
 
 /** Returns what an observed resource means for the step that created it. */
 export function readinessOf(object: KubeObject): Readiness {
-  const { observedGeneration, conditions = [] } = (object.status ?? {}) as Observed
+  const { observedGeneration, conditions = [] } = (object.status ?? {}) as ObservedStatus
   const find = (type: string) => conditions.find((one) => one.type === type && one.status === 'True')
   const isSeen = observedGeneration === object.metadata.generation
   const stalled = find('Stalled')
@@ -65,8 +65,8 @@ export function initialProgress(
   })
 }
 
-const DONE: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
-export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE.has(status)
+const DONE_STATES: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
+export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE_STATES.has(status)
 
 /** Ends the remaining steps of a failed execution. Created resources stay, and a retry looks at them again. */
 export function endRemainingSteps(steps: readonly StepProgress[], now: string): StepProgress[] {

@@ -24,13 +24,13 @@ export function relevantOfNode(object: KubeObject): unknown {
 }
 
 /** Bounds the StorageClasses that are shown: a cluster run by others may report any number. */
-const MOST_CLASSES = 50
-const NAME_MAX = 253
+const MAX_CLASSES = 50
+const MAX_NAME_LENGTH = 253
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
 /** Provisioners whose volumes live on one node and are lost with it. Kubernetes itself does not report this. */
-const ON_ONE_NODE: ReadonlySet<string> = new Set([
+const NODE_LOCAL_PROVISIONERS: ReadonlySet<string> = new Set([
   'docker.io/hostpath',
   'freehold.dev/node-folder',
   'hostpath.csi.k8s.io',
@@ -68,12 +68,12 @@ export function observedCluster(nodes: readonly KubeObject[], classes: readonly 
     memoryCapacity: formatBytes(sum('memory')),
     storageClasses: (classes as readonly StorageClass[])
       .map(({ metadata, allowVolumeExpansion, provisioner }) => ({
-        name: plainLine(metadata.name, NAME_MAX),
+        name: plainLine(metadata.name, MAX_NAME_LENGTH),
         isDefault: metadata.annotations?.[DEFAULT_CLASS] === 'true',
         isExpandable: allowVolumeExpansion === true,
-        survivesNode: provisioner !== undefined && !ON_ONE_NODE.has(provisioner),
+        survivesNode: provisioner !== undefined && !NODE_LOCAL_PROVISIONERS.has(provisioner),
       }))
       .sort((one, other) => (one.name < other.name ? -1 : 1))
-      .slice(0, MOST_CLASSES),
+      .slice(0, MAX_CLASSES),
   }
 }

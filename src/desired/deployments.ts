@@ -50,7 +50,10 @@ const SENTENCES: Record<DeploymentPhase, string> = {
   Superseded: 'A newer deployment took its place.',
 }
 
-const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): DeploymentDecision => ({ stage, message })
+const decision = (stage: DeploymentPhase, message: string = SENTENCES[stage]): DeploymentDecision => ({
+  stage,
+  message,
+})
 
 /** Converts build progress. A started build counts as Cloning at once, so that others wait for it. */
 export function deploymentBuild(progress: BuildProgress, image: string): NonNullable<DeploymentFacts['build']> {
@@ -67,21 +70,21 @@ export function decideDeployment(seen: DeploymentFacts): DeploymentDecision {
   const known = { image: record.status?.image, commitSha: record.status?.commitSha }
   if (before !== undefined && isFinalPhase(before))
     return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
-  if (isToEnd(seen)) return { ...known, ...say('Cancelled') }
-  const next = before === 'Deploying' ? deploying(seen) : building(seen)
+  if (mustCancel(seen)) return { ...known, ...decision('Cancelled') }
+  const next = before === 'Deploying' ? decideDeploying(seen) : decideBuilding(seen)
   const stage = furthestPhase(before, next.stage)
   return { ...known, ...next, stage }
 }
 
 /** A cancellation that REST confirmed holds even if the image has just been built; the owner keeps what it served. */
-function isToEnd({ record: { spec, status }, isCancelled }: DeploymentFacts): boolean {
+function mustCancel({ record: { spec, status }, isCancelled }: DeploymentFacts): boolean {
   if (spec.cancelledAt !== undefined) return true
   return isCancelled === true && spec.strategy !== 'Image' && status?.stage !== 'Deploying'
 }
 
 const numberOf = ({ status }: Pick<DeploymentRecord, 'status'>) => status?.number ?? Number.MAX_SAFE_INTEGER
 
-function newer({ record, others }: DeploymentFacts) {
+function newerDeployments({ record, others }: DeploymentFacts) {
   return others.filter((one) => numberOf(one) > numberOf(record))
 }
 
@@ -89,40 +92,40 @@ const isReleased = ({ status }: Pick<DeploymentRecord, 'status'>) =>
   status?.stage === 'Deploying' || status?.stage === 'Succeeded'
 
 /** Phases after the image exists: the owner rolls it out. */
-function deploying(seen: DeploymentFacts): DeploymentDecision {
-  if (newer(seen).some(isReleased)) return say('Superseded')
-  if (seen.release?.deploymentId !== seen.id) return say('Deploying')
-  if (seen.release.state === 'Failed') return say('Failed', seen.release.message)
-  return say(seen.release.state === 'Serving' ? 'Succeeded' : 'Deploying')
+function decideDeploying(seen: DeploymentFacts): DeploymentDecision {
+  if (newerDeployments(seen).some(isReleased)) return decision('Superseded')
+  if (seen.release?.deploymentId !== seen.id) return decision('Deploying')
+  if (seen.release.state === 'Failed') return decision('Failed', seen.release.message)
+  return decision(seen.release.state === 'Serving' ? 'Succeeded' : 'Deploying')
 }
 
-function building(seen: DeploymentFacts): DeploymentDecision {
+function decideBuilding(seen: DeploymentFacts): DeploymentDecision {
   const { spec } = seen.record
-  if (newer(seen).some(isReleased)) return say('Superseded')
-  if (spec.strategy === 'Image') return { ...deploying(seen), image: spec.image, commitSha: spec.commitSha }
-  return spec.strategy === 'Reported' ? reported(seen) : built(seen)
+  if (newerDeployments(seen).some(isReleased)) return decision('Superseded')
+  if (spec.strategy === 'Image') return { ...decideDeploying(seen), image: spec.image, commitSha: spec.commitSha }
+  return spec.strategy === 'Reported' ? decideReported(seen) : decideBuilt(seen)
 }
 
-function reported({ record: { spec }, createdAt, now }: DeploymentFacts): DeploymentDecision {
+function decideReported({ record: { spec }, createdAt, now }: DeploymentFacts): DeploymentDecision {
   const { phase = 'Queued', message, image, commitSha, timestamp } = spec
   const heard = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
   if (!isFinalPhase(phase) && phase !== 'Deploying' && now - heard >= EXTERNAL_BUILD_TIMEOUT_MS)
-    return say('Failed', 'Its builder has reported nothing for two hours.')
-  if (phase === 'Deploying' || phase === 'Succeeded') return { ...say('Deploying'), image, commitSha }
-  return { ...say(phase, message), commitSha }
+    return decision('Failed', 'Its builder has reported nothing for two hours.')
+  if (phase === 'Deploying' || phase === 'Succeeded') return { ...decision('Deploying'), image, commitSha }
+  return { ...decision(phase, message), commitSha }
 }
 
-function built(seen: DeploymentFacts): DeploymentDecision {
+function decideBuilt(seen: DeploymentFacts): DeploymentDecision {
   const { record, others, build } = seen
   if (build !== undefined) {
     const { phase, message, image, commit } = build
-    if (phase === 'Deploying') return { ...say('Deploying'), image, commitSha: commit ?? record.spec.commitSha }
-    return { ...say(phase, message), commitSha: commit ?? record.spec.commitSha }
+    if (phase === 'Deploying') return { ...decision('Deploying'), image, commitSha: commit ?? record.spec.commitSha }
+    return { ...decision(phase, message), commitSha: commit ?? record.spec.commitSha }
   }
-  if (isBuildingPhase(record.status?.stage)) return say('Failed', 'Its build was removed before it ended.')
-  const waits = newer(seen).some(({ status }) => status?.stage === 'Queued')
-  if (waits) return say('Superseded')
+  if (isBuildingPhase(record.status?.stage)) return decision('Failed', 'Its build was removed before it ended.')
+  const waits = newerDeployments(seen).some(({ status }) => status?.stage === 'Queued')
+  if (waits) return decision('Superseded')
   if (others.some(({ status }) => isBuildingPhase(status?.stage)))
-    return say('Queued', 'An earlier build is still under way.')
-  return { ...say('Queued'), starts: true }
+    return decision('Queued', 'An earlier build is still under way.')
+  return { ...decision('Queued'), starts: true }
 }

@@ -119,11 +119,11 @@ export function identityCopy(
 }
 
 /** Bounds the old versions to delete if the status was lost: each costs a request. */
-const SECRETS_LOOKED_BACK = 8
+const MAX_OLD_SECRETS = 8
 
 /** Returns the Secret names of versions before `below`, starting at the version last known to be in force. */
 export function olderSecrets(principalId: string, inForce: number | undefined, below: number): string[] {
-  const from = Math.max(1, inForce ?? 1, below - SECRETS_LOOKED_BACK)
+  const from = Math.max(1, inForce ?? 1, below - MAX_OLD_SECRETS)
   return Array.from({ length: Math.max(0, below - from) }, (_, index) =>
     managedIdentitySecretName(principalId, from + index),
   )

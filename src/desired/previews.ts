@@ -35,7 +35,7 @@ export function previewedBranches({ spec }: PreviewOwner, heads: readonly Head[]
 }
 
 /** An existing preview: its branch, and the time of the last known push in milliseconds. */
-type Following = { branch: string; toldAt: number }
+type FollowedBranch = { branch: string; toldAt: number }
 
 /**
  * Restores heads of preview branches that newer pushes have evicted from a source's memory: eviction does not mean
@@ -44,7 +44,7 @@ type Following = { branch: string; toldAt: number }
 export function restoreEvictedHeads(
   remembered: readonly Head[],
   own: readonly Head[],
-  previews: readonly Following[],
+  previews: readonly FollowedBranch[],
 ): Head[] {
   if (remembered.length < HEADS_KEPT) return []
   const oldest = Math.min(...remembered.map(({ receivedAt }) => Date.parse(receivedAt)))
@@ -67,8 +67,8 @@ export function previewOf(owner: PreviewOwner, branch: string): KubeObject {
   const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
   // Other owners may share the same stem.
   const hash = sha256(stem === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
-  const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_TAKEN_OVER.has(field)))
-  const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, TAGS_TAKEN_OVER)), preview: name }
+  const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !EXCLUDED_FIELDS.has(field)))
+  const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, MAX_COPIED_TAGS)), preview: name }
   return {
     apiVersion,
     kind,
@@ -82,12 +82,12 @@ export function previewOf(owner: PreviewOwner, branch: string): KubeObject {
   } as KubeObject
 }
 
-const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
+const EXCLUDED_FIELDS: ReadonlySet<string> = new Set([
   ...['previewBranches', 'customDomains', 'ingressHost', 'releaseCommand', 'backupPolicy', 'onDelete'],
   ...['minReplicas', 'maxReplicas', 'deploy', 'rollback', 'cancelledDeployment', 'restartedAt'],
 ])
 /** One below the maximum, because the preview adds a tag. */
-const TAGS_TAKEN_OVER = 49
+const MAX_COPIED_TAGS = 49
 
 /** Whether the object is a preview of this incarnation of the owner. */
 export function isPreviewOf({ metadata }: KubeObject, owner: KubeObject): boolean {

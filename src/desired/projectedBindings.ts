@@ -34,7 +34,7 @@ export function projectedBindings(input: ProjectionInput): Projection {
   for (const assignment of input.assignments) {
     const clusterRole = clusterRoles.get(assignment.spec.roleDefinitionName)
     const end = assignment.spec.expiresAt === undefined ? Infinity : Date.parse(assignment.spec.expiresAt)
-    if (clusterRole === undefined || !(now < end) || !reaches(assignment, boundary, group)) continue
+    if (clusterRole === undefined || !(now < end) || !appliesTo(assignment, boundary, group)) continue
     ends.push(end)
     const set = holders.get(clusterRole) ?? new Set()
     for (const principal of principalsOf(assignment, input.groups)) set.add(principal)
@@ -61,18 +61,18 @@ function roleBinding(namespace: string, clusterRole: string, principals: readonl
 }
 
 /** Whether an assignment is in the right namespace, of this incarnation of its scope, and for the whole namespace. */
-function reaches(assignment: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
+function appliesTo(assignment: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
   const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
   if (scope === undefined || scope.level === 'resource') return false
   if (scope.level === 'root') return metadata.namespace === SYSTEM_NAMESPACE
   const id = boundary.metadata.name
   if (scope.boundaryId !== id || metadata.namespace !== boundaryNamespace(id)) return false
-  if (scope.level === 'boundary') return isOfThisLife(assignment, boundary)
-  return group?.metadata.name === scope.resourceGroup && isOfThisLife(assignment, group)
+  if (scope.level === 'boundary') return isOfIncarnation(assignment, boundary)
+  return group?.metadata.name === scope.resourceGroup && isOfIncarnation(assignment, group)
 }
 
-function isOfThisLife(assignment: RoleAssignment, object: KubeObject): boolean {
+function isOfIncarnation(assignment: RoleAssignment, object: KubeObject): boolean {
   const incarnation = scopeIncarnationOf(assignment)
   return incarnation !== undefined && incarnation === object.metadata.annotations?.[INCARNATION_ANNOTATION]
 }

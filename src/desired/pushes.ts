@@ -1,5 +1,5 @@
 type Head = { kind: string; ref: string; commit: string; receivedAt: string; deliveryId: string }
-type Known = {
+type KnownDeployment = {
   metadata: { creationTimestamp?: string | undefined }
   status?: { commitSha?: string | undefined } | undefined
 }
@@ -9,7 +9,7 @@ export type Follower = {
   createdAt: string | undefined
   /** Whether the push created it: timestamps have whole seconds, and its first build already includes the push. */
   isMadeByPush?: boolean
-  deployments: readonly Known[]
+  deployments: readonly KnownDeployment[]
   maxDeployments: number
 }
 
@@ -38,4 +38,4 @@ export function headToDeploy<One extends Head>(
   return deployments.length >= maxDeployments && times.every((time) => time > at) ? undefined : found
 }
 
-const madeAt = ({ metadata }: Known) => Date.parse(metadata.creationTimestamp ?? '') || 0
+const madeAt = ({ metadata }: KnownDeployment) => Date.parse(metadata.creationTimestamp ?? '') || 0

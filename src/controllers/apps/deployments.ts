@@ -9,7 +9,7 @@ import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
 /** Returns a deterministic id, or the next if another owner's deployment has it: users can choose ids for those. */
-function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
+function freeDeploymentId({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
   const cache = records.cache(DeploymentRecord)
   for (let again = 0; ; again += 1) {
@@ -30,7 +30,7 @@ export async function deploy(
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,
-      metadata: { name: idFor(pass, cause), namespace },
+      metadata: { name: freeDeploymentId(pass, cause), namespace },
       spec: { ownerCollection: pass.kind.segment, ownerName, ...spec },
     },
     { resource: DeploymentRecord.resource },
@@ -78,7 +78,7 @@ export async function deployCode(pass: AppPass, code: readonly unknown[], spec: 
   const cause = ['code', hash, String(metadata.generation ?? 1)]
   await deploy(pass, cause, spec)
   // Not if the record still belongs to a deleted owner of the same name: its removal triggers another pass.
-  const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
+  const isOurs = ownDeployments(pass).some((record) => record.metadata.name === freeDeploymentId(pass, cause))
   if (isOurs) pass.report({ deployedCode: hash })
 }
 
@@ -111,7 +111,7 @@ async function rollBack(
   { deploymentId, requestedAt }: NonNullable<AppPass['object']['spec']['rollback']>,
 ): Promise<Outcome> {
   const cause = ['rollback', requestedAt, deploymentId]
-  const id = idFor(pass, cause)
+  const id = freeDeploymentId(pass, cause)
   if (own.some(({ metadata }) => metadata.name === id)) return done()
   const target = own.find(({ metadata }) => metadata.name === deploymentId)
   // A target that is no longer kept was already rolled back to, or cannot be any more.
@@ -129,7 +129,8 @@ export function chooseDeployment(pass: AppPass): Outcome {
   const wanted = wantedDeployment(own)
   const newest = newestDeployment(own)
   // Otherwise the new configuration would be rolled out with the old image.
-  if (isOnItsWay(pass.object.spec, newest)) return waiting('RollingOut', 'A deployment of another image is on its way.')
+  if (isUnreleased(pass.object.spec, newest))
+    return waiting('RollingOut', 'A deployment of another image is on its way.')
   if (wanted?.status?.image !== undefined) {
     const commit = wanted.status.commitSha ?? wanted.spec.commitSha
     pass.state.deployed = { image: wanted.status.image, deploymentId: wanted.metadata.name, ...(commit && { commit }) }
@@ -148,7 +149,7 @@ export function chooseDeployment(pass: AppPass): Outcome {
 }
 
 /** Whether the image in the spec has not been released yet. */
-function isOnItsWay({ image }: AppPass['object']['spec'], newest: CachedRecord | undefined): boolean {
+function isUnreleased({ image }: AppPass['object']['spec'], newest: CachedRecord | undefined): boolean {
   if (newest === undefined) return image !== undefined
   const isQueued = newest.spec.strategy === 'Image' && newest.status?.image === undefined
   return isQueued || (image !== undefined && newest.spec.image !== image)

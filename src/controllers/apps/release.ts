@@ -30,7 +30,7 @@ import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { type AppPass, type AppStep, instancePass } from './types.ts'
 
-const SHOWN_REVISIONS = 20
+const MAX_SHOWN_REVISIONS = 20
 
 /** Numbers the revision to serve, if it is new. */
 export async function numberRevision(pass: AppPass): Promise<Outcome> {
@@ -53,13 +53,13 @@ function keepProbation(pass: AppPass, wanted: WantedRevision<AppContent>): void 
   const revision = state.revisions[APP_COMPONENT] ?? 0
   const { servingRevision, served = [], probation } = object.status ?? {}
   const isProven = servingRevision === undefined || servingRevision === state.revision || served.includes(state.running)
-  const kept = probation?.revision === revision ? probation : { revision, seconds: isProven ? 0 : PROBATION }
+  const kept = probation?.revision === revision ? probation : { revision, seconds: isProven ? 0 : PROBATION_SECONDS }
   state.probation = kept.seconds
   pass.report({ probation: kept })
 }
 
 function shownRevisions(known: readonly Revision<AppContent>[]) {
-  const revisions = known.slice(0, SHOWN_REVISIONS).map(({ number, createdAt, createdBy, reason, content }) => ({
+  const revisions = known.slice(0, MAX_SHOWN_REVISIONS).map(({ number, createdAt, createdBy, reason, content }) => ({
     ...{ number, createdAt, reason, image: content.image, deploymentId: content.deploymentId },
     ...(createdBy !== undefined && { createdBy }),
     ...(content.commit !== undefined && { commit: content.commit }),
@@ -71,10 +71,10 @@ function shownRevisions(known: readonly Revision<AppContent>[]) {
  * Seconds a new copy must survive before it receives requests. Zero if nothing has served yet, because then nothing is
  * at risk, and for copies that have served before.
  */
-const PROBATION = 10
+const PROBATION_SECONDS = 10
 
 /** Number of pod templates remembered as having served. */
-const SERVED = 20
+const MAX_SERVED_TEMPLATES = 20
 
 export function trafficOf({ object }: AppPass) {
   const { httpsOnly, sessionAffinity, requestTimeoutSeconds } = object.spec
@@ -102,14 +102,14 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
     const wanted = releaseJob(input, { command, revision, cause })
     await children.prune(job, [wanted.metadata.name])
     // Never update a Job that runs once: another revision gets its own Job.
-    const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
+    const made = (await findReleaseJob(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
     const pods = releasePods(pass, revision)
     const outcome = releaseOutcome(made, pods[0])
     if (outcome?.ok !== true) await keepCopies(pass)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
       const running = waiting('RollingOut', `The release command of revision ${state.revision} is running.`)
-      return troubleBefore(pass, pods) ?? running
+      return findStartProblem(pass, pods) ?? running
     }
     if (outcome.ok) {
       pass.report({ releasedRevision: revision })
@@ -121,7 +121,7 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
 }
 
 /** Returns the existing Job, unless it failed for another cause: then it is deleted. */
-async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Promise<KubeObject | undefined> {
+async function findReleaseJob({ children }: AppPass, { metadata }: KubeObject): Promise<KubeObject | undefined> {
   const { namespace, name, annotations } = metadata
   const held = await children.get(job, namespace, name)
   const before = held?.metadata.annotations?.[RELEASED_FOR_ANNOTATION]
@@ -154,7 +154,7 @@ function releasePods({ object, workloads }: AppPass, revision: number): LivePod[
 const bornAt = ({ metadata }: LivePod) => metadata.creationTimestamp ?? ''
 
 /** Returns why the command does not start: no node has room, or its image cannot be pulled. */
-function troubleBefore({ state }: AppPass, pods: readonly LivePod[]): Outcome | undefined {
+function findStartProblem({ state }: AppPass, pods: readonly LivePod[]): Outcome | undefined {
   const pending = pods.filter(({ status }) => status?.phase === 'Pending')
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
   const image = state.deployed?.image ?? ''
@@ -191,7 +191,7 @@ export function reportServing(pass: AppPass): Outcome {
       servingDeployment: deployed.deploymentId,
       servingImage: deployed.image,
       commit: deployed.commit,
-      ...(state.running !== undefined && { served: servedWith(object.status?.served, state.running) }),
+      ...(state.running !== undefined && { served: withServedTemplate(object.status?.served, state.running) }),
     })
     return done()
   }
@@ -203,8 +203,8 @@ export function reportServing(pass: AppPass): Outcome {
   return done()
 }
 
-function servedWith(before: readonly string[] = [], running: string): string[] {
-  return [running, ...before.filter((one) => one !== running)].slice(0, SERVED)
+function withServedTemplate(before: readonly string[] = [], running: string): string[] {
+  return [running, ...before.filter((one) => one !== running)].slice(0, MAX_SERVED_TEMPLATES)
 }
 
 /** Removes the children that the steps of container instances do not know. */

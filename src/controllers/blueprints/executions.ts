@@ -32,10 +32,10 @@ import {
 const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
 
 /** Milliseconds without the secret parameters after which the execution fails: their writer has died. */
-const SECRETS_WITHIN = 120_000
+const SECRETS_TIMEOUT_MS = 120_000
 /** Milliseconds for which a missing right may just not have propagated yet, and between two checks of it. */
-const RIGHTS_WITHIN = 15_000
-const RIGHTS_AGAIN = 3_000
+const RIGHTS_TIMEOUT_MS = 15_000
+const RIGHTS_RECHECK_MS = 3_000
 
 /**
  * Creates what a blueprint describes, each component after its dependencies. Each created object carries a mark from
@@ -50,15 +50,15 @@ export const executionController = controller(BlueprintExecution, {
     ...ACCESS_REVIEW_RIGHTS,
   ],
   reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
-    return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
+    return isExecutionOver(pass.object.status?.state) ? pruneExecutions(pass) : withSecretRights(() => advance(pass))
   }),
   // Holds the execution until its Secrets in the group's namespace are deleted, which no owner reference covers.
   needsFinalizer: ({ spec, status }) =>
     !isExecutionOver(status?.state) && spec.steps.some(({ value }) => value !== undefined),
-  finalize: steps(takeValuesAway),
+  finalize: steps(removeOwnValues),
 })
 
-async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
+async function removeOwnValues(pass: ExecutionPass): Promise<Outcome> {
   const { object } = pass
   const namespace = homeOf(pass)
   // A step that another deployment has taken over belongs to that deployment.
@@ -66,12 +66,12 @@ async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
     const mark = observedObjectOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
     return mark === undefined || mark === pass.key
   }
-  await dropValues(pass, object.spec.steps.filter(isOurs))
+  await removeValueSecrets(pass, object.spec.steps.filter(isOurs))
   return done()
 }
 
 /** Missing rights on Secrets mean that the namespace is being deleted, and the Secrets with it. */
-async function dropValues(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
+async function removeValueSecrets(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
   const namespace = homeOf(pass)
   await ignoreMissingRights(async () => {
     for (const step of steps) await deleteValueSecret(pass, step, namespace)
@@ -138,7 +138,7 @@ async function advanceStep(
   const made: StepWriteResult = await writeStepObject(pass, step, { namespace, parameters, uid: one.uid })
   if ('object' in made) Object.assign(one, { uid: made.object.metadata.uid })
   const age = clock.now() - Date.parse(one.startedAt ?? now)
-  const readiness = readinessOfMade(made, age)
+  const readiness = readinessOfWrite(made, age)
   if (readiness.kind === 'ready') {
     await deleteValueSecret(pass, step, namespace)
     Object.assign(one, { status: 'Ready', finishedAt: now })
@@ -147,7 +147,7 @@ async function advanceStep(
   const left = timeLeft(one, clock.now())
   if (readiness.kind === 'waiting' && left > 0) {
     Object.assign(one, readiness.message !== '' && { message: readiness.message })
-    return 'lacking' in made ? RIGHTS_AGAIN : left
+    return 'lacking' in made ? RIGHTS_RECHECK_MS : left
   }
   const isLate = readiness.kind === 'waiting'
   const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
@@ -157,9 +157,9 @@ async function advanceStep(
 }
 
 /** @param age milliseconds since the step began */
-function readinessOfMade(made: StepWriteResult, age: number): Readiness {
+function readinessOfWrite(made: StepWriteResult, age: number): Readiness {
   if ('refusal' in made) return { kind: 'failed', message: made.refusal }
-  if ('lacking' in made) return { kind: age < RIGHTS_WITHIN ? 'waiting' : 'failed', message: made.lacking }
+  if ('lacking' in made) return { kind: age < RIGHTS_TIMEOUT_MS ? 'waiting' : 'failed', message: made.lacking }
   const readiness = readinessOf(made.object)
   if (made.awaits === undefined || readiness.kind === 'failed') return readiness
   return { kind: 'waiting', message: made.awaits }
@@ -198,7 +198,7 @@ async function judge(
 async function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Promise<Outcome> {
   const isBegun = ({ component }: ExecutionStep) =>
     progress.some((one) => one.component === component && one.status === 'Creating')
-  await dropValues(pass, pass.object.spec.steps.filter(isBegun))
+  await removeValueSecrets(pass, pass.object.spec.steps.filter(isBegun))
   pass.report({
     steps: endRemainingSteps(progress, pass.now),
     state: 'Failed',
@@ -224,14 +224,14 @@ async function secretParameters({ object, records }: ExecutionPass): Promise<Par
 function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome | Promise<Outcome> {
   const { object, clock } = pass
   const age = clock.now() - Date.parse(object.metadata.creationTimestamp ?? pass.now)
-  if (age > SECRETS_WITHIN)
+  if (age > SECRETS_TIMEOUT_MS)
     return fail(pass, progress, 'The values of its secret parameters were not stored: deploy the blueprint again.')
   pass.report({ steps: progress, stage: 'Validating' })
   return waiting('WaitingForDependency', 'The values of secret parameters are not stored yet.', RIGHTS_RETRY_MS)
 }
 
 /** Deletes all finished executions but the newest. */
-async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
+async function pruneExecutions({ object, records }: ExecutionPass): Promise<Outcome> {
   const { state, message } = object.status ?? {}
   const { resource } = BlueprintExecution
   const over = records

@@ -15,7 +15,7 @@ export function collectOutputs(
   const { steps, outputs = [] } = pass.object.spec
   return outputs.flatMap(({ name, secret = false, value, component, output }) => {
     if (secret) return []
-    if (value !== undefined) return [{ name, value: filled(pass, value, namespace) }]
+    if (value !== undefined) return [{ name, value: fillLateText(pass, value, namespace) }]
     const step = steps.find((one) => one.component === component)
     const found = step && observed(step)
     const told = step && found && output && plainOutput(step.collection, found, output)
@@ -23,7 +23,7 @@ export function collectOutputs(
   })
 }
 
-function filled(pass: ExecutionPass, text: string, namespace: string): string {
+function fillLateText(pass: ExecutionPass, text: string, namespace: string): string {
   const lookUp = (reference: LateReference) =>
     reference.root === 'components' ? (componentFieldValue(pass, reference, namespace) ?? '') : undefined
   return fillLateValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)

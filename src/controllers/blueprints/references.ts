@@ -6,13 +6,13 @@ import { isRecord } from '../../core/isRecord.ts'
 import { OUTPUT_RESOURCES, secretsResourceOf } from '../../crds/referenceAdmission.ts'
 import type { AccessReviewRequest } from '../../kube/accessReview.ts'
 
-type Asked = Omit<AccessReviewRequest, 'user'>
+type AccessQuestion = Omit<AccessReviewRequest, 'user'>
 /** Fields that decide neither which code runs nor what it is given: changing only these reveals no value. */
-const HARMLESS = new Set([
+const HARMLESS_FIELDS = new Set([
   ...['computePlan', 'replicas', 'minReplicas', 'maxReplicas', 'running', 'tags'],
   ...['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize'],
 ])
-export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS.has(field))
+export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS_FIELDS.has(field))
 
 /** Returns the fields of a merge patch that change something: a deployment sends everything in its template. */
 export function changedFields(before: Spec, patch: Spec): Spec {
@@ -27,18 +27,18 @@ function isChange(before: unknown, to: unknown): boolean {
 
 type Spec = Readonly<Record<string, unknown>>
 /** Namespaces of the target group and of its boundary. */
-type Spaces = { readonly group: string; readonly boundary: string }
+type TargetNamespaces = { readonly group: string; readonly boundary: string }
 
-const DATA = 'data.freehold.dev'
+const DATA_GROUP = 'data.freehold.dev'
 
 /**
  * Returns the access reviews for what a spec refers to: vault values, outputs, an identity, source credentials. The
  * account that writes components is exempt from admission, so it asks the same questions as kubectl's webhook, each
  * once.
  */
-export function referenceAccessReviews(spec: Spec, { group, boundary }: Spaces): Asked[] {
-  const readVault = (name: string): Asked => ({
-    ...{ verb: 'readsecrets', group: DATA, resource: 'secretvaults', namespace: group, name },
+export function referenceAccessReviews(spec: Spec, { group, boundary }: TargetNamespaces): AccessQuestion[] {
+  const readVault = (name: string): AccessQuestion => ({
+    ...{ verb: 'readsecrets', group: DATA_GROUP, resource: 'secretvaults', namespace: group, name },
   })
   const parts = recordsIn(Object.values(spec))
   const found = [
@@ -50,24 +50,24 @@ export function referenceAccessReviews(spec: Spec, { group, boundary }: Spaces):
     ...[spec.namespaceSecrets, spec.functionSecrets]
       .flatMap((list) => (Array.isArray(list) ? list : []))
       .flatMap((each) => secretQuestion(String(each), group)),
-    ...(typeof spec.deploymentSourceId === 'string' ? [useOf(spec.deploymentSourceId, boundary)] : []),
+    ...(typeof spec.deploymentSourceId === 'string' ? [sourceUseQuestion(spec.deploymentSourceId, boundary)] : []),
   ]
   return [...new Map(found.map((question) => [JSON.stringify(question), question])).values()]
 }
 
 /** For an entry in the list of what a function may be given: one object of a collection, or the whole collection. */
-function secretQuestion(secret: string, namespace: string): Asked[] {
+function secretQuestion(secret: string, namespace: string): AccessQuestion[] {
   const [collection = '', name] = secret.split('/')
   if (!ACTIONS_OF_SECRETS.has(collection)) return []
   const [group, resource, verb] = secretsResourceOf(collection)
   return [{ verb, group, resource, namespace, ...(name !== undefined && { name }) }]
 }
 
-function useOf(name: string, namespace: string): Asked {
+function sourceUseQuestion(name: string, namespace: string): AccessQuestion {
   return { verb: 'use', group: 'delivery.freehold.dev', resource: 'deploymentsources', namespace, name }
 }
 
-function outputQuestion(output: ResourceOutput, namespace: string): Asked[] {
+function outputQuestion(output: ResourceOutput, namespace: string): AccessQuestion[] {
   const { collection, name } = output
   const place = Object.hasOwn(OUTPUT_RESOURCES, collection) ? OUTPUT_RESOURCES[collection] : undefined
   if (place === undefined) return []

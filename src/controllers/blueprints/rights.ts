@@ -15,8 +15,8 @@ export const ACCESS_REVIEW_RIGHTS: readonly Rights[] = [
   { resource: subjectAccessReview, verbs: ['create'], in: 'records' },
 ]
 
-type Asked = Omit<AccessReviewRequest, 'user'>
-type Written = {
+type AccessQuestion = Omit<AccessReviewRequest, 'user'>
+type WrittenObject = {
   readonly step: Pick<ExecutionStep, 'body'>
   /** The spec as written: late values may add more than was checked when the deployment was requested. */
   readonly spec: Readonly<Record<string, unknown>>
@@ -31,7 +31,7 @@ type Written = {
  * Returns the access review for the same write with kubectl. For a part whose name does not reveal its parent, it is
  * about the parent; for a role assignment, it is the virtual verb `grant` at the assignment's scope.
  */
-export function accessReviewFor({ step, spec, entry, ref, group, isNew }: Written): Asked {
+export function accessReviewFor({ step, spec, entry, ref, group, isNew }: WrittenObject): AccessQuestion {
   const { kind, part } = entry
   const { resource, partOf } = kind
   if (kind.kind === RoleAssignment.kind) return grantQuestion(spec, group)
@@ -45,14 +45,14 @@ export function accessReviewFor({ step, spec, entry, ref, group, isNew }: Writte
   return { verb, group: resource.group, resource: resource.plural, ...ref }
 }
 
-function grantQuestion({ roleDefinitionName, scope }: Written['spec'], namespace: string): Asked {
+function grantQuestion({ roleDefinitionName, scope }: WrittenObject['spec'], namespace: string): AccessQuestion {
   const parsed = parseScope(String(scope))
   const { group, plural: resource } = RoleDefinition.resource
   const subresource = parsed?.level === 'resource' ? { subresource: `${parsed.collection}/${parsed.name}` } : {}
   return { verb: 'grant', group, resource, ...subresource, namespace, name: String(roleDefinitionName ?? '') }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const VERB_PHRASES: Readonly<Record<string, string>> = {
   readsecrets: 'read the secrets of',
   get: 'read',
   createkeys: 'make keys of',
@@ -64,7 +64,9 @@ const WORDS: Readonly<Record<string, string>> = {
  */
 export async function findMissingRight(
   pass: Pass<typeof BlueprintExecution>,
-  written: Written & { /** Specs whose references are asked about. */ readonly references: readonly Written['spec'][] },
+  written: WrittenObject & {
+    /** Specs whose references are asked about. */ readonly references: readonly WrittenObject['spec'][]
+  },
 ): Promise<string | undefined> {
   const { object, records } = pass
   const { startedBy } = object.spec
@@ -72,13 +74,13 @@ export async function findMissingRight(
   const own = `Whoever deployed it no longer has the permission ${entry.action} for it.`
   const find: PrincipalLookup = (resource, namespace, name) => records.cache(resource).get(namespace, name)
   if (!namesCurrentPrincipal(find, object, startedBy)) return own
-  const may = (question: Asked) => isAccessAllowed(records.client, { user: `p:${startedBy}`, ...question })
+  const may = (question: AccessQuestion) => isAccessAllowed(records.client, { user: `p:${startedBy}`, ...question })
   if (!(await may(accessReviewFor(written)))) return own
   const spaces = { group, boundary: object.metadata.namespace ?? '' }
   for (const question of references.flatMap((one) => referenceAccessReviews(one, spaces))) {
     if (await may(question)) continue
     const { verb, resource, name } = question
-    return `Whoever deployed it may not ${WORDS[verb] ?? verb} ${resource}${name === undefined ? '' : ` "${name}"`}, to which it refers.`
+    return `Whoever deployed it may not ${VERB_PHRASES[verb] ?? verb} ${resource}${name === undefined ? '' : ` "${name}"`}, to which it refers.`
   }
   return undefined
 }

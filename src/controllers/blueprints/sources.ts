@@ -47,7 +47,7 @@ export type TemplateReader = (content: string) => Promise<ParsedTemplate>
 type SourcePass = Pass<typeof BlueprintSource>
 type TemplateObject = BlueprintTemplate & KubeObject
 type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
-type Connected = DeploymentSource & KubeObject
+type CredentialSource = DeploymentSource & KubeObject
 
 /** Syncs the repository of each source: on creation, on request, on a push, and hourly. */
 export const catalogueController = controllerWith(
@@ -57,11 +57,11 @@ export const catalogueController = controllerWith(
       BlueprintTemplate.resource,
       {
         resource: DeploymentSource.resource,
-        keysOf: sourcesBehind,
+        keysOf: sourcesAffectedBy,
         relevant: ({ metadata, spec, status }) => [
           metadata.deletionTimestamp,
           spec,
-          (status as Connected['status'])?.heads,
+          (status as CredentialSource['status'])?.heads,
         ],
       },
       { resource: secretMetadata, keysOf: sourcesWith },
@@ -77,23 +77,26 @@ export const catalogueController = controllerWith(
 )
 
 /** Returns the sources that use a deployment source's credentials, or whose URL may receive its pushes. */
-function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
+function sourcesAffectedBy(changed: KubeObject, records: Workspace): string[] {
   const { namespace } = changed.metadata
   return records
     .cache(BlueprintSource)
     .list({ namespace })
-    .filter(({ spec }) => spec.repositoryUrl !== undefined || isCredentialSourceOf(changed as Connected, spec))
+    .filter(({ spec }) => spec.repositoryUrl !== undefined || isCredentialSourceOf(changed as CredentialSource, spec))
     .map(keyOf)
 }
 
 /** Returns the sources that use the credentials in a Secret. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
   const connections = records.cache(DeploymentSource).list({ namespace })
-  return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesBehind(one, records))
+  return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesAffectedBy(one, records))
 }
 
 /** Identifies the credentials' Secret and its version. Needed only while a source fails, and when it is read. */
-async function versionOfCredentials(pass: SourcePass, connected: Connected | undefined): Promise<string | undefined> {
+async function versionOfCredentials(
+  pass: SourcePass,
+  connected: CredentialSource | undefined,
+): Promise<string | undefined> {
   if (connected === undefined) return undefined
   const { namespace = '' } = connected.metadata
   pass.records.watchSecretMetadata(namespace)
@@ -101,7 +104,7 @@ async function versionOfCredentials(pass: SourcePass, connected: Connected | und
   return metadata && `${metadata.uid}/${metadata.resourceVersion}`
 }
 
-function connectedTo({ object, records }: SourcePass): Connected | undefined {
+function credentialSourceOf({ object, records }: SourcePass): CredentialSource | undefined {
   const { namespace } = object.metadata
   return records
     .cache(DeploymentSource)
@@ -112,26 +115,26 @@ function connectedTo({ object, records }: SourcePass): Connected | undefined {
 async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<Outcome> {
   const { spec, status } = pass.object
   if (!spec.enabled) return disable(pass)
-  const surplus = surplusOf(pass)
+  const surplus = findSyncRefusal(pass)
   if (surplus !== undefined) return refuse(pass, surplus)
-  const connected = connectedTo(pass)
+  const connected = credentialSourceOf(pass)
   const push = pushOf(pass, connected)
   const isWhole = status?.templateCount === templatesHere(pass).length
   const isFailing = status?.failures !== undefined
   const triedWith = isFailing ? await versionOfCredentials(pass, connected) : undefined
   const hasNewCredentials = isFailing && triedWith !== status.triedWith
   const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole, hasNewCredentials })
-  if (due > 0) return standing(pass, due)
+  if (due > 0) return outcomeSinceSync(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
     return waiting('Starting', 'The repository is being read.', REQUEUE_NOW)
   }
   try {
     pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })
-    return await readNow(pass, options, connected, isWhole)
+    return await readRepository(pass, options, connected, isWhole)
   } catch (error) {
     if (!(error instanceof GitFilesError || error instanceof SourceError)) throw error
-    return failed(pass, error, {
+    return failSync(pass, error, {
       triedWith: triedWith ?? (await versionOfCredentials(pass, connected)),
       hasNewCredentials,
     })
@@ -142,11 +145,11 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
  * Returns the latest known push to the source's branch: from its deployment source, or for a URL from any in the
  * boundary. A plain Git source is a single repository, whatever its deliveries call it.
  */
-function pushOf({ object, records }: SourcePass, connected: Connected | undefined) {
+function pushOf({ object, records }: SourcePass, connected: CredentialSource | undefined) {
   const { repositoryId, repositoryUrl, ref: name } = object.spec
   const refs = [name, `refs/heads/${name}`, `refs/tags/${name}`]
   const all = records.cache(DeploymentSource).list({ namespace: object.metadata.namespace })
-  const isMeant = ({ spec }: Connected, head: RecordedHead) =>
+  const isMeant = ({ spec }: CredentialSource, head: RecordedHead) =>
     repositoryUrl !== undefined
       ? isOfRepository(spec, head, repositoryUrl)
       : spec.provider === 'Git' || head.repositoryId === repositoryId
@@ -159,7 +162,7 @@ function pushOf({ object, records }: SourcePass, connected: Connected | undefine
 }
 
 /** Returns why this source is not read at all, for cases that REST refuses at once. */
-function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> | undefined {
+function findSyncRefusal({ object, records }: SourcePass): Parameters<typeof stalled> | undefined {
   const older = records
     .cache(BlueprintSource)
     .list({ namespace: object.metadata.namespace })
@@ -178,21 +181,21 @@ function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>)
 }
 
 /** Outcome after a successful sync: degraded while a broken template is served in an older version. */
-function settled(invalid: Invalid[] | undefined, after: number): Outcome {
+function syncedOutcome(invalid: Invalid[] | undefined, after: number): Outcome {
   const stale = describeStaleTemplate(invalid ?? [])
   return stale === undefined ? done({ after }) : degraded('PartiallyAvailable', stale, after)
 }
 
 /** Outcome since the last sync. */
-function standing({ object: { status } }: SourcePass, due: number): Outcome {
-  if (status?.state !== 'Failing') return settled(status?.invalidTemplates, due)
+function outcomeSinceSync({ object: { status } }: SourcePass, due: number): Outcome {
+  if (status?.state !== 'Failing') return syncedOutcome(status?.invalidTemplates, due)
   return degraded('PartiallyAvailable', status.message ?? 'The repository could not be read.', due)
 }
 
-async function readNow(
+async function readRepository(
   pass: SourcePass,
   options: CatalogueOptions,
-  connected: Connected | undefined,
+  connected: CredentialSource | undefined,
   isWhole: boolean,
 ): Promise<Outcome> {
   const { object, now } = pass
@@ -210,15 +213,15 @@ async function readNow(
   }
   if (found.files === undefined) {
     pass.report(ready)
-    return settled(status?.invalidTemplates, SYNC_INTERVAL_MS)
+    return syncedOutcome(status?.invalidTemplates, SYNC_INTERVAL_MS)
   }
   const read = await readEach(found.files, options.read)
   // Nothing is kept from another branch or folder.
   const before = status?.readAt === syncLocationOf(object) ? templatesHere(pass).map(storedOf) : []
   const { templates, invalid, invalidCount } = mergeTemplates(metadata.name, found.files, read, before)
-  await keep(pass, templates)
+  await keepTemplates(pass, templates)
   pass.report({ ...ready, templateCount: templates.length, invalidCount, invalidTemplates: invalid })
-  return settled(invalid, SYNC_INTERVAL_MS)
+  return syncedOutcome(invalid, SYNC_INTERVAL_MS)
 }
 
 /** Reads each file in turn, yielding to other work in between. */
@@ -240,7 +243,7 @@ async function readEach(files: readonly GitFile[], read: TemplateReader): Promis
 async function gitLocationOf(
   pass: SourcePass,
   { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
-  connected: Connected | undefined,
+  connected: CredentialSource | undefined,
 ): Promise<GitLocation> {
   const { repositoryUrl = '', repositoryId = '', ref } = pass.object.spec
   const path = normalizeFolder(pass.object.spec.path)
@@ -259,9 +262,9 @@ async function gitLocationOf(
   return { url: cloneUrl, ref, path, authorization }
 }
 
-type Tried = { readonly triedWith: string | undefined; readonly hasNewCredentials: boolean }
+type SyncAttempt = { readonly triedWith: string | undefined; readonly hasNewCredentials: boolean }
 
-function failed(pass: SourcePass, { message }: Error, { triedWith, hasNewCredentials }: Tried): Outcome {
+function failSync(pass: SourcePass, { message }: Error, { triedWith, hasNewCredentials }: SyncAttempt): Outcome {
   const { object, now, clock } = pass
   const failures = failuresOf(object, hasNewCredentials)
   const after = syncBackoff(failures)
@@ -288,7 +291,10 @@ function templatesHere({ children }: SourcePass): readonly TemplateObject[] {
 const storedOf = ({ spec: { slug, content, sourcePath } }: TemplateObject) => ({ slug, content, path: sourcePath })
 
 /** Writes these templates and deletes others of the source. Users' own templates stay. */
-async function keep({ children, object: { metadata } }: SourcePass, wanted: readonly KeptTemplate[]): Promise<void> {
+async function keepTemplates(
+  { children, object: { metadata } }: SourcePass,
+  wanted: readonly KeptTemplate[],
+): Promise<void> {
   const { apiVersion, kind, resource } = BlueprintTemplate
   const { namespace = '', name: sourceId } = metadata
   for (const { name, slug, content, path: sourcePath } of wanted) {

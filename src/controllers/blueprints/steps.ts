@@ -32,7 +32,7 @@ export type StepWriteResult =
   | { readonly refusal: string }
   /** The user who started the deployment lacks a right, which may just not have propagated yet. */
   | { readonly lacking: string }
-type Where = {
+type StepLocation = {
   readonly namespace: string
   readonly parameters: Parameters
   /** UID of the object that an earlier pass created or changed. */
@@ -58,7 +58,7 @@ export function observedObjectOf(pass: ExecutionPass, step: ExecutionStep, group
 export async function writeStepObject(
   pass: ExecutionPass,
   step: ExecutionStep,
-  where: Where,
+  where: StepLocation,
 ): Promise<StepWriteResult> {
   const entry = BLUEPRINT_COLLECTIONS.get(step.collection)
   if (entry === undefined) return { refusal: `There is no collection "${step.collection}".` }
@@ -68,12 +68,12 @@ export async function writeStepObject(
   const isOurs = (found: KubeObject | undefined) =>
     found?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION] === keyOf(execution as unknown as KubeObject)
   const cached = observedObjectOf(pass, step, where.namespace)
-  if (cached !== undefined && isOurs(cached)) return feed(pass, step, cached, where)
+  if (cached !== undefined && isOurs(cached)) return passVaultValue(pass, step, cached, where)
   const stored = await records.client.get(kind.resource, ref).catch((error: unknown) => {
     if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
     throw error
   })
-  if (stored !== undefined && isOurs(stored)) return feed(pass, step, stored, where)
+  if (stored !== undefined && isOurs(stored)) return passVaultValue(pass, step, stored, where)
   // Deleting an object that a deployment waits for fails the deployment; otherwise it would keep coming back.
   if (where.uid !== undefined && stored?.metadata.uid !== where.uid)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted while the deployment was under way.` }
@@ -95,7 +95,7 @@ export async function writeStepObject(
   const lacking = await findMissingRight(pass, asked)
   if (lacking !== undefined) return { lacking }
   const written = await write(pass, { step, kind, stored, spec: given }, where)
-  return 'object' in written ? feed(pass, step, written.object, where) : written
+  return 'object' in written ? passVaultValue(pass, step, written.object, where) : written
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -108,7 +108,7 @@ function specOf(
   namespace: string,
 ): { given: Fields } | { refusal: string } {
   const json = stored === undefined ? step.manifest : (step.patch ?? step.manifest)
-  const text = withLate(pass, json ?? '{}', namespace)
+  const text = fillLateJson(pass, json ?? '{}', namespace)
   if (typeof text !== 'string') return text
   const given = tryParseJsonObject(text)
   return given === undefined
@@ -124,19 +124,19 @@ function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: F
 }
 
 /** The field that lists what code may be given, by kind. */
-const LISTS = new Map([
+const SECRET_LIST_FIELDS = new Map([
   [ServerlessFunction.kind, 'namespaceSecrets'],
   [FunctionNamespace.kind, 'functionSecrets'],
 ])
 
-type Surroundings = { kind: AnyKind; stored: KubeObject | undefined; around: readonly Fields[] }
+type SecretContext = { kind: AnyKind; stored: KubeObject | undefined; around: readonly Fields[] }
 
 /**
  * Completes the list of what a function or its namespace may be given, as REST does; each entry is then checked for the
  * user who started the deployment. An existing object is not given more than before.
  */
-function withSecrets(given: Fields, { kind, stored, around }: Surroundings): Fields {
-  const list = LISTS.get(kind.kind)
+function withSecrets(given: Fields, { kind, stored, around }: SecretContext): Fields {
+  const list = SECRET_LIST_FIELDS.get(kind.kind)
   if (list === undefined) return given
   const { [list]: asked = stored === undefined ? [] : undefined } = given
   // The API server refuses what is not a list.
@@ -146,7 +146,7 @@ function withSecrets(given: Fields, { kind, stored, around }: Surroundings): Fie
   return { ...given, [list]: filterAllowedSecrets(asked, before as readonly string[]) }
 }
 
-type Writing = {
+type StepWrite = {
   readonly step: ExecutionStep
   readonly kind: AnyKind
   readonly stored: KubeObject | undefined
@@ -155,8 +155,8 @@ type Writing = {
 
 async function write(
   pass: ExecutionPass,
-  { step, kind, stored, spec }: Writing,
-  { namespace }: Where,
+  { step, kind, stored, spec }: StepWrite,
+  { namespace }: StepLocation,
 ): Promise<StepWriteResult> {
   const { object: execution, records } = pass
   const { name: deploy, startedBy } = execution.spec
@@ -186,7 +186,7 @@ async function write(
 }
 
 /** Fills late values into the JSON text. */
-function withLate(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
+function fillLateJson(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
   const text = fillLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {
@@ -217,11 +217,11 @@ export function componentFieldValue(
  * Passes a vault entry its value through a Secret that exists until the vault has taken it, so that in the end only the
  * vault holds the value.
  */
-async function feed(
+async function passVaultValue(
   pass: ExecutionPass,
   step: ExecutionStep,
   entry: KubeObject,
-  where: Where,
+  where: StepLocation,
 ): Promise<StepWriteResult> {
   if (step.value === undefined) return { object: entry }
   let isKnown = true
@@ -242,13 +242,13 @@ async function feed(
   const isSame = stored?.data?.[VALUE_KEY] === data[VALUE_KEY]
   const isTaken = history?.source?.uid === uid && history?.source?.resourceVersion === resourceVersion
   if (stored !== undefined && isSame && isTaken) return { object: entry }
-  if (stored === undefined) await pass.records.client.create(secret, opaque(ref, data))
+  if (stored === undefined) await pass.records.client.create(secret, opaqueSecret(ref, data))
   else if (!isSame) await pass.records.client.mergePatch(secret, ref, { data }, { uid, resourceVersion })
   return { object: entry, awaits: 'Its value is on its way into the vault.' }
 }
 
 /** Without owner and labels of ours: a vault takes no Secret that belongs to something else. */
-function opaque(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
+function opaqueSecret(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }
 }
 

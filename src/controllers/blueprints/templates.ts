@@ -12,7 +12,7 @@ import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { controller, type Pass, steps } from '../engine/controller.ts'
 
-/** Milliseconds until a template over the limit is looked at again: the deletion of an older one does not wake it. */
+/** Milliseconds until a template over the limit is checked again: the deletion of an older one does not wake it. */
 const LOOK_AGAIN = 300_000
 
 /** REST refuses more templates (422); of those made with kubectl, the oldest count. */

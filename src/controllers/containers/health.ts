@@ -131,7 +131,7 @@ export function judgeHealth(pass: InstancePass): Outcome {
     judgeHost(pass) ??
     judgeCertificates(pass) ??
     state.backup ??
-    available(pass)
+    availableOutcome(pass)
   )
 }
 
@@ -152,7 +152,7 @@ export function haltInstance(pass: InstancePass) {
   }
 }
 
-function available(pass: InstancePass): Outcome {
+function availableOutcome(pass: InstancePass): Outcome {
   const { state, object, clock } = pass
   const ended = endedPodsOf(pass)
   const notes = object.spec.components.flatMap(({ name }) =>
@@ -170,7 +170,9 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   const pods = podsOf(pass)
   const pending = object.spec.components.filter(({ name }) => !isDeployed(state.deployments.get(name)))
   if (pending.length === 0) return undefined
-  const trouble = pending.map((component) => troubleIn(pass, component, pods)).find((found) => found !== undefined)
+  const trouble = pending
+    .map((component) => findComponentProblem(pass, component, pods))
+    .find((found) => found !== undefined)
   if (trouble !== undefined) return trouble
   const ready = pods.filter(isReady).length
   const words = pending
@@ -195,7 +197,11 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
 }
 
-function troubleIn(pass: InstancePass, { name, image }: ComponentSpec, pods: readonly LivePod[]): Outcome | undefined {
+function findComponentProblem(
+  pass: InstancePass,
+  { name, image }: ComponentSpec,
+  pods: readonly LivePod[],
+): Outcome | undefined {
   const { object, state, workloads } = pass
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(name) ?? {}
   const missingClass = missingStorageClass(

@@ -35,13 +35,13 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
   return left === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
 }
 
-const SURROUNDINGS: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
+const AUXILIARY_RESOURCES: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
 
 /** Does not wait for the garbage collector: during its delay, a new resource would find its names taken. */
 export async function removeAuxiliaryChildren(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const names = containerNamesOf(pass.object)
-  await pruneChildren(pass, [], SURROUNDINGS)
+  await pruneChildren(pass, [], AUXILIARY_RESOURCES)
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
   await ignoreMissingRights(async () => {

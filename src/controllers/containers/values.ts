@@ -40,18 +40,18 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
         ),
       )
       for (const [name, entries] of wanted) {
-        const data = await resolved(entries)
+        const data = await resolveEntries(entries)
         if ('kind' in data) return data
-        await keep(pass, name, data.values)
+        await storeValues(pass, name, data.values)
       }
-      await forgetFormer(pass)
+      await removeFormerSecrets(pass)
       return keepPullSecret(pass, registryCredential && (await readVault(registryCredential)))
     })
   }
 }
 
 /** Deletes the Secrets of removed components, whose pods are being deleted as well. */
-async function forgetFormer(pass: InstancePass): Promise<void> {
+async function removeFormerSecrets(pass: InstancePass): Promise<void> {
   const former = formerComponents(pass)
   if (former.length === 0) return
   const { values } = containerNamesOf(pass.object)
@@ -61,7 +61,7 @@ async function forgetFormer(pass: InstancePass): Promise<void> {
 
 type Entries = readonly [key: string, value: () => Promise<string | Outcome>][]
 
-async function resolved(entries: Entries): Promise<{ values: Record<string, string> } | Outcome> {
+async function resolveEntries(entries: Entries): Promise<{ values: Record<string, string> } | Outcome> {
   const values: Record<string, string> = {}
   for (const [key, read] of entries) {
     const value = await read()
@@ -71,9 +71,9 @@ async function resolved(entries: Entries): Promise<{ values: Record<string, stri
   return { values: secretData(values) }
 }
 
-const MOST_BYTES = 900 * 1024
+const MAX_SECRET_BYTES = 900 * 1024
 
-async function keep(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
+async function storeValues(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
   const stillRead = async () => {
     const live = await deploymentsOf(pass)
     return (key: string) => live.some((one) => mayRead(one, name, key))
@@ -109,7 +109,7 @@ async function keepPullSecret(pass: InstancePass, value: string | Outcome | unde
   const { pull } = containerNamesOf(pass.object)
   if (value === undefined) return done()
   if (typeof value !== 'string') return value
-  if (!isDockerConfig(value) || value.length > MOST_BYTES) {
+  if (!isDockerConfig(value) || value.length > MAX_SECRET_BYTES) {
     return stalled(
       'ConfigurationInvalid',
       'The vault secret of registryCredential is not a dockerconfigjson with "auths".',

@@ -20,12 +20,12 @@ import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 type BuildPass = RecordPass<RecordState>
 
 /** Milliseconds after the end of a build until an unreadable log is given up, and between two attempts. */
-const PATIENCE = 60_000
-const RETRY = 5_000
+const LOG_TIMEOUT_MS = 60_000
+const LOG_RETRY_MS = 5_000
 
 /** Limits per container; together they fit what is kept of a log, including line ends. */
-const PART_BYTES = KEPT_LOG_BYTES / 2
-const PART_LINES = BUILD_LOG_LINES_MAX / 2
+const MAX_PART_BYTES = KEPT_LOG_BYTES / 2
+const MAX_PART_LINES = BUILD_LOG_LINES_MAX / 2
 
 /** Stores the logs of a build's containers, in order, before its pod is deleted. */
 export function keepBuildLog({ logs, buildLogs, isSimulated }: BuildOptions): RecordStep {
@@ -37,7 +37,7 @@ export function keepBuildLog({ logs, buildLogs, isSimulated }: BuildOptions): Re
       if (!build.isOver && !isFinalPhase(decision?.stage)) return done()
       const lines = isSimulated ? [SIMULATED_BUILD_MESSAGE] : await linesOf(pass, logs)
       const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
-      if (lines === undefined && clock.now() - end < PATIENCE) return done({ after: RETRY })
+      if (lines === undefined && clock.now() - end < LOG_TIMEOUT_MS) return done({ after: LOG_RETRY_MS })
       const kept = lines ?? ['The log of this build could not be read.']
       const write = (some: readonly string[], offset?: number) =>
         buildLogs.append(buildLogOwnerOf(object), some, { offset, isFinal: true })
@@ -81,7 +81,7 @@ async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string
       const chunks = await logs.open({ namespace: BUILD_NAMESPACE, pod: last.metadata.name, container })
       const share = container === 'build' ? 1 : 1 / 4
       if (chunks === undefined) continue
-      kept.push(lastLogLines(await lastBytes(chunks, PART_BYTES * share), PART_LINES * share))
+      kept.push(lastLogLines(await lastBytes(chunks, MAX_PART_BYTES * share), MAX_PART_LINES * share))
     }
   } catch (error) {
     log.debug({ error: messageOf(error) }, 'The log of a build could not be read.')

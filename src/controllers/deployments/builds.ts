@@ -63,8 +63,8 @@ export function followBuild(options: BuildOptions): RecordStep {
 }
 
 /** Milliseconds for which a Git provider or name server may be unreachable, and between two attempts. */
-const PATIENCE = 600_000
-const RETRY = 15_000
+const START_TIMEOUT_MS = 600_000
+const START_RETRY_MS = 15_000
 
 /** Starts the build if it is its turn, or reports why it cannot start. */
 export function beginBuild(options: BuildOptions): RecordStep {
@@ -81,9 +81,9 @@ export function beginBuild(options: BuildOptions): RecordStep {
         // Count from the first attempt, not from creation: the deployment may have waited for an earlier build.
         const since = object.status?.triedSince ?? now
         pass.report({ triedSince: since })
-        const isOver = error.isFinal || clock.now() - Date.parse(since) >= PATIENCE
+        const isOver = error.isFinal || clock.now() - Date.parse(since) >= START_TIMEOUT_MS
         state.decision = { stage: isOver ? 'Failed' : 'Queued', message: error.message }
-        if (!isOver) return done({ after: RETRY })
+        if (!isOver) return done({ after: START_RETRY_MS })
       }
       return done()
     })

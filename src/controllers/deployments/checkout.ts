@@ -11,10 +11,10 @@ import type { RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
 
 type CachedSource = DeploymentSource & { [key: string]: unknown }
-type InBoundary = Pick<RecordPass, 'records' | 'place'>
+type BoundaryPass = Pick<RecordPass, 'records' | 'place'>
 
 /** Returns the deployment source with this id in the boundary, unless it is being deleted. */
-export function sourceWithId({ records, place }: InBoundary, id: string | undefined): CachedSource | undefined {
+export function sourceWithId({ records, place }: BoundaryPass, id: string | undefined): CachedSource | undefined {
   if (id === undefined) return undefined
   const namespace = boundaryNamespace(place.boundaryId ?? '')
   const source = records.cache(DeploymentSource).get(namespace, id)
@@ -28,7 +28,7 @@ export function sourceWithId({ records, place }: InBoundary, id: string | undefi
  * @throws SourceError
  */
 export async function checkoutCredentials(
-  pass: InBoundary,
+  pass: BoundaryPass,
   { repositoryUrl, deploymentSourceId }: { repositoryUrl: string; deploymentSourceId: string },
   { sources, circuitUrl }: Pick<BuildOptions, 'sources' | 'circuitUrl'>,
 ): Promise<GitCredentials> {
@@ -44,16 +44,16 @@ export async function checkoutCredentials(
   const connection = connectionTo(source, credentials)
   if (provider === 'Circuit' && baseUrl !== circuitUrl)
     throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
-  return provider === 'Git' ? ofGit(connection, repositoryUrl) : tokenFor(connection, repositoryUrl, sources)
+  return provider === 'Git' ? gitCredentialsOf(connection, repositoryUrl) : tokenFor(connection, repositoryUrl, sources)
 }
 
-const notOfSource = () =>
+const repositoryNotFound = () =>
   new SourceError('NotFound', 'The deployment source has no repository at repositoryUrl: check both.')
 
 /** A plain Git source is a single repository. */
-function ofGit(connection: Connection, repositoryUrl: string): GitCredentials {
+function gitCredentialsOf(connection: Connection, repositoryUrl: string): GitCredentials {
   const { baseUrl, username = 'git', credentials } = connection
-  if (!isSameRepository(baseUrl, repositoryUrl)) throw notOfSource()
+  if (!isSameRepository(baseUrl, repositoryUrl)) throw repositoryNotFound()
   const { [CREDENTIAL_KEYS.token]: token, [CREDENTIAL_KEYS.privateKey]: privateKey } = credentials
   if (repositoryUrl.startsWith('ssh:') && privateKey !== undefined) {
     const knownHosts = knownHostsOf(connection)
@@ -78,7 +78,7 @@ async function tokenFor(
   const found = known.find(
     ({ url, cloneUrl }) => isSameRepository(cloneUrl, repositoryUrl) || isSameRepository(url, repositoryUrl),
   )
-  if (found === undefined) throw notOfSource()
+  if (found === undefined) throw repositoryNotFound()
   const { username, token } = await sources.token(connection, found.id)
   return { username, token }
 }

@@ -14,7 +14,7 @@ const SERVERS = join(import.meta.dirname, '../../desired/functionServers')
 const BUILD_MINUTES = 15
 
 /** Placeholder digest for simulated builds. */
-const NOTHING = `sha256:${'0'.repeat(64)}`
+const PLACEHOLDER_DIGEST = `sha256:${'0'.repeat(64)}`
 
 export type FunctionCode = { code: BuildableCode; archive: string; files: Record<string, string> }
 
@@ -49,17 +49,19 @@ export async function prepareFunctionCode(
   return {
     code: { ...code, port: FUNCTION_PORT } as unknown as BuildableCode,
     // A simulated build fetches nothing.
-    archive: options.isSimulated ? `${repository}@${NOTHING}` : await keptArchive(read, repository, options),
-    files: await laidOver(server.files),
+    archive: options.isSimulated
+      ? `${repository}@${PLACEHOLDER_DIGEST}`
+      : await storeArchive(read, repository, options),
+    files: await readServerFiles(server.files),
   }
 }
 
-async function laidOver(files: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+async function readServerFiles(files: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const read = async ([to, from]: [string, string]) => [to, await readFile(join(SERVERS, from), 'utf8')]
   return Object.fromEntries(await Promise.all(Object.entries(files).map(read)))
 }
 
-async function keptArchive(
+async function storeArchive(
   read: () => Promise<Uint8Array[] | undefined>,
   repository: string,
   { archives }: Pick<BuildOptions, 'archives'>,

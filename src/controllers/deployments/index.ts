@@ -47,7 +47,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
         decide,
         beginBuild(options),
         keepBuildLog(options),
-        tell,
+        reportDecision,
         endBuild,
         forgetOldest,
         judge,
@@ -107,7 +107,7 @@ function decide(pass: RecordPass<RecordState>): Outcome {
   return done()
 }
 
-function tell(pass: RecordPass<RecordState>): Outcome {
+function reportDecision(pass: RecordPass<RecordState>): Outcome {
   const { object, state, now } = pass
   const { stage, message, image, commitSha } = state.decision ?? { stage: 'Queued' as const, message: '' }
   pass.report({

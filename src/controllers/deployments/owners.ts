@@ -100,10 +100,11 @@ export function ownerOf({ object, records }: Pick<RecordPass, 'object' | 'record
   return records.cache<Owner>(kind.resource).get(object.metadata.namespace, object.spec.ownerName)
 }
 
-const lifeOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] || (metadata.uid ?? '')
+const incarnationOf = ({ metadata }: KubeObject) =>
+  metadata.annotations?.[INCARNATION_ANNOTATION] || (metadata.uid ?? '')
 
 /** Milliseconds within which the owner must appear in the cache: it existed when the deployment was requested. */
-const OWNER_DUE = 60_000
+const OWNER_TIMEOUT_MS = 60_000
 
 /** Binds a deployment to one incarnation of its owner: a later owner of the same name must not serve its image. */
 export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
@@ -111,10 +112,10 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const { ownerCollection, ownerName } = object.spec
   const bound = object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   const owner = ownerOf(pass)
-  if (owner !== undefined && bound === lifeOf(owner)) return done()
+  if (owner !== undefined && bound === incarnationOf(owner)) return done()
   if (bound !== '') return removeOrphan(pass)
   if (owner === undefined) {
-    const left = createdAt(object) + OWNER_DUE - pass.clock.now()
+    const left = createdAt(object) + OWNER_TIMEOUT_MS - pass.clock.now()
     if (left <= 0) return removeOrphan(pass)
     return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`, left)
   }
@@ -132,7 +133,7 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
     controller: true,
     blockOwnerDeletion: false,
   }
-  const annotations = { [OWNER_INCARNATION_ANNOTATION]: lifeOf(owner) }
+  const annotations = { [OWNER_INCARNATION_ANNOTATION]: incarnationOf(owner) }
   const patch = { metadata: { ownerReferences: [reference], annotations } }
   await records.client.mergePatch(DeploymentRecord.resource, refOf(object), patch, { uid: object.metadata.uid })
   return done()
@@ -143,7 +144,7 @@ const createdAt = ({ metadata }: KubeObject) => Date.parse(metadata.creationTime
 /** Whether the deployment is bound to this owner, or is unbound and not older than it. */
 function isOwner(owner: KubeObject, record: KubeObject): boolean {
   const bound = record.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
-  return bound === '' ? !(createdAt(owner) > createdAt(record)) : bound === lifeOf(owner)
+  return bound === '' ? !(createdAt(owner) > createdAt(record)) : bound === incarnationOf(owner)
 }
 
 /** Deletes a deployment whose owner is gone. Asks the API server, because the cache may be stale. */

@@ -43,7 +43,7 @@ export async function deployPushed(pass: SourcePass): Promise<Outcome> {
 }
 
 /** Milliseconds until a refused write is retried: its cause may not be watched here. */
-const REFUSED_AGAIN = 600_000
+const REFUSED_RETRY_MS = 600_000
 
 /** Logs a refusal, so that one follower does not block the others. @returns milliseconds until a retry */
 export async function tolerateRefusal(
@@ -59,7 +59,7 @@ export async function tolerateRefusal(
     const { kind, metadata } = object
     const about = { kind, namespace: metadata.namespace, name: metadata.name, error: messageOf(error) }
     log.warn(about, 'What follows from a push was refused.')
-    return REFUSED_AGAIN
+    return REFUSED_RETRY_MS
   }
 }
 

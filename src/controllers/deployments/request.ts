@@ -47,12 +47,13 @@ export async function prepareBuildRequest(pass: RecordPass, options: BuildOption
     ...(await registryAccounts(pass, formatRepository(owner), seconds, options)),
     ...found,
   })
-  if (request === undefined) throw nothingThere()
+  if (request === undefined) throw noSourceError()
   return request
 }
 
 const specOf = (pass: RecordPass) => (ownerOf(pass)?.spec ?? {}) as BuiltSpec
-const nothingThere = () => new BuildNotStartedError('There is nothing to build: set repositoryUrl, or upload a source.')
+const noSourceError = () =>
+  new BuildNotStartedError('There is nothing to build: set repositoryUrl, or upload a source.')
 
 /** Returns what to build and the credentials for it. @throws BuildNotStartedError */
 async function codeOf(pass: RecordPass, repository: string, options: BuildOptions): Promise<Found> {
@@ -60,7 +61,7 @@ async function codeOf(pass: RecordPass, repository: string, options: BuildOption
   if (ownerCollection === 'functions')
     return prepareFunctionCode(pass, ownerOf(pass) as unknown as ServerlessFunction | undefined, repository, options)
   const spec = specOf(pass)
-  if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined)) throw nothingThere()
+  if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined)) throw noSourceError()
   if (archive !== undefined && !archive.startsWith(`${repository}@`))
     throw new BuildNotStartedError('The uploaded source does not belong to this resource.')
   return { code: spec as BuildableCode, archive, ...(archive === undefined && (await gitAccess(pass, spec, options))) }
@@ -95,7 +96,7 @@ async function gitAccess(
 }
 
 /** Seconds for which credentials outlive the build's timeout, because a build may wait for a node. */
-const SLACK = 1_800
+const CREDENTIAL_SLACK_SECONDS = 1_800
 
 /** Issues accounts for this repository only: read access next to the source's commands, write access for the push. */
 async function registryAccounts(
@@ -114,7 +115,7 @@ async function registryAccounts(
       records.cache(ResourceGroup).get(boundaryNamespace(boundaryId), resourceGroup),
     ),
   }
-  const expiresAt = clock.now() + (seconds + SLACK) * 1000
+  const expiresAt = clock.now() + (seconds + CREDENTIAL_SLACK_SECONDS) * 1000
   const account = async (...actions: string[]): Promise<RegistryAccount> => ({
     username: 'build',
     password: await registry.keys.issue({

@@ -16,7 +16,7 @@ export class PassChildren implements Children {
   readonly #key: string
   readonly #workspace: Workspace
   readonly #expectations: Expectations
-  readonly #otherwise: MutatedWrites
+  readonly #mutatedWrites: MutatedWrites
   /** The message about children that are stored differently from how they were written. */
   readonly unlike = new Set<string>()
 
@@ -30,7 +30,7 @@ export class PassChildren implements Children {
     this.#key = key
     this.#workspace = workspace
     this.#expectations = remembered.expectations
-    this.#otherwise = remembered.otherwise
+    this.#mutatedWrites = remembered.otherwise
   }
 
   async ensure<T extends KubeObject>(desired: T, { resource, adopts }: EnsureOptions): Promise<EnsureResult<T>> {
@@ -45,26 +45,26 @@ export class PassChildren implements Children {
     const observed = held ?? (await this.#read<T>(resource, namespace, name))
     if (observed !== undefined && adopts?.(observed) !== true) this.#requireUsable(resource, observed)
     const wanted = withOwner(desired, this.#owner)
-    const standing = this.#otherwise.standing(this.#key, wanted, observed)
+    const standing = this.#mutatedWrites.standing(this.#key, wanted, observed)
     if (observed !== undefined && standing !== undefined) {
       this.unlike.add(standing)
       return { object: observed, changed: false }
     }
     const { object, changed } = await applyIfChanged<T>(this.#workspace.client, resource, wanted, observed)
-    if (changed) this.#written(wanted, object, view)
+    if (changed) this.#recordWrite(wanted, object, view)
     return { object, changed }
   }
 
   async create<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<T | undefined> {
     const wanted = withOwner(desired, this.#owner)
     const made = await applyIfAbsent<T>(this.#workspace.client, resource, wanted)
-    if (made !== undefined) this.#written(wanted, made, this.#view(resource, desired.metadata.namespace))
+    if (made !== undefined) this.#recordWrite(wanted, made, this.#view(resource, desired.metadata.namespace))
     return made
   }
 
-  #written(wanted: KubeObject, stored: KubeObject, view: CacheView | undefined): void {
+  #recordWrite(wanted: KubeObject, stored: KubeObject, view: CacheView | undefined): void {
     if (view !== undefined) this.#expectations.written(this.#key, view, stored)
-    const unlike = this.#otherwise.written(this.#key, wanted, stored)
+    const unlike = this.#mutatedWrites.written(this.#key, wanted, stored)
     if (unlike !== undefined) this.unlike.add(unlike)
   }
 

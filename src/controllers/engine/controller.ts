@@ -88,14 +88,14 @@ export type Controller = Readonly<
   }
 >
 
-type Given = 'observes' | 'reads' | 'writes'
+type DeclaredField = 'observes' | 'reads' | 'writes'
 
 /**
  * What a controller reads and writes. The operator's role is generated from it, so it is known before any port exists.
  */
-export type ControllerDeclaration = Pick<Controller, 'kind' | Given>
+export type ControllerDeclaration = Pick<Controller, 'kind' | DeclaredField>
 
-const TEN_MINUTES = 600_000
+const DEFAULT_TIMEOUT_MS = 600_000
 
 /**
  * Declares a controller.
@@ -122,19 +122,22 @@ export function controller<K extends AnyKind, State = undefined>(
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: guarded(steps(options.reconcile, afterSteps)),
     refuse: (refusal: Outcome) => guarded(() => refusal),
-    halt: halt && haltedThen(halt, afterSteps),
+    halt: halt && haltWithAfterSteps(halt, afterSteps),
     finalize:
       routes.length === 0 ? options.finalize : options.finalize && steps(removeRoutes(routes), options.finalize),
     finalizeRevoked: options.finalizeRevoked ?? (() => done()),
     needsFinalizer: options.needsFinalizer ?? (() => true),
-    finalizeTimeoutMs: options.finalizeTimeoutMs ?? TEN_MINUTES,
+    finalizeTimeoutMs: options.finalizeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
     onConfigurationChange: options.onConfigurationChange ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),
   }
   return Object.freeze(whole) as unknown as Controller
 }
 
-function haltedThen<K extends AnyKind, State>(halt: Halt<K, State>, afterSteps: Step<K, State>): Halt<K, State> {
+function haltWithAfterSteps<K extends AnyKind, State>(
+  halt: Halt<K, State>,
+  afterSteps: Step<K, State>,
+): Halt<K, State> {
   return (pass) => {
     const stop = halt(pass)
     return stop && ((obstacle) => Promise.resolve(steps<K, State>(() => stop(obstacle), afterSteps)(pass)))
@@ -147,8 +150,10 @@ function haltedThen<K extends AnyKind, State>(halt: Halt<K, State>, afterSteps: 
  */
 export function controllerWith<K extends AnyKind, Options, State = undefined>(
   kind: K,
-  declared: Pick<ControllerOptions<K, State>, Given>,
-  behaviour: (options: Options) => Omit<ControllerOptions<K, State>, Given> & { observes?: readonly Observed[] },
+  declared: Pick<ControllerOptions<K, State>, DeclaredField>,
+  behaviour: (
+    options: Options,
+  ) => Omit<ControllerOptions<K, State>, DeclaredField> & { observes?: readonly Observed[] },
 ): ControllerDeclaration & ((options: Options) => Controller) {
   const make = (options: Options) => controller<K, State>(kind, { ...declared, ...behaviour(options) })
   const { reads = [] } = declared

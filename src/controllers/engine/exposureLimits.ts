@@ -7,22 +7,22 @@ import { ingress, networkPolicy, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Children, Pass } from './pass.ts'
 
-/** Spec fields that restrict who may use an open way in, and under which hosts. @internal Tests read it. */
+/** Spec fields that restrict who may use an exposure, and under which hosts. @internal Tests read it. */
 export const EXPOSURE_LIMIT_FIELDS = ['allowedCidrs', 'customDomains'] as const
-type Bounds = {
+type ExposureLimits = {
   readonly allowedCidrs?: string
   readonly customDomains?: readonly string[]
   readonly enableLoadBalancer?: boolean
 }
 
-/** Marks a way that was narrowed, until its owner writes it in full again. @internal Tests read it. */
+/** Marks an exposure that was narrowed, until its owner writes it in full again. @internal Tests read it. */
 export const NARROWED_ANNOTATION = `${PREFIX}narrowed`
 /** Replaces the hash of the applied intent, so that the next full write is never skipped. */
-const NO_INTENT = 'narrowed'
+const NARROWED_INTENT = 'narrowed'
 
 type Rule = { host?: string }
 type Peer = { ipBlock?: { cidr: string } }
-type Way = KubeObject & {
+type Exposure = KubeObject & {
   spec: {
     type?: string
     loadBalancerSourceRanges?: string[]
@@ -32,29 +32,38 @@ type Way = KubeObject & {
     ingress?: { from?: Peer[] }[]
   }
 }
-type Fields = { annotations?: Record<string, string>; spec?: object }
-type Narrowing = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }
+type ExposureFields = { annotations?: Record<string, string>; spec?: object }
+type NarrowingPass = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }
 
 /**
- * Narrows existing ways in (Ingress, HTTPRoute, Service, NetworkPolicy) to what the spec allows now, under a separate
+ * Narrows existing exposures (Ingress, HTTPRoute, Service, NetworkPolicy) to what the spec allows now, under a separate
  * field manager. An obstacle that keeps the steps from writing them in full must not keep access open for clients that
  * were shut out. Once they are written in full, the manager gives up its fields.
  *
- * @param among the kinds of ways that the controller keeps
+ * @param among the kinds of exposures that the controller keeps
  * @param isWhole whether all steps are done
  */
-export async function narrowExposures(pass: Narrowing, among: readonly Resource[], isWhole: boolean): Promise<void> {
+export async function narrowExposures(
+  pass: NarrowingPass,
+  among: readonly Resource[],
+  isWhole: boolean,
+): Promise<void> {
   const { object, children, workloads } = pass
   for (const resource of among.filter((each) => workloads.isServed(each)))
-    for (const way of children.owned<Way>(resource)) {
+    for (const way of children.owned<Exposure>(resource)) {
       if (way.metadata.deletionTimestamp !== undefined) continue
       const { [NARROWED_ANNOTATION]: mark, [APPLIED_ANNOTATION]: intent } = way.metadata.annotations ?? {}
-      if (mark !== undefined && intent !== NO_INTENT) await children.amend(resource, way, undefined)
-      if (!isWhole) await narrow(children, resource, way, object.spec)
+      if (mark !== undefined && intent !== NARROWED_INTENT) await children.amend(resource, way, undefined)
+      if (!isWhole) await narrowExposure(children, resource, way, object.spec)
     }
 }
 
-async function narrow(children: Children, resource: Resource, way: Way, bounds: Bounds): Promise<void> {
+async function narrowExposure(
+  children: Children,
+  resource: Resource,
+  way: Exposure,
+  bounds: ExposureLimits,
+): Promise<void> {
   // A route cannot restrict its clients, so remove it.
   if (resource === httpRoute && sourceRanges(bounds.allowedCidrs) !== undefined) {
     await children.remove(resource, way.metadata.namespace, way.metadata.name)
@@ -62,22 +71,22 @@ async function narrow(children: Children, resource: Resource, way: Way, bounds: 
   }
   const { stands, allowed } = fieldsOf(way, bounds)
   if (JSON.stringify(stands) === JSON.stringify(allowed)) return
-  const annotations = { ...allowed.annotations, [NARROWED_ANNOTATION]: 'true', [APPLIED_ANNOTATION]: NO_INTENT }
+  const annotations = { ...allowed.annotations, [NARROWED_ANNOTATION]: 'true', [APPLIED_ANNOTATION]: NARROWED_INTENT }
   await children.amend(resource, way, { metadata: { annotations }, ...(allowed.spec && { spec: allowed.spec }) })
 }
 
-/** Kinds of ways that can be narrowed. */
+/** Kinds of exposures that can be narrowed. */
 export const NARROWABLE_RESOURCES: readonly Resource[] = [ingress, httpRoute, service, networkPolicy]
 
-/** Returns the restricting fields of a way: as stored, and the most that the spec allows. */
-function fieldsOf(way: Way, bounds: Bounds): { stands: Fields; allowed: Fields } {
+/** Returns the restricting fields of an exposure: as stored, and the most that the spec allows. */
+function fieldsOf(way: Exposure, bounds: ExposureLimits): { stands: ExposureFields; allowed: ExposureFields } {
   const ranges = sourceRanges(bounds.allowedCidrs)
   switch (way.kind) {
     case ingress.kind:
       return fieldsOfIngress(way, bounds, ranges)
     case httpRoute.kind: {
       const hostnames = way.spec.hostnames ?? []
-      const kept = hostnames.filter(keptAmong(hostnames[0], bounds))
+      const kept = hostnames.filter(hostFilter(hostnames[0], bounds))
       return { stands: { spec: { hostnames } }, allowed: { spec: { hostnames: kept } } }
     }
     case service.kind: {
@@ -87,26 +96,26 @@ function fieldsOf(way: Way, bounds: Bounds): { stands: Fields; allowed: Fields }
     }
     default: {
       const rules = way.spec.ingress ?? []
-      const allowed = rules.flatMap((rule) => boundRule(rule, bounds, ranges))
+      const allowed = rules.flatMap((rule) => limitRule(rule, bounds, ranges))
       return { stands: { spec: { ingress: rules } }, allowed: { spec: { ingress: allowed } } }
     }
   }
 }
 
-const fieldsOfService = (ranges: readonly string[] | undefined): Fields =>
+const fieldsOfService = (ranges: readonly string[] | undefined): ExposureFields =>
   ranges === undefined ? {} : { spec: { loadBalancerSourceRanges: ranges } }
 
 /** The first host is the platform's own and always stays. */
-function keptAmong(own: string | undefined, { customDomains }: Bounds) {
+function hostFilter(own: string | undefined, { customDomains }: ExposureLimits) {
   return (host: string | undefined) =>
     host === own || customDomains === undefined || (host !== undefined && customDomains.includes(host))
 }
 
-function fieldsOfIngress({ metadata, spec }: Way, bounds: Bounds, ranges: readonly string[] | undefined) {
+function fieldsOfIngress({ metadata, spec }: Exposure, bounds: ExposureLimits, ranges: readonly string[] | undefined) {
   const { rules = [], tls = [] } = spec
-  const isKept = keptAmong(rules[0]?.host, bounds)
+  const isKept = hostFilter(rules[0]?.host, bounds)
   const written = metadata.annotations?.[SOURCE_RANGES_ANNOTATION]
-  const fields = (range: string | undefined, kept: { rules: Rule[]; tls: object[] }): Fields => ({
+  const fields = (range: string | undefined, kept: { rules: Rule[]; tls: object[] }): ExposureFields => ({
     ...(range !== undefined && { annotations: { [SOURCE_RANGES_ANNOTATION]: range } }),
     spec: { rules: kept.rules, tls: kept.tls },
   })
@@ -118,7 +127,11 @@ function fieldsOfIngress({ metadata, spec }: Way, bounds: Bounds, ranges: readon
 }
 
 /** Outside networks are peers of their own. A rule without peers would allow everybody, so it is dropped. */
-function boundRule(rule: { from?: Peer[] }, { enableLoadBalancer }: Bounds, ranges: readonly string[] | undefined) {
+function limitRule(
+  rule: { from?: Peer[] },
+  { enableLoadBalancer }: ExposureLimits,
+  ranges: readonly string[] | undefined,
+) {
   const { from = [] } = rule
   const outside = from.filter(({ ipBlock }) => ipBlock !== undefined)
   if (outside.length === 0) return [rule]

@@ -6,7 +6,7 @@ import { canonicalJson, firstMismatchedField } from '../../kube/apply.ts'
 /** Milliseconds until an object that the API server stored differently is written again. */
 export const REWRITE_DELAY_MS = 600_000
 
-type Standing = { intent: string; path: string; at: number }
+type MutatedWrite = { intent: string; path: string; at: number }
 
 /**
  * Children that the API server stored differently than they were written: an admission webhook changed a field, or an
@@ -14,7 +14,7 @@ type Standing = { intent: string; path: string; at: number }
  */
 export class MutatedWrites {
   readonly #clock: Clock
-  readonly #byKey = new Map<string, Map<string, Standing>>()
+  readonly #byKey = new Map<string, Map<string, MutatedWrite>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -30,12 +30,12 @@ export class MutatedWrites {
     const id = idOf(wanted)
     const path = firstMismatchedField(wanted, stored)
     if (path === undefined) {
-      this.#settled(key, id)
+      this.#forgetWrite(key, id)
       return undefined
     }
-    const standing = this.#byKey.get(key) ?? new Map<string, Standing>()
+    const standing = this.#byKey.get(key) ?? new Map<string, MutatedWrite>()
     this.#byKey.set(key, standing.set(id, { intent: hashOf(wanted), path, at: this.#clock.monotonic() }))
-    return sentence(id, path)
+    return describeMutation(id, path)
   }
 
   /** @returns the same message if rewriting the child now would not help; undefined if it should be written */
@@ -45,8 +45,8 @@ export class MutatedWrites {
     if (known === undefined) return undefined
     const isOld = this.#clock.monotonic() - known.at >= REWRITE_DELAY_MS
     const isSame = observed !== undefined && !isOld && hashOf(wanted) === known.intent
-    if (isSame && firstMismatchedField(wanted, observed) === known.path) return sentence(id, known.path)
-    this.#settled(key, id)
+    if (isSame && firstMismatchedField(wanted, observed) === known.path) return describeMutation(id, known.path)
+    this.#forgetWrite(key, id)
     return undefined
   }
 
@@ -54,7 +54,7 @@ export class MutatedWrites {
     this.#byKey.delete(key)
   }
 
-  #settled(key: string, id: string): void {
+  #forgetWrite(key: string, id: string): void {
     const standing = this.#byKey.get(key)
     standing?.delete(id)
     if (standing?.size === 0) this.#byKey.delete(key)
@@ -70,6 +70,6 @@ function hashOf(wanted: KubeObject): string {
   return createHash('sha256').update(canonicalJson(wanted)).digest('base64')
 }
 
-function sentence(id: string, path: string): string {
+function describeMutation(id: string, path: string): string {
   return `${id} is stored differently from what was written, first in ${path}. Whatever changes it (an admission webhook, an older type) must leave it alone.`
 }

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../core/object.ts'
 
 type NamespaceStatus = { conditions?: readonly { type: string; status: string; message?: string }[] }
 
-const SHOWN = [
+const SHOWN_CONDITIONS = [
   'NamespaceContentRemaining',
   'NamespaceFinalizersRemaining',
   'NamespaceDeletionContentFailure',
@@ -17,7 +17,7 @@ const SHOWN = [
 export function describeRemainingContent(terminating: KubeObject | undefined): string {
   const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus
   const messages = conditions
-    .filter(({ type, status }) => status === 'True' && SHOWN.includes(type))
+    .filter(({ type, status }) => status === 'True' && SHOWN_CONDITIONS.includes(type))
     .map(({ message = '' }) => message.trim().replace(/\.$/, ''))
     .filter((message) => message !== '')
   return messages.length === 0 ? '' : ` (${messages.join('; ')})`

@@ -14,9 +14,9 @@ import { OWNER_INDEX, ownerKeyOf } from './ownership.ts'
 import type { OtherClusters, Workspace } from './pass.ts'
 import { checkProjection, NO_OTHER_CLUSTERS, resolveCluster } from './workloadLocation.ts'
 
-type Stray = { resource: Resource; object: KubeObject }
+type Orphan = { resource: Resource; object: KubeObject }
 
-const ownerOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+const ownerIncarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
 const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
 
 /**
@@ -31,7 +31,7 @@ export class OrphanCollector {
   readonly #log: Log
   readonly #open = new Map<string, Workspace>()
   /** Clusters by key of the objects that run there: after a deletion only Secrets may remain, which no cache shows. */
-  readonly #elsewhere = new Map<string, string>()
+  readonly #clusterByKey = new Map<string, string>()
   /** Keys with leftovers, even if a later object of the same name exists. */
   readonly #suspects = new Set<string>()
 
@@ -45,9 +45,9 @@ export class OrphanCollector {
   /** @returns the keys with leftovers in a cluster that has become reachable */
   opened(clusterId: string, workspace: Workspace): string[] {
     this.#open.set(clusterId, workspace)
-    const keys = this.#collected(workspace)
+    const keys = this.#collectedResources(workspace)
       .flatMap((resource) => [...workspace.cache(resource).list()])
-      .filter((child) => this.#isStray(child, clusterId))
+      .filter((child) => this.#isOrphan(child, clusterId))
       .flatMap((child) => ownerKeyOf(child, this.#controller.kind.resource) ?? [])
     for (const key of keys) this.#suspects.add(key)
     return [...new Set(keys)]
@@ -64,39 +64,39 @@ export class OrphanCollector {
     const { namespace, name } = refOfKey(key)
     const object = this.#records.cache(kind.resource).get(namespace, name)
     const at = object && clusterOf?.(object, this.#records)
-    const was = this.#elsewhere.get(key)
+    const was = this.#clusterByKey.get(key)
     const isSuspect = this.#suspects.has(key) || object === undefined
     for (const [clusterId, workspace] of this.#open) {
       if (clusterId === at && !isSuspect) continue
-      const left = isSuspect ? this.#leftOf(key, clusterId, workspace) : this.#childrenOf(object, workspace)
+      const left = isSuspect ? this.#orphansOf(key, clusterId, workspace) : this.#childrenOf(object, workspace)
       const mayBeSecrets = was === clusterId && at !== clusterId
-      if (left.length > 0 || mayBeSecrets) await this.#clear(key, clusterId, workspace, left)
+      if (left.length > 0 || mayBeSecrets) await this.#removeOrphans(key, clusterId, workspace, left)
     }
     this.#suspects.delete(key)
-    if (at === undefined) this.#elsewhere.delete(key)
-    else this.#elsewhere.set(key, at)
+    if (at === undefined) this.#clusterByKey.delete(key)
+    else this.#clusterByKey.set(key, at)
   }
 
-  #collected(workspace: Workspace): Resource[] {
+  #collectedResources(workspace: Workspace): Resource[] {
     return this.#controller.collectsOrphans.filter((resource) => workspace.isServed(resource))
   }
 
-  #leftOf(key: string, clusterId: string, workspace: Workspace): Stray[] {
+  #orphansOf(key: string, clusterId: string, workspace: Workspace): Orphan[] {
     const { namespace } = refOfKey(key)
     const { kind } = this.#controller
-    return this.#collected(workspace).flatMap((resource) =>
+    return this.#collectedResources(workspace).flatMap((resource) =>
       workspace
         .cache(resource)
         .list({ namespace })
-        .filter((child) => ownerKeyOf(child, kind.resource) === key && this.#isStray(child, clusterId))
+        .filter((child) => ownerKeyOf(child, kind.resource) === key && this.#isOrphan(child, clusterId))
         .map((object) => ({ resource, object })),
     )
   }
 
-  #childrenOf(object: KubeObject, workspace: Workspace): Stray[] {
+  #childrenOf(object: KubeObject, workspace: Workspace): Orphan[] {
     const incarnation = incarnationOf(object)
     if (incarnation === '') return []
-    return this.#collected(workspace).flatMap((resource) =>
+    return this.#collectedResources(workspace).flatMap((resource) =>
       workspace
         .cache(resource)
         .byIndex(OWNER_INDEX, incarnation)
@@ -104,9 +104,9 @@ export class OrphanCollector {
     )
   }
 
-  #isStray(child: KubeObject, clusterId: string): boolean {
+  #isOrphan(child: KubeObject, clusterId: string): boolean {
     const { kind } = this.#controller
-    if (ownerOf(child) === '' || child.metadata.labels?.[OWNER_KIND_LABEL] !== kind.kind) return false
+    if (ownerIncarnationOf(child) === '' || child.metadata.labels?.[OWNER_KIND_LABEL] !== kind.kind) return false
     const here = this.#records.cache(kind.resource)
     const { namespace, name } = refOfKey(ownerKeyOf(child, kind.resource) ?? '')
     const named = here.get(namespace, name)
@@ -115,12 +115,12 @@ export class OrphanCollector {
   }
 
   #isOwned(child: KubeObject, objects: readonly KubeObject[], clusterId: string): boolean {
-    const owner = objects.find((object) => incarnationOf(object) === ownerOf(child))
+    const owner = objects.find((object) => incarnationOf(object) === ownerIncarnationOf(child))
     return owner !== undefined && this.#controller.clusterOf?.(owner, this.#records) === clusterId
   }
 
   /** Deletes Secrets first: no cache finds them once the rest is deleted. */
-  async #clear(key: string, clusterId: string, workspace: Workspace, left: readonly Stray[]): Promise<void> {
+  async #removeOrphans(key: string, clusterId: string, workspace: Workspace, left: readonly Orphan[]): Promise<void> {
     const { namespace = '' } = refOfKey(key)
     if (!this.#mayRemove(clusterId, namespace)) return
     const { kind } = this.#controller

@@ -6,14 +6,14 @@ import { SharedPlaces } from '../../core/sharedPlaces.ts'
  */
 export class OtherClusterPassLimit {
   readonly #places: SharedPlaces
-  readonly #again: (key: string) => void
+  readonly #requeue: (key: string) => void
   /** Keys waiting for a worker, by cluster. */
   readonly #waiting = new Map<string, Set<string>>()
 
   /** @param again called for a key that may get a worker now */
   constructor(workers: number, again: (key: string) => void) {
     this.#places = new SharedPlaces(Math.max(1, workers - 1))
-    this.#again = again
+    this.#requeue = again
   }
 
   /** Runs the work at once, or calls `again` for the key once a worker is free. */
@@ -40,7 +40,7 @@ export class OtherClusterPassLimit {
       if (first === undefined) continue
       waiting.delete(first)
       if (waiting.size === 0) this.#waiting.delete(clusterId)
-      this.#again(first)
+      this.#requeue(first)
     }
   }
 }

@@ -14,7 +14,7 @@ export type OpenConnection = ClusterConnection & { close(): Promise<void> }
 /** @param observer is called when a watch ends */
 export type ConnectOtherCluster = (clusterId: string, observer: WatchObserver) => OpenConnection
 
-type Open = {
+type OpenCluster = {
   connection: OpenConnection
   workspace: Workspace
   isSynced: boolean
@@ -32,7 +32,7 @@ type Open = {
 /** Errors that do not pass by themselves, unlike those of an API server that is starting or overloaded. */
 const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotFound', 'Unexpected'])
 /** Milliseconds after which an unavailable API server no longer counts as starting. */
-const BUSY_FOR = 60_000
+const BUSY_TIMEOUT_MS = 60_000
 
 /**
  * Works on each cluster while its record says that it is reachable. An unreachable cluster costs nothing: its caches
@@ -44,9 +44,9 @@ export class ConnectedClusters implements OtherClusters {
   readonly #resources: readonly Resource[]
   readonly #clock: Clock
   readonly #log: Log
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, OpenCluster>()
   readonly #listeners = new Set<ClusterListener>()
-  readonly #losses = new Set<(clusterId: string) => void>()
+  readonly #lossListeners = new Set<(clusterId: string) => void>()
   #unsubscribe = () => {}
 
   constructor(
@@ -92,8 +92,8 @@ export class ConnectedClusters implements OtherClusters {
   }
 
   onLost(listener: (clusterId: string) => void): () => void {
-    this.#losses.add(listener)
-    return () => this.#losses.delete(listener)
+    this.#lossListeners.add(listener)
+    return () => this.#lossListeners.delete(listener)
   }
 
   #follow(object: KubeObject, isGone: boolean): void {
@@ -102,11 +102,11 @@ export class ConnectedClusters implements OtherClusters {
     const isWanted = !isGone && !spec.isPlatform && isClusterReachable(state)
     const open = this.#open.get(metadata.name)
     const tunnel = status?.agent?.connection
-    if (isWanted && open === undefined) this.#begin(metadata.name, tunnel)
+    if (isWanted && open === undefined) this.#openCluster(metadata.name, tunnel)
     if (isWanted && open !== undefined && open.tunnel !== tunnel) {
       open.tunnel = tunnel
       open.lost = undefined
-      this.#doubt(metadata.name, open, SILENCE_TIMEOUT_MS)
+      this.#scheduleSilenceCheck(metadata.name, open, SILENCE_TIMEOUT_MS)
     }
     if (!isWanted && open !== undefined) {
       this.#close(metadata.name).catch((error: unknown) =>
@@ -115,19 +115,20 @@ export class ConnectedClusters implements OtherClusters {
     }
   }
 
-  #begin(clusterId: string, tunnel: string | undefined): void {
+  #openCluster(clusterId: string, tunnel: string | undefined): void {
     const connection = this.#connect(clusterId, {
       live: (resource) => {
         open.busy.delete(resourceId(resource))
-        this.#refusal(clusterId, open, resource, undefined)
+        this.#recordRefusal(clusterId, open, resource, undefined)
       },
       ended: (resource, error) => {
         if (error !== undefined && this.#isRefusal(open, resource, error))
-          this.#refusal(clusterId, open, resource, error.message)
-        if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS)
+          this.#recordRefusal(clusterId, open, resource, error.message)
+        if (error !== undefined && open.doubt === undefined)
+          this.#scheduleSilenceCheck(clusterId, open, SILENCE_TIMEOUT_MS)
       },
     })
-    const open: Open = {
+    const open: OpenCluster = {
       connection,
       workspace: openWorkspace(connection, this.#resources),
       isSynced: false,
@@ -139,50 +140,50 @@ export class ConnectedClusters implements OtherClusters {
       busy: new Map(),
     }
     this.#open.set(clusterId, open)
-    this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS)
+    this.#scheduleSilenceCheck(clusterId, open, SILENCE_TIMEOUT_MS)
     connection.caches.start()
     connection.caches.whenAllSynced().then(
-      () => this.#synced(clusterId, open),
+      () => this.#markSynced(clusterId, open),
       // It was closed before.
       () => {},
     )
   }
 
   /** Whether an error is a refusal. A transient one is if it lasts: a broken conversion webhook never recovers. */
-  #isRefusal({ busy }: Open, resource: Resource, { reason, status }: KubeError): boolean {
+  #isRefusal({ busy }: OpenCluster, resource: Resource, { reason, status }: KubeError): boolean {
     if (status === 0 || reason === 'Gone') return false
     if (REFUSALS.has(reason)) return true
     const id = resourceId(resource)
     const now = this.#clock.monotonic()
     const since = busy.get(id) ?? now
     busy.set(id, since)
-    return now - since >= BUSY_FOR
+    return now - since >= BUSY_TIMEOUT_MS
   }
 
   /** Records why a type cannot be watched; undefined clears it. */
-  #refusal(clusterId: string, open: Open, resource: Resource, why: string | undefined): void {
+  #recordRefusal(clusterId: string, open: OpenCluster, resource: Resource, why: string | undefined): void {
     const id = resourceId(resource)
     if (this.#open.get(clusterId) !== open || open.refused.get(id) === why) return
     if (why === undefined) open.refused.delete(id)
     else open.refused.set(id, why)
-    for (const listener of this.#losses) listener(clusterId)
+    for (const listener of this.#lossListeners) listener(clusterId)
   }
 
   /** Checks after a while whether the connection carries anything. */
-  #doubt(clusterId: string, open: Open, after: number): void {
+  #scheduleSilenceCheck(clusterId: string, open: OpenCluster, after: number): void {
     open.doubt?.cancel()
     open.doubt = this.#clock.setTimeout(() => {
       open.doubt = undefined
       const { silence } = open.connection.caches
       if (this.#open.get(clusterId) !== open || silence === 0) return
-      if (silence < SILENCE_TIMEOUT_MS) return this.#doubt(clusterId, open, SILENCE_TIMEOUT_MS - silence)
+      if (silence < SILENCE_TIMEOUT_MS) return this.#scheduleSilenceCheck(clusterId, open, SILENCE_TIMEOUT_MS - silence)
       open.lost = { connection: open.tunnel, since: this.#clock.now() - silence }
       this.#log.info({ clusterId, silence }, 'Nothing gets through to the cluster.')
-      for (const listener of this.#losses) listener(clusterId)
+      for (const listener of this.#lossListeners) listener(clusterId)
     }, after)
   }
 
-  #synced(clusterId: string, open: Open): void {
+  #markSynced(clusterId: string, open: OpenCluster): void {
     if (this.#open.get(clusterId) !== open) return
     open.isSynced = true
     for (const listener of this.#listeners) open.ends.push(listener(clusterId, open.workspace))

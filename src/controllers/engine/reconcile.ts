@@ -35,30 +35,30 @@ export type Verdict =
   | { kind: 'failed'; error: PassError }
 
 /** Up to this many conflicts in a row are normal. More mean that two writers keep overwriting each other. */
-const QUIET_CONFLICTS = 10
+const MAX_QUIET_CONFLICTS = 10
 
 /** Number of consecutive failures after which the object reports them; single failures are normal. */
 const FAILURES_BEFORE_CONDITION = 3
 
-type Draft = { reported: Record<string, unknown>; serving: boolean | undefined; isHalted: boolean }
-type Ended = Outcome | (Failed & { error: unknown })
-type Begun = { pass: Pass; draft: Draft; children: PassChildren }
+type StatusDraft = { reported: Record<string, unknown>; serving: boolean | undefined; isHalted: boolean }
+type PassOutcome = Outcome | (Failed & { error: unknown })
+type StartedPass = { pass: Pass; draft: StatusDraft; children: PassChildren }
 
 /** Reconciles the keys of one kind, one pass at a time. */
 export class Reconciler {
   readonly #controller: Controller
   readonly #environment: Environment
   readonly #expectations = new Expectations()
-  readonly #otherwise: MutatedWrites
+  readonly #mutatedWrites: MutatedWrites
   readonly #failures = new Map<string, number>()
   readonly #conflicts = new Map<string, number>()
   /** Keys that are stalled because an object of somebody else has the name of a child, by that object. */
-  readonly #occupied = new Map<string, Set<string>>()
+  readonly #keysByOccupant = new Map<string, Set<string>>()
 
   constructor(controller: Controller, environment: Environment) {
     this.#controller = controller
     this.#environment = environment
-    this.#otherwise = new MutatedWrites(environment.clock)
+    this.#mutatedWrites = new MutatedWrites(environment.clock)
   }
 
   /** One pass. Never throws: whatever happens is a verdict about this one key. */
@@ -68,7 +68,7 @@ export class Reconciler {
     } catch (error) {
       // Before or after the steps: the metadata, the status patch, the cache.
       if (this.#isQuietConflict(error, key)) return { kind: 'conflict' }
-      return { kind: 'failed', error: new PassError(this.#sentence('reconcile', error), error) }
+      return { kind: 'failed', error: new PassError(this.#describeFailure('reconcile', error), error) }
     }
   }
 
@@ -79,16 +79,16 @@ export class Reconciler {
     const found = records.cache(kind.resource).get(ref.namespace, ref.name)
     if (found === undefined) return this.#forget(key)
     if (!this.#expectations.met(key)) return { kind: 'behind' }
-    if (found.metadata.deletionTimestamp !== undefined) return this.#letGo(key, found)
-    const filling = this.#filling(found)
-    if (filling.refusal !== undefined) return this.#keep(key, found, filling.refusal)
-    return this.#keep(key, await this.#prepared(key, found, filling.spec))
+    if (found.metadata.deletionTimestamp !== undefined) return this.#finalizeObject(key, found)
+    const filling = this.#missingSpecOf(found)
+    if (filling.refusal !== undefined) return this.#reconcileObject(key, found, filling.refusal)
+    return this.#reconcileObject(key, await this.#prepareObject(key, found, filling.spec))
   }
 
   /** The keys that waited for this object's deletion, each returned once. */
   freedBy(occupant: string): Iterable<string> {
-    const keys = this.#occupied.get(occupant) ?? new Set<string>()
-    this.#occupied.delete(occupant)
+    const keys = this.#keysByOccupant.get(occupant) ?? new Set<string>()
+    this.#keysByOccupant.delete(occupant)
     return keys
   }
 
@@ -96,25 +96,25 @@ export class Reconciler {
   get remembered(): Readonly<Record<string, number>> {
     return {
       expectations: this.#expectations.size,
-      storedOtherwise: this.#otherwise.size,
+      storedOtherwise: this.#mutatedWrites.size,
       failures: this.#failures.size,
       conflicts: this.#conflicts.size,
-      occupied: this.#occupied.size,
+      occupied: this.#keysByOccupant.size,
     }
   }
 
   #wakeOnRemoval(occupant: string, key: string): void {
-    const keys = this.#occupied.get(occupant) ?? new Set<string>()
-    this.#occupied.set(occupant, keys.add(key))
+    const keys = this.#keysByOccupant.get(occupant) ?? new Set<string>()
+    this.#keysByOccupant.set(occupant, keys.add(key))
   }
 
   #forget(key: string): Verdict {
     this.#expectations.forget(key)
-    this.#otherwise.forget(key)
+    this.#mutatedWrites.forget(key)
     this.#failures.delete(key)
     this.#conflicts.delete(key)
-    for (const [occupant, keys] of this.#occupied) {
-      if (keys.delete(key) && keys.size === 0) this.#occupied.delete(occupant)
+    for (const [occupant, keys] of this.#keysByOccupant) {
+      if (keys.delete(key) && keys.size === 0) this.#keysByOccupant.delete(occupant)
     }
     return { kind: 'gone' }
   }
@@ -124,27 +124,27 @@ export class Reconciler {
     this.#expectations.forget(key)
   }
 
-  #whereabouts(object: KubeObject, place: Place, isLeaving: boolean): WorkloadLocation {
+  #locate(object: KubeObject, place: Place, isLeaving: boolean): WorkloadLocation {
     const { records, others = NO_OTHER_CLUSTERS } = this.#environment
     const { kind, clusterOf } = this.#controller
     const clusterId = clusterOf?.(object, records)
     return locateWorkload(kind, { clusterId, place, namespace: object.metadata.namespace, isLeaving }, records, others)
   }
 
-  async #keep(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
+  async #reconcileObject(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
     const { place, obstacle: misplaced } = this.#place(object)
-    const where = this.#whereabouts(object, place, false)
+    const where = this.#locate(object, place, false)
     const obstacle = misplaced ?? (where.kind === 'away' ? where.obstacle : undefined)
-    const begun = this.#begin(key, object, place, where)
+    const begun = this.#startPass(key, object, place, where)
     const { pass, draft, children } = begun
     if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
     const { reconcile, refuse } = this.#controller
     const outcome = await this.#run(pass, refusal === undefined ? reconcile : refuse(refusal))
-    return this.#conclude(pass, draft, withUnlike(await this.#halted(begun, outcome), children.unlike))
+    return this.#conclude(pass, draft, withMutations(await this.#haltOnObstacle(begun, outcome), children.unlike))
   }
 
   /** An obstacle to running does not prevent stopping: then it is reported, but is not a failure. */
-  async #halted({ pass, draft }: Begun, outcome: Ended): Promise<Ended> {
+  async #haltOnObstacle({ pass, draft }: StartedPass, outcome: PassOutcome): Promise<PassOutcome> {
     if (outcome.kind === 'done') return outcome
     const stop = this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
     if (stop === undefined) return outcome
@@ -158,7 +158,7 @@ export class Reconciler {
   }
 
   /** Values missing from the spec that are decided once; a refusal if they would contradict the spec. */
-  #filling(object: KubeObject): { spec: object | undefined; refusal?: Outcome } {
+  #missingSpecOf(object: KubeObject): { spec: object | undefined; refusal?: Outcome } {
     const { kind, fillSpec } = this.#controller
     const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
     if (spec === undefined) return { spec }
@@ -166,16 +166,16 @@ export class Reconciler {
     return { spec, ...(broken && { refusal: stalled('ConfigurationInvalid', `${broken.message}.`) }) }
   }
 
-  async #letGo(key: string, object: KubeObject): Promise<Verdict> {
+  async #finalizeObject(key: string, object: KubeObject): Promise<Verdict> {
     const { finalize, finalizeTimeoutMs } = this.#controller
-    if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settled()
+    if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settledVerdict()
     const { place } = this.#place(object)
-    const where = this.#whereabouts(object, place, true)
-    const { pass, draft } = this.#begin(key, object, place, where)
-    const outcome = where.kind === 'away' ? await this.#leave(pass, where) : await this.#run(pass, finalize)
+    const where = this.#locate(object, place, true)
+    const { pass, draft } = this.#startPass(key, object, place, where)
+    const outcome = where.kind === 'away' ? await this.#leaveUnreachable(pass, where) : await this.#run(pass, finalize)
     if (outcome.kind === 'done') {
       await this.#removeFinalizer(object)
-      return settled()
+      return settledVerdict()
     }
     const now = this.#environment.clock.now()
     const deletedAt = object.metadata.deletionTimestamp ?? ''
@@ -184,7 +184,7 @@ export class Reconciler {
   }
 
   /** Deletes children in an unreachable cluster. Reports what stays there, because the object is gone afterwards. */
-  async #leave(pass: Pass, { obstacle, ending }: WorkloadLocation & { kind: 'away' }): Promise<Ended> {
+  async #leaveUnreachable(pass: Pass, { obstacle, ending }: WorkloadLocation & { kind: 'away' }): Promise<PassOutcome> {
     if (ending === 'nothing there') return done()
     if (ending === 'waits') return obstacle
     const outcome = await this.#run(pass, this.#controller.finalizeRevoked)
@@ -205,7 +205,7 @@ export class Reconciler {
    * finalizer (without it, a deletion during the first pass would leave children behind) and missing spec values.
    * Removes an unneeded finalizer.
    */
-  async #prepared(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
+  async #prepareObject(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
     const { finalize, needsFinalizer, kind } = this.#controller
@@ -229,14 +229,14 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #begin(key: string, object: KubeObject, place: Place, where: WorkloadLocation): Begun {
+  #startPass(key: string, object: KubeObject, place: Place, where: WorkloadLocation): StartedPass {
     const { records, clock, log, events } = this.#environment
     const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-    const draft: Draft = { reported: {}, serving: undefined, isHalted: false }
+    const draft: StatusDraft = { reported: {}, serving: undefined, isHalted: false }
     const home = childrenIn === 'records' ? records : workloads
-    const remembered = { expectations: this.#expectations, otherwise: this.#otherwise }
+    const remembered = { expectations: this.#expectations, otherwise: this.#mutatedWrites }
     const childrenOn = (workspace: Workspace) => {
       const owner = { object, resource: kind.resource, incarnation, place, sameCluster: workspace === records }
       return new PassChildren(owner, key, workspace, remembered)
@@ -268,7 +268,7 @@ export class Reconciler {
   }
 
   /** The steps' outcome, with everything thrown turned into one. */
-  async #run(pass: Pass, step: Controller['reconcile']): Promise<Ended> {
+  async #run(pass: Pass, step: Controller['reconcile']): Promise<PassOutcome> {
     try {
       return await step(pass as Pass<Pass['kind'], unknown>)
     } catch (error) {
@@ -282,12 +282,12 @@ export class Reconciler {
         pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses the request.')
         return withEarliestRequeue(pass, refusal)
       }
-      return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
+      return { kind: 'failed', message: this.#describeFailure(currentStep(pass), error), error }
     }
   }
 
   /** The one place where an outcome becomes conditions, an event, a log line and the key's next turn. */
-  async #conclude(pass: Pass, draft: Draft, outcome: Ended): Promise<Verdict> {
+  async #conclude(pass: Pass, draft: StatusDraft, outcome: PassOutcome): Promise<Verdict> {
     switch (outcome.kind) {
       case 'done':
       case 'waiting':
@@ -296,7 +296,7 @@ export class Reconciler {
         await this.#writeStatus(pass, draft, outcome)
         this.#failures.delete(pass.key)
         this.#conflicts.delete(pass.key)
-        return settled('after' in outcome ? outcome.after : undefined)
+        return settledVerdict('after' in outcome ? outcome.after : undefined)
       case 'failed': {
         if (this.#isQuietConflict(outcome.error, pass.key)) return { kind: 'conflict' }
         const failures = (this.#failures.get(pass.key) ?? 0) + 1
@@ -312,7 +312,7 @@ export class Reconciler {
     }
   }
 
-  async #writeStatus(pass: Pass, draft: Draft, outcome: Outcome | Failed): Promise<void> {
+  async #writeStatus(pass: Pass, draft: StatusDraft, outcome: Outcome | Failed): Promise<void> {
     const object = pass.object as KubeObject
     const { generation = 0, deletionTimestamp } = object.metadata
     const previous = (object.status ?? {}) as Record<string, unknown>
@@ -323,12 +323,12 @@ export class Reconciler {
     const options = { uid: object.metadata.uid, subresource: 'status' }
     const written = await this.#write(pass.key, object, { status: patch }, options)
     const change = transition(previous, next, outcome)
-    if (change !== undefined) tell(pass, outcome, change)
-    await this.#giveWay(pass.key, written)
+    if (change !== undefined) emitTransition(pass, outcome, change)
+    await this.#releaseFilled(pass.key, written)
   }
 
   /** Runs after the status write, because nothing waits for it. */
-  async #giveWay(key: string, written: KubeObject): Promise<void> {
+  async #releaseFilled(key: string, written: KubeObject): Promise<void> {
     const { records } = this.#environment
     const { resource } = this.#controller.kind
     const given = await releaseFilledFields(records.client, resource, written)
@@ -347,7 +347,7 @@ export class Reconciler {
     if (!this.#isConflict(error, key)) return false
     const count = (this.#conflicts.get(key) ?? 0) + 1
     this.#conflicts.set(key, count)
-    return count <= QUIET_CONFLICTS
+    return count <= MAX_QUIET_CONFLICTS
   }
 
   /** Somebody else wrote or deleted first. The cache will be updated, and the next pass sees it. */
@@ -359,19 +359,19 @@ export class Reconciler {
   }
 
   /** A sentence that a status may show: ours, or that of an error class whose messages contain nothing secret. */
-  #sentence(step: string, error: unknown): string {
-    return `Step "${step}" failed and is retried: ${describe(error)}`
+  #describeFailure(step: string, error: unknown): string {
+    return `Step "${step}" failed and is retried: ${describeError(error)}`
   }
 }
 
-function tell(pass: Pass, outcome: Outcome | Failed, { type, reason, note }: Transition): void {
+function emitTransition(pass: Pass, outcome: Outcome | Failed, { type, reason, note }: Transition): void {
   pass.event(type, reason as Parameters<Pass['event']>[1], note)
   const fields = { outcome: outcome.kind, reason }
   if (type === 'Normal') pass.log.info(fields, `${reason}: ${note}`)
   else pass.log.warn(fields, `${reason}: ${note}`)
 }
 
-function describe(error: unknown): string {
+function describeError(error: unknown): string {
   if (isKubeError(error)) {
     const fields = [...new Set(error.causes.map((cause) => cause.field).filter((field) => field !== ''))].slice(0, 5)
     // Show only the field names of a refused object: the server's message repeats values, which may be secret.
@@ -382,13 +382,13 @@ function describe(error: unknown): string {
 }
 
 /** Children that are stored differently from how they were written are reported, and written again after a while. */
-function withUnlike<T extends Ended>(outcome: T, unlike: ReadonlySet<string>): T {
+function withMutations<T extends PassOutcome>(outcome: T, unlike: ReadonlySet<string>): T {
   if (unlike.size === 0 || outcome.kind === 'failed') return outcome
   const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : REWRITE_DELAY_MS
   const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...unlike].join(' ')
   return { ...outcome, message, after: Math.min(after, REWRITE_DELAY_MS) }
 }
 
-function settled(after?: number): Verdict {
+function settledVerdict(after?: number): Verdict {
   return { kind: 'settled', after }
 }

@@ -8,7 +8,7 @@ import { isKubeError, type KubeError, refusalSubjectOf } from '../../kube/errors
 export const REFUSAL_RETRY_MS = 5 * 60_000
 
 /** Maps field paths in created objects to our spec fields. */
-const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
+const SPEC_FIELD_BY_PATH: readonly [path: RegExp, field: string][] = [
   [/storageClass(Name)?$/, 'storageClass'],
   [/\bstorage(\.size)?\]?$/, 'storageSize'],
   [/limits\b.*\bcpu\b/, 'cpuLimit'],
@@ -45,7 +45,7 @@ function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string 
 }
 
 function fieldOf(path: string, spec: AnyKind['spec']): string[] {
-  const found = OUR_FIELDS.find(([pattern, field]) => pattern.test(path) && Object.hasOwn(spec.shape, field))
+  const found = SPEC_FIELD_BY_PATH.find(([pattern, field]) => pattern.test(path) && Object.hasOwn(spec.shape, field))
   return found === undefined ? [] : [found[1]]
 }
 

@@ -27,9 +27,9 @@ export function removeRoutes(routes: typeof ROUTES) {
   }
 }
 
-/** Spec fields that open a way in from outside. */
+/** Spec fields that expose something to the outside. */
 export const EXPOSURE_FIELDS = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
-type Opened = { readonly [field in (typeof EXPOSURE_FIELDS)[number]]?: boolean }
+type ExposureSwitches = { readonly [field in (typeof EXPOSURE_FIELDS)[number]]?: boolean }
 
 export const canBeExposed = ({ spec }: Pick<AnyKind, 'spec'>): boolean =>
   EXPOSURE_FIELDS.some((field) => field in spec.shape)
@@ -62,8 +62,8 @@ export function withExposuresClosed<K extends AnyKind, State>(
 function closeExposures(observes: readonly Observed[]) {
   const cut = removeRoutes(observedRoutes(observes))
   const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
-  return async function closeExposures({ object, children, workloads }: Closing): Promise<Outcome> {
-    const { isPublic, enableIngress, enableLoadBalancer } = object.spec as Opened
+  return async function closeExposures({ object, children, workloads }: ClosingPass): Promise<Outcome> {
+    const { isPublic, enableIngress, enableLoadBalancer } = object.spec as ExposureSwitches
     if (isPublic === false || enableIngress === false) await cut({ children, workloads })
     if (enableLoadBalancer !== false || !hasServices) return done()
     for (const { metadata, spec } of children.owned<Exposing>(service))
@@ -72,4 +72,4 @@ function closeExposures(observes: readonly Observed[]) {
   }
 }
 
-type Closing = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }
+type ClosingPass = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }

@@ -17,7 +17,7 @@ import { Reconciler, type Verdict } from './reconcile.ts'
 import { resourceOf, workspaceNameOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
-const BEHIND = 1_000
+const CACHE_LAG_RETRY_MS = 1_000
 
 /**
  * Runs one controller: watch events become keys, keys become passes.
@@ -31,8 +31,8 @@ export class Runner {
   readonly #environment: Environment
   readonly #reconciler: Reconciler
   readonly #queue: KeyedQueue
-  readonly #strays: OrphanCollector
-  readonly #elsewhere: OtherClusterPassLimit
+  readonly #orphans: OrphanCollector
+  readonly #passLimit: OtherClusterPassLimit
   readonly #subscriptions: (() => void)[] = []
 
   constructor(controller: Controller, environment: Environment) {
@@ -41,7 +41,7 @@ export class Runner {
     this.#controller = controller
     this.#environment = environment
     this.#reconciler = new Reconciler(controller, environment)
-    this.#strays = new OrphanCollector(controller, environment)
+    this.#orphans = new OrphanCollector(controller, environment)
     this.#queue = new KeyedQueue({
       name,
       workers,
@@ -52,7 +52,7 @@ export class Runner {
       handle: (key) => this.#handle(key),
       onPass: (pass) => metrics.queuePass(pass),
     })
-    this.#elsewhere = new OtherClusterPassLimit(workers, (key) => this.#queue.add(key))
+    this.#passLimit = new OtherClusterPassLimit(workers, (key) => this.#queue.add(key))
     metrics.watch(name, this.#queue, workers)
   }
 
@@ -61,7 +61,7 @@ export class Runner {
     const { records } = this.#environment
     const { kind } = this.#controller
     this.#subscriptions.push(
-      records.cache(kind.resource).subscribe((event) => this.#queue.add(keyOf(event.object), isNews(event))),
+      records.cache(kind.resource).subscribe((event) => this.#queue.add(keyOf(event.object), isUserChange(event))),
       ...this.#controller.observes.map((observed) => this.#observe(observed)),
       this.#controller.onConfigurationChange(() => {
         for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
@@ -70,8 +70,8 @@ export class Runner {
     )
     if (watchesOtherClusters(this.#controller)) {
       this.#subscriptions.push(
-        this.#followOthers(),
-        this.#environment.others?.onLost((clusterId) => this.#wakeOn(clusterId)) ?? (() => {}),
+        this.#observeOthers(),
+        this.#environment.others?.onLost((clusterId) => this.#wakeCluster(clusterId)) ?? (() => {}),
       )
     }
     if (dependsOnNamespace(kind)) {
@@ -98,7 +98,7 @@ export class Runner {
   }
 
   /** Observes each other cluster like the platform's own, while it is reachable. */
-  #followOthers(): () => void {
+  #observeOthers(): () => void {
     const { observes, childrenIn } = this.#controller
     const inWorkloads = observes.filter((observed) => workspaceNameOf(observed, childrenIn) === 'workloads')
     return (
@@ -107,12 +107,12 @@ export class Runner {
           this.#observe(observed, workspace, clusterId),
           this.#awaitType(observed, workspace),
         ])
-        this.#wakeOn(clusterId)
-        for (const key of this.#strays.opened(clusterId, workspace)) this.#queue.add(key)
+        this.#wakeCluster(clusterId)
+        for (const key of this.#orphans.opened(clusterId, workspace)) this.#queue.add(key)
         return () => {
           for (const end of ends) end()
-          this.#strays.closed(clusterId)
-          this.#wakeOn(clusterId)
+          this.#orphans.closed(clusterId)
+          this.#wakeCluster(clusterId)
         }
       }) ?? (() => {})
     )
@@ -144,10 +144,10 @@ export class Runner {
     return onBehalfOf(caller === undefined ? undefined : { caller }, () => this.#work(key))
   }
 
-  #wakeOn(clusterId: string): void {
+  #wakeCluster(clusterId: string): void {
     const { records } = this.#environment
     for (const object of records.cache(this.#controller.kind.resource).list()) {
-      const { clusterOf = recordItself } = this.#controller
+      const { clusterOf = nameOfRecord } = this.#controller
       if (clusterOf(object, records) !== clusterId) continue
       this.#reconciler.lost(keyOf(object))
       this.#queue.add(keyOf(object))
@@ -177,14 +177,14 @@ export class Runner {
     if (!isSecret) return workspace.cache(observed).subscribe(wake)
     const unsubscribe = workspace.subscribeSecrets(wake)
     // Earlier passes asked the API server for Secrets; no watch has reported later deletions.
-    const forget = workspace.onSecretsSynced((name) => this.#wakeIn(name))
+    const forget = workspace.onSecretsSynced((name) => this.#wakeNamespace(name))
     return () => {
       unsubscribe()
       forget()
     }
   }
 
-  #wakeIn(name: string): void {
+  #wakeNamespace(name: string): void {
     const objects = this.#environment.records.cache(this.#controller.kind.resource).list({ namespace: name })
     for (const object of objects) this.#queue.add(keyOf(object))
   }
@@ -210,24 +210,24 @@ export class Runner {
 
   /** A namespace's labels place its objects. Its other changes are frequent and irrelevant here. */
   #namespaceChanged(event: CacheEvent<KubeObject>): void {
-    if (event.type === 'modified' && samePlace(event.object, event.previous)) return
-    this.#wakeIn(event.object.metadata.name)
+    if (event.type === 'modified' && isSamePlace(event.object, event.previous)) return
+    this.#wakeNamespace(event.object.metadata.name)
   }
 
   #work(key: string): Promise<void> {
-    return this.#elsewhere.take(this.#clusterOf(key), key, () => this.#pass(key))
+    return this.#passLimit.take(this.#clusterOf(key), key, () => this.#pass(key))
   }
 
   async #pass(key: string): Promise<void> {
     const { clock, metrics } = this.#environment
     const started = clock.monotonic()
     const verdict = await this.#reconciler.reconcile(key)
-    if (verdict.kind === 'gone' || verdict.kind === 'settled') await this.#strays.remove(key)
+    if (verdict.kind === 'gone' || verdict.kind === 'settled') await this.#orphans.remove(key)
     metrics.reconciled(this.#controller.name, resultOf(verdict), (clock.monotonic() - started) / 1000)
-    this.#settle(key, verdict)
+    this.#applyVerdict(key, verdict)
   }
 
-  #settle(key: string, verdict: Verdict): void {
+  #applyVerdict(key: string, verdict: Verdict): void {
     switch (verdict.kind) {
       case 'settled':
         this.#queue.forget(key)
@@ -237,7 +237,7 @@ export class Runner {
         this.#queue.drop(key)
         return
       case 'behind':
-        this.#queue.addAfter(key, BEHIND)
+        this.#queue.addAfter(key, CACHE_LAG_RETRY_MS)
         return
       case 'conflict':
         // Use backoff, because two writers in conflict would otherwise loop as fast as the server responds.
@@ -255,7 +255,7 @@ export function watchesOtherClusters({ clusterOf, watchesOtherClusters: tells }:
   return clusterOf !== undefined || tells
 }
 
-const recordItself = (object: object) => (object as KubeObject).metadata.name
+const nameOfRecord = (object: object) => (object as KubeObject).metadata.name
 
 function resultOf(verdict: Verdict): PassResult {
   switch (verdict.kind) {
@@ -273,14 +273,14 @@ function resultOf(verdict: Verdict): PassResult {
 }
 
 /** Whether somebody created, changed or deleted the object and waits for the result; our status writes do not count. */
-function isNews(event: CacheEvent<KubeObject>): boolean {
+function isUserChange(event: CacheEvent<KubeObject>): boolean {
   if (event.type !== 'modified') return true
   const { generation, deletionTimestamp } = event.object.metadata
   const before = event.previous.metadata
   return generation !== before.generation || deletionTimestamp !== before.deletionTimestamp
 }
 
-function samePlace(next: KubeObject, previous: KubeObject): boolean {
+function isSamePlace(next: KubeObject, previous: KubeObject): boolean {
   const { labels, deletionTimestamp } = next.metadata
   const before = previous.metadata
   return (

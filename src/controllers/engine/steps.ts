@@ -14,7 +14,7 @@ export function currentStep(pass: object): string {
 
 /** Requeues an outcome no later than the earlier steps of its pass asked for. */
 export function withEarliestRequeue<O extends Outcome>(pass: object, outcome: O): O {
-  return sooner(outcome, progress.get(pass)?.after)
+  return withEarlierRequeue(outcome, progress.get(pass)?.after)
 }
 
 /**
@@ -28,7 +28,7 @@ export function steps<K extends AnyKind, State = undefined>(...list: readonly St
     for (const step of list) {
       progress.set(pass, { step: step.name, after: earliest(around, result.after) })
       const outcome = await step(pass)
-      if (outcome.kind !== 'done') return sooner(outcome, result.after)
+      if (outcome.kind !== 'done') return withEarlierRequeue(outcome, result.after)
       result = merge(result, outcome)
     }
     return result
@@ -38,10 +38,10 @@ export function steps<K extends AnyKind, State = undefined>(...list: readonly St
 type Done = Extract<Outcome, { kind: 'done' }>
 
 function merge(before: Done, next: Done): Done {
-  return sooner({ ...before, ...next }, earliest(before.after, next.after))
+  return withEarlierRequeue({ ...before, ...next }, earliest(before.after, next.after))
 }
 
-function sooner<O extends Outcome>(outcome: O, after: number | undefined): O {
+function withEarlierRequeue<O extends Outcome>(outcome: O, after: number | undefined): O {
   const due = earliest(outcome.after, after)
   return due === undefined ? outcome : { ...outcome, after: due }
 }

@@ -9,13 +9,13 @@ import type { OtherClusters, Place, Workspace } from './pass.ts'
 export type WorkloadLocation =
   | { kind: 'here' }
   | { kind: 'there'; workspace: Workspace }
-  | { kind: 'away'; obstacle: Outcome; ending: Ending }
+  | { kind: 'away'; obstacle: Outcome; ending: UnreachablePolicy }
 
 /**
  * What a deletion does about objects on an unusable cluster: wait for it, nothing because nothing of ours was ever
  * there, or leave them because no agent is trusted to remove them.
  */
-type Ending = 'waits' | 'nothing there' | 'left'
+type UnreachablePolicy = 'waits' | 'nothing there' | 'left'
 
 export const NO_OTHER_CLUSTERS: OtherClusters = {
   find: () => undefined,
@@ -57,7 +57,11 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   const name = cluster?.spec.displayName ?? clusterId
   const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
-  const away = (obstacle: Outcome, ending: Ending = 'waits'): WorkloadLocation => ({ kind: 'away', obstacle, ending })
+  const away = (obstacle: Outcome, ending: UnreachablePolicy = 'waits'): WorkloadLocation => ({
+    kind: 'away',
+    obstacle,
+    ending,
+  })
   if (state === 'Revoked') {
     const hadAgent = cluster?.status?.agent?.joinedAt !== undefined
     const obstacle = stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`)

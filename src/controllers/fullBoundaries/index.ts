@@ -12,12 +12,12 @@ import { KeyedQueue } from '../../kube/queue.ts'
 import type { ClusterConnection } from '../engine/workspace.ts'
 import { ObjectCounter } from './objectCounter.ts'
 
-const READ = ['get', 'list', 'watch'] as const
+const READ_VERBS = ['get', 'list', 'watch'] as const
 
 /** Rights for counting objects, independent of other controllers. */
 export const OBJECT_COUNT_RIGHTS = [
-  ...COUNT_LIMITED_KINDS.map(({ resource }) => ({ resource, verbs: READ })),
-  { resource: namespaceResource, verbs: [...READ, 'patch'] },
+  ...COUNT_LIMITED_KINDS.map(({ resource }) => ({ resource, verbs: READ_VERBS })),
+  { resource: namespaceResource, verbs: [...READ_VERBS, 'patch'] },
 ]
 
 export type FullBoundaryOptions = {
@@ -29,7 +29,7 @@ export type FullBoundaryOptions = {
 }
 
 /** Maximum concurrent patches of one boundary's namespaces. */
-const AT_ONCE = 16
+const MAX_CONCURRENT_PATCHES = 16
 
 /**
  * Labels the namespaces of boundaries that hold the maximum number of objects, so that admission refuses more. A
@@ -46,7 +46,13 @@ export class FullBoundaryMarker {
   constructor(options: FullBoundaryOptions) {
     const { clock, log } = options
     this.#options = options
-    this.#queue = new KeyedQueue({ name: 'room', workers: 4, clock, log, handle: (room) => this.#mark(room) })
+    this.#queue = new KeyedQueue({
+      name: 'room',
+      workers: 4,
+      clock,
+      log,
+      handle: (room) => this.#labelNamespaces(room),
+    })
   }
 
   /** Number of full rooms. */
@@ -67,7 +73,7 @@ export class FullBoundaryMarker {
           ({ object: { metadata } }) => {
             const { namespace = '' } = metadata
             this.#tally.count(namespace, id, cache.heldIn(namespace))
-            this.#judge(this.#tally.roomOf(namespace))
+            this.#evaluateRoom(this.#tally.roomOf(namespace))
           },
           { replay: true },
         )
@@ -92,11 +98,11 @@ export class FullBoundaryMarker {
     const before = this.#tally.roomOf(name)
     this.#tally.place(name, type === 'removed' ? undefined : roomOf(object))
     const room = this.#tally.roomOf(name)
-    for (const one of new Set([before, room])) this.#judge(one)
-    if (room !== undefined && this.#wantedMark(object, room) !== markOn(object)) this.#queue.add(room)
+    for (const one of new Set([before, room])) this.#evaluateRoom(one)
+    if (room !== undefined && this.#wantedLabel(object, room) !== fullLabelOf(object)) this.#queue.add(room)
   }
 
-  #judge(room: string | undefined): void {
+  #evaluateRoom(room: string | undefined): void {
     if (room === undefined) return
     const { maxObjects, log } = this.#options
     const wasFull = this.#full.has(room)
@@ -116,32 +122,32 @@ export class FullBoundaryMarker {
   }
 
   /** Keeps an existing mark, although its count may be outdated. */
-  #wantedMark(namespace: KubeObject, room: string): string | undefined {
+  #wantedLabel(namespace: KubeObject, room: string): string | undefined {
     const { maxObjects } = this.#options
     if (!this.#full.has(room)) return undefined
-    const mark = markOn(namespace)
+    const mark = fullLabelOf(namespace)
     return mark !== undefined && isMarkOf(mark, maxObjects) ? mark : fullMark(this.#tally.heldIn(room), maxObjects)
   }
 
-  async #mark(room: string): Promise<void> {
+  async #labelNamespaces(room: string): Promise<void> {
     const { client, caches } = this.#options.records
     const namespaces = this.#tally.namespacesOf(room).values()
     const patchOthers = async () => {
       for (const name of namespaces) {
         const found = caches.get(namespaceResource).get(undefined, name)
         if (found === undefined || found.metadata.deletionTimestamp !== undefined) continue
-        const mark = this.#wantedMark(found, room)
-        if (mark === markOn(found)) continue
+        const mark = this.#wantedLabel(found, room)
+        if (mark === fullLabelOf(found)) continue
         const patch = { metadata: { labels: { [FULL_LABEL]: mark ?? null } } }
         await client.mergePatch(namespaceResource, { name }, patch).catch(absent)
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, patchOthers))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_PATCHES }, patchOthers))
     this.#queue.forget(room)
   }
 }
 
-const markOn = ({ metadata }: KubeObject) => metadata.labels?.[FULL_LABEL]
+const fullLabelOf = ({ metadata }: KubeObject) => metadata.labels?.[FULL_LABEL]
 
 function roomOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
   const boundary = labels[BOUNDARY_LABEL]

@@ -31,7 +31,7 @@ function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
 export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   const outcome = await checkQuota(pass)
   if (outcome.kind === 'done') return outcome
-  const [made] = pass.children.owned<Sized>(deployment)
+  const [made] = pass.children.owned<ScalableDeployment>(deployment)
   // A function that never ran waits in line for quota, and granting it nothing would remove it from the line.
   if (made === undefined && pass.object.status?.firstReadyAt === undefined) return outcome
   const running = made === undefined ? NO_DEMAND : demandOfWorkload(made.spec)
@@ -39,10 +39,10 @@ export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   return outcome
 }
 
-type Sized = LiveDeployment & Workload
+type ScalableDeployment = LiveDeployment & Workload
 
 /** Scales within the grant: a function whose change is refused must still scale, or it would never wake up. */
-async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | undefined): Promise<void> {
+async function scaleWithin(granted: Demand, pass: FunctionPass, made: ScalableDeployment | undefined): Promise<void> {
   if (made === undefined) return
   const each = demandOfWorkload({ ...made.spec, replicas: 1 })
   const replicas = Math.min(wantedCopies(pass.object, pass.state.functionNamespace), copiesWithin(granted, each))

@@ -164,9 +164,9 @@ function withNamespace(pass: FunctionPass): FunctionPass {
   return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
 }
 
-const overNamespace = stepAdapter(withNamespace)
-const findHome = overNamespace(findCluster)
-const resolvePlanOfBoth = overNamespace(resolvePlan({ hasVolumes: false }))
+const namespaceStep = stepAdapter(withNamespace)
+const findHome = namespaceStep(findCluster)
+const resolvePlanOfBoth = namespaceStep(resolvePlan({ hasVolumes: false }))
 
 function checkTimers({ object }: FunctionPass): Outcome {
   const triggers = triggersOf(object.spec)
@@ -212,7 +212,7 @@ const variablesOf: Variables = ({ object, state }) =>
   mergeVariables(state.functionNamespace?.spec.env ?? [], object.spec.env)
 
 /** Referenced values may be reachable from the function's cluster only. */
-const valuesStep = (options: FunctionOptions) => overNamespace(keepValues(options, variablesOf))
+const valuesStep = (options: FunctionOptions) => namespaceStep(keepValues(options, variablesOf))
 
 const imageOf = ({ state }: FunctionPass) => state.servedImage?.image
 
@@ -247,7 +247,7 @@ function applyCopies({ registryHost }: FunctionOptions) {
 }
 
 /** Returns why a healthy function answers no calls; undefined if it does. */
-function switchedOff(pass: FunctionPass): string | undefined {
+function describeSwitchedOff(pass: FunctionPass): string | undefined {
   if (!pass.object.spec.enabled) return 'It is disabled and answers no calls.'
   return namespaceOf(pass)?.spec.running === false ? 'Its namespace is stopped: it answers no calls.' : undefined
 }
@@ -258,7 +258,7 @@ function haltCopies(pass: FunctionPass) {
   if (wantedCopies(object, namespaceOf(pass)) > 0 || state.deployment !== undefined) return undefined
   return async (obstacle: Outcome): Promise<Outcome> => {
     await scaleToZero(pass, deployment, children.owned<LiveDeployment>(deployment))
-    const off = switchedOff(pass)
+    const off = describeSwitchedOff(pass)
     if (off === undefined) return obstacle
     const left = podsOf(pass).length
     return judgeStop(
@@ -279,7 +279,7 @@ function judge(pass: FunctionPass): Outcome {
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
     return done({ reason: 'Stopped', message: 'It has no source yet: upload one to build it.' })
   }
-  const off = switchedOff(pass)
+  const off = describeSwitchedOff(pass)
   if (off !== undefined) return done({ reason: 'Stopped', message: off })
   const wanted = wantedCopies(object, state.functionNamespace)
   const plan = planOf(pass)

@@ -34,13 +34,13 @@ export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   if (spec?.managedIdentity !== true) return done()
   const stored = status?.identitySecret
   if (stored === undefined) return waiting('WaitingForDependency', BEING_MADE)
-  if (clusterOfFunction(object, records) !== undefined) return withSecretRights(() => bring(pass, stored))
+  if (clusterOfFunction(object, records) !== undefined) return withSecretRights(() => copyCredentials(pass, stored))
   state.identitySecret = stored
   return done()
 }
 
 /** Copies the credentials to another cluster, one Secret per function, which is deleted with the function. */
-async function bring(pass: FunctionPass, stored: string): Promise<Outcome> {
+async function copyCredentials(pass: FunctionPass, stored: string): Promise<Outcome> {
   const { object, records, children, state } = pass
   const { namespace, name } = placeOfPass(pass)
   const { identity } = functionNames(name)

@@ -124,7 +124,7 @@ const certificateNames = ({ object, state }: NamespacePass) =>
   state.domains.map((host) => functionCertificateName(object.metadata.namespace ?? '', object.metadata.name, host))
 
 /** The pass as if the functions ran on the platform's own cluster. */
-const here = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
+const onPlatformCluster = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
 
 /** Requests arrive at the platform's own cluster, wherever the functions run, provided that they may run there. */
 function findHome(pass: NamespacePass): Outcome {
@@ -133,17 +133,17 @@ function findHome(pass: NamespacePass): Outcome {
   if (found.kind !== 'done') return found
   const clusterId = otherClusterOf(object, records)
   const obstacle = clusterId && checkProjection(clusterId, place, object.metadata.namespace ?? '', records)
-  return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(here(pass))
+  return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(onPlatformCluster(pass))
 }
 
 /** Reports a withdrawn identity first, so that functions stop expecting its credentials. */
 function withdrawIdentityHere(pass: NamespacePass): Promise<Outcome> {
   if (!pass.object.spec.managedIdentity) pass.report({ identitySecret: undefined })
-  return withdrawIdentity(here(pass))
+  return withdrawIdentity(onPlatformCluster(pass))
 }
 
 function keepIdentityHere(pass: NamespacePass): Promise<Outcome> {
-  return keepIdentity(here(pass))
+  return keepIdentity(onPlatformCluster(pass))
 }
 
 async function applyRoute(pass: NamespacePass): Promise<Outcome> {

@@ -34,13 +34,13 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
         if (typeof value !== 'string') return value
         texts[name] = value
       }
-      await keep(pass, secretData(texts))
+      await storeValues(pass, secretData(texts))
       return done()
     })
   }
 }
 
-async function keep(pass: FunctionPass, data: Record<string, string>): Promise<void> {
+async function storeValues(pass: FunctionPass, data: Record<string, string>): Promise<void> {
   const { values, workload } = functionNames(pass.object.metadata.name)
   const { namespace } = placeOfPass(pass)
   const stillRead = async () => {

@@ -4,7 +4,7 @@ import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { ownDeployments } from '../deployments/owners.ts'
 import type { FunctionPass } from './types.ts'
 
-const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
+const findWithheldSecret = (given: readonly string[], allowed: readonly string[]) => {
   const within = filterAllowedSecrets(given, allowed)
   return given.find((secret) => !within.includes(secret))
 }
@@ -16,7 +16,7 @@ const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
  * @param what brings the code, in words
  */
 export function refuseWithheldSecrets(pass: FunctionPass, what: string, allowed: readonly string[] = []): Outcome {
-  const lacking = lackingOf(secretsGivenTo(pass.state.functionNamespace?.spec ?? {}), allowed)
+  const lacking = findWithheldSecret(secretsGivenTo(pass.state.functionNamespace?.spec ?? {}), allowed)
   if (lacking === undefined) return done()
   return refused(
     pass,
@@ -28,7 +28,8 @@ export function refuseWithheldSecrets(pass: FunctionPass, what: string, allowed:
 export function refuseWithheldVariables(pass: FunctionPass): Outcome {
   const { object, state } = pass
   const { env = [], functionSecrets = [] } = state.functionNamespace?.spec ?? {}
-  const lacking = env.length === 0 ? undefined : lackingOf(secretsGivenTo({ env: object.spec.env }), functionSecrets)
+  const lacking =
+    env.length === 0 ? undefined : findWithheldSecret(secretsGivenTo({ env: object.spec.env }), functionSecrets)
   if (lacking === undefined) return done()
   return refused(
     pass,

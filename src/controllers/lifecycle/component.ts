@@ -69,8 +69,8 @@ export const componentController = controllerWith(
   },
   (options: LifecycleOptions) => ({
     reconcile: steps(readFeed(options), async function carryOut(pass: ComponentPass): Promise<Outcome> {
-      const isTold = await tellFlux(pass, options)
-      const judged = await look(pass, options)
+      const isTold = await applyFluxObjects(pass, options)
+      const judged = await observeComponent(pass, options)
       const { after, ...shown } = judged
       pass.report(shown)
       pass.serving(judged.workloads?.some(({ ready }) => ready > 0) ?? false)
@@ -80,7 +80,7 @@ export const componentController = controllerWith(
 )
 
 /** @returns false if Flux is not installed */
-async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promise<boolean> {
+async function applyFluxObjects(pass: ComponentPass, { feed }: LifecycleOptions): Promise<boolean> {
   const { object, children, workloads, records } = pass
   const { version, chart } = object.spec
   if (version === undefined || chart === undefined) return true
@@ -88,19 +88,19 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
   const release = records.cache(ComponentRelease).get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
   const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
   await children.ensure(source, { resource: ociRepository })
-  await children.ensure(helmReleaseOf(object, await givenValues(pass, release)), { resource: helmRelease })
+  await children.ensure(helmReleaseOf(object, await configuredValues(pass, release)), { resource: helmRelease })
   return true
 }
 
 /** Returns the values that are set: Flux fails on a key that the Secret does not have. */
-async function givenValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
+async function configuredValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
   const needed = neededValues(object, release)
   if (needed.length === 0) return []
   const { entries: held } = await storedConfiguration(records.client)
   return needed.filter(({ key }) => (held[configKey(object.metadata.name, key)] ?? '') !== '')
 }
 
-async function look(
+async function observeComponent(
   { object, children, workloads, now }: ComponentPass,
   options: LifecycleOptions,
 ): Promise<ComponentJudgement> {

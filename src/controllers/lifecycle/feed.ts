@@ -11,11 +11,11 @@ type ReleaseObject = ComponentRelease & KubeObject
 type Feed = NonNullable<NonNullable<PlatformComponent['status']>['feed']>
 
 /** Number of newest versions that are recorded; rollouts skip none that they could need. */
-const RECORDED = 20
+const MAX_RECORDED_RELEASES = 20
 /** Maximum recorded versions per component, besides those in use. */
-const KEPT = 50
+const MAX_KEPT_RELEASES = 50
 /** Number of versions that are fetched concurrently. */
-const CHUNK = 5
+const FETCH_CONCURRENCY = 5
 
 /** Reads the chart's versions when due or requested, and records new ones. */
 export function readFeed({ feed, feedInterval }: LifecycleOptions) {
@@ -60,10 +60,14 @@ async function recordNew(pass: ComponentPass, url: string, feed: LifecycleOption
   const held = pass.recordChildren.owned<ReleaseObject>(ComponentRelease.resource)
   const recorded = new Set(held.map(({ spec }) => spec.version))
   const versions = await feed.versions(url)
-  const wanted = versions.filter((each, at) => at < RECORDED || each === version).filter((each) => !recorded.has(each))
+  const wanted = versions
+    .filter((each, at) => at < MAX_RECORDED_RELEASES || each === version)
+    .filter((each) => !recorded.has(each))
   let known = held.length
-  for (let at = 0; at < wanted.length; at += CHUNK) {
-    const made = await Promise.all(wanted.slice(at, at + CHUNK).map((each) => recordOne(pass, url, each, feed)))
+  for (let at = 0; at < wanted.length; at += FETCH_CONCURRENCY) {
+    const made = await Promise.all(
+      wanted.slice(at, at + FETCH_CONCURRENCY).map((each) => recordOne(pass, url, each, feed)),
+    )
     known += made.filter(Boolean).length
   }
   // Include versions recorded by a process that died before it reported them.
@@ -96,7 +100,7 @@ async function removeOld(pass: ComponentPass, held: readonly ReleaseObject[]): P
   const newest = [...held].sort((one, other) => compareSemver(other.spec.version, one.spec.version))
   const isUsed = ({ spec: { version } }: ReleaseObject) =>
     version === spec.version || version === status?.installedVersion
-  const old = newest.slice(KEPT).filter((one) => !isUsed(one))
+  const old = newest.slice(MAX_KEPT_RELEASES).filter((one) => !isUsed(one))
   for (const release of old) {
     const { namespace, name } = refOf(release)
     await pass.recordChildren.remove(ComponentRelease.resource, namespace, name)

@@ -61,21 +61,22 @@ async function advance(pass: InstallPass): Promise<Outcome> {
     spec.requests.resumeAt !== status.resumedAt &&
     status.state !== 'Running' &&
     status.state !== 'Succeeded'
-  if (isInstallOver(status.state) && !isResumed) return tidy(pass)
-  if (status.state === 'Paused' && !isResumed) return stopped(status)
-  const before = othersBefore(pass) ?? (!holdsLifecycleLock(status) || isResumed ? unseenBefore(pass) : undefined)
+  if (isInstallOver(status.state) && !isResumed) return pruneInstalls(pass)
+  if (status.state === 'Paused' && !isResumed) return stoppedOutcome(status)
+  const before =
+    describeBlockers(pass) ?? (!holdsLifecycleLock(status) || isResumed ? describeLockHolder(pass) : undefined)
   if (before !== undefined) {
     pass.report({ state: 'Queued' })
     return waiting('WaitingForDependency', before)
   }
   if (!holdsLifecycleLock(status) || isResumed) return begin(pass, isResumed)
-  return goOn(pass)
+  return continueInstall(pass)
 }
 
 /** Reports the turn and the version to install before anything is done. */
 function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
-  const version = status.version ?? versionFor(pass)
+  const version = status.version ?? versionToInstall(pass)
   // Start over at the chart, so that Helm retries with its full time limit.
   const from = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
   const failedSteps = status.steps?.map((step) =>
@@ -104,7 +105,7 @@ function hasFailedBefore({ object, records }: InstallPass, version: string | und
   )
 }
 
-function versionFor({ object: { spec }, records }: InstallPass): string | undefined {
+function versionToInstall({ object: { spec }, records }: InstallPass): string | undefined {
   const component = componentOf(records, spec.component)
   if (spec.version !== undefined) return spec.version
   if (spec.kind === 'Install') return newestRelease(releasesOf(records), spec.component)?.spec.version
@@ -116,7 +117,7 @@ function versionFor({ object: { spec }, records }: InstallPass): string | undefi
   return component?.spec.version ?? tag?.spec.version ?? installed
 }
 
-async function goOn(pass: InstallPass): Promise<Outcome> {
+async function continueInstall(pass: InstallPass): Promise<Outcome> {
   const facts = await factsOf(pass)
   const { after, ...progress } = advanceInstall(facts)
   const { component, install } = facts
@@ -131,13 +132,16 @@ async function goOn(pass: InstallPass): Promise<Outcome> {
       return done({ reason: 'Completed', message: `Version ${install.status?.version} is installed.` })
     case 'Failed':
     case 'Paused':
-      return stopped(progress)
+      return stoppedOutcome(progress)
     default:
       return waiting('RollingOut', message ?? 'The chart is handed to Flux.', after)
   }
 }
 
-const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
+const stoppedOutcome = ({
+  reason,
+  message,
+}: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
   stalled(reason ?? 'EngineRefused', message ?? 'It cannot continue.')
 
 /** The version to set. Flux retries if the install was resumed, or if it repairs the same version. */
@@ -175,7 +179,7 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
 const componentOf = (records: Workspace, name: string) => records.cache(PlatformComponent).get(SYSTEM_NAMESPACE, name)
 
 /** Returns why the install must wait for its turn; undefined if it has it. */
-function othersBefore({ object, records }: InstallPass): string | undefined {
+function describeBlockers({ object, records }: InstallPass): string | undefined {
   if (holdsLifecycleLock(object.status)) return undefined
   const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = ({ status, ...other }: InstallObject) =>
@@ -187,15 +191,15 @@ function othersBefore({ object, records }: InstallPass): string | undefined {
     : undefined
 }
 
-function unseenBefore(pass: InstallPass): string | undefined {
+function describeLockHolder(pass: InstallPass): string | undefined {
   const other = acquireLifecycleLock(pass)
   return other === undefined ? undefined : `"${other}" has its turn: installs and rollouts take turns.`
 }
 
 /** Deletes all finished installs but the newest. */
-async function tidy(pass: InstallPass): Promise<Outcome> {
+async function pruneInstalls(pass: InstallPass): Promise<Outcome> {
   const ended = installsOf(pass.records).filter(({ status }) => isInstallOver(status?.state))
   await pruneFinished(pass, ended, INSTALLS_KEPT)
   const { status = {} } = pass.object
-  return status.state === 'Failed' ? stopped(status) : done({ reason: 'Completed' })
+  return status.state === 'Failed' ? stoppedOutcome(status) : done({ reason: 'Completed' })
 }

@@ -5,10 +5,10 @@ import type { Pass, Workspace } from '../engine/controller.ts'
 import type { ExecutionObject, InstallObject } from './storedObjects.ts'
 
 type Holder = { kind: AnyKind; key: string; uid: string | undefined; state: string | undefined; since: number }
-type TurnPass = Pick<Pass, 'records' | 'clock' | 'kind'> & { readonly object: object }
+type LockPass = Pick<Pass, 'records' | 'clock' | 'kind'> & { readonly object: object }
 
 /** Milliseconds to wait for a turn that no status shows yet: its write is not retried for longer, or was never made. */
-const UNSEEN_WITHIN = 60_000
+const UNSEEN_TIMEOUT_MS = 60_000
 
 /** Holders of the turn by rollout cache, which both controllers of a process share. */
 const holders = new WeakMap<object, Holder>()
@@ -19,7 +19,7 @@ const holders = new WeakMap<object, Holder>()
  *
  * @returns the name of the other holder
  */
-export function acquireLifecycleLock({ records, clock, kind, object }: TurnPass): string | undefined {
+export function acquireLifecycleLock({ records, clock, kind, object }: LockPass): string | undefined {
   const { metadata, status } = object as InstallObject | ExecutionObject
   const seen = records.cache(RolloutExecution)
   const holder = holders.get(seen)
@@ -34,5 +34,5 @@ export function acquireLifecycleLock({ records, clock, kind, object }: TurnPass)
 function isUnseen({ kind, key, uid, state, since }: Holder, records: Workspace, now: number): boolean {
   const [namespace, name = ''] = key.split('/')
   const found = records.cache<InstallObject | ExecutionObject>(kind.resource).get(namespace, name)
-  return found?.metadata.uid === uid && found?.status?.state === state && now - since < UNSEEN_WITHIN
+  return found?.metadata.uid === uid && found?.status?.state === state && now - since < UNSEEN_TIMEOUT_MS
 }

@@ -57,7 +57,7 @@ export const accountController = controllerWith(
   ({ store, seaweed }: StorageOptions) => ({
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
-    reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuotaOnce, claimName, reportUse),
+    reconcile: steps(recordBuckets, requireStore(store, seaweed), checkQuotaOnce, claimName, reportUse),
     finalize: steps(blockWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
@@ -81,7 +81,7 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
 }
 
 /** Runs first, because a bucket waits for it before it is deleted. */
-function noteBuckets(pass: AccountPass): Outcome {
+function recordBuckets(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
   const before = pass.object.status?.bucketNames ?? []
   const noted = withRecordedBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)

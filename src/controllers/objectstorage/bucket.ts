@@ -26,10 +26,10 @@ import {
 type BucketPass = Pass<typeof AccountBucket, BucketState>
 type BucketState = ObstacleState & { account: ObjectStorageAccount | undefined }
 
-/** Milliseconds between two looks at a bucket that is being emptied, or that its owner must empty. */
-const EMPTYING_RETRY = 1_000
-const BLOCKED_RETRY = 30_000
-const BLOCKED_RETRY_MAX = 300_000
+/** Milliseconds between two checks of a bucket that is being emptied, or that its owner must empty. */
+const EMPTYING_RETRY_MS = 1_000
+const BLOCKED_RETRY_MS = 30_000
+const MAX_BLOCKED_RETRY_MS = 300_000
 const ASK_ADMINISTRATOR = 'An administrator of the store must see why.'
 const UNLISTED =
   'The object store says that it is not empty, but cannot list what is in it. Set forceDelete to delete it with that.'
@@ -55,7 +55,7 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
     },
     { resource: AccountBucket.resource, keysOf: waitingSiblings, wakesOnCreate: false },
     { resource: NameClaim.resource, keysOf: waitingForName },
-    { resource: ResourceGroup.resource, keysOf: deletedIn },
+    { resource: ResourceGroup.resource, keysOf: deletedBucketsOf },
   ],
   writes: [CLAIM_RIGHTS],
 }
@@ -69,7 +69,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       childrenIn: 'records',
       state: () => ({ account: undefined, obstacle: undefined }),
       reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, reportObstacle, checkPublic, lookAtUse),
-      finalize: steps(awaitNote, removeBucket, releaseNames),
+      finalize: steps(awaitRecordedName, removeBucket, releaseNames),
     }
 
     function checkWishes(pass: BucketPass): Outcome {
@@ -112,13 +112,13 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       // A bucket that never got the name has nothing at the store, and must not touch the holder's.
       if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
       if (store === undefined) return waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
-      return withStore(() => letGo(pass, store, name))
+      return withStore(() => deleteBucket(pass, store, name))
     }
   },
 )
 
 /** Waits until the account has recorded the bucket's name; the audit could not look it up otherwise. */
-function awaitNote({ object, records }: BucketPass): Outcome {
+function awaitRecordedName({ object, records }: BucketPass): Outcome {
   const { namespace } = object.metadata
   const storeName = object.status?.storeName
   const found = findAccount(records, namespace, object.spec.accountName)
@@ -130,13 +130,13 @@ function awaitNote({ object, records }: BucketPass): Outcome {
 
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
-async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
+async function deleteBucket(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
   const { objectLock, forceDelete } = pass.object.spec
   const empty = forceDelete || isGroupTerminating(pass.records, pass.place, pass.object.metadata.namespace)
   try {
     return removalOutcome(pass, await store.removeBucket(name, { empty, objectLock, owner: pass.incarnation }))
   } catch (error) {
-    if (isStoreError(error, 'Failed')) return blocked(pass, `${error.message} ${ASK_ADMINISTRATOR}`)
+    if (isStoreError(error, 'Failed')) return blockedOutcome(pass, `${error.message} ${ASK_ADMINISTRATOR}`)
     throw error
   }
 }
@@ -146,22 +146,22 @@ function removalOutcome(pass: BucketPass, state: RemovalState): Outcome {
     case 'Gone':
       return done()
     case 'Emptying':
-      return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY)
+      return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY_MS)
     case 'NotEmpty':
-      return blocked(pass, 'It is not empty: delete its objects, or set forceDelete.')
+      return blockedOutcome(pass, 'It is not empty: delete its objects, or set forceDelete.')
     case 'Unlisted':
-      return blocked(pass, UNLISTED)
+      return blockedOutcome(pass, UNLISTED)
     case 'Stuck':
-      return blocked(pass, `The object store does not delete what is left in it. ${ASK_ADMINISTRATOR}`)
+      return blockedOutcome(pass, `The object store does not delete what is left in it. ${ASK_ADMINISTRATOR}`)
     case 'Locked':
-      return blocked(pass, 'It holds objects that are locked and may not be deleted yet.')
+      return blockedOutcome(pass, 'It holds objects that are locked and may not be deleted yet.')
   }
 }
 
 /** Retries less often the longer it waits, because the store may never delete it. */
-function blocked({ object, clock }: BucketPass, message: string): Outcome {
+function blockedOutcome({ object, clock }: BucketPass, message: string): Outcome {
   const waited = clock.now() - Date.parse(object.metadata.deletionTimestamp ?? '')
-  const after = Math.min(BLOCKED_RETRY_MAX, Math.max(BLOCKED_RETRY, waited / 2))
+  const after = Math.min(MAX_BLOCKED_RETRY_MS, Math.max(BLOCKED_RETRY_MS, waited / 2))
   return waiting('DeletionBlocked', message, Math.round(after))
 }
 
@@ -218,7 +218,7 @@ function waitingForName(object: KubeObject, records: Workspace): string[] {
 }
 
 /** Returns buckets that wait to be emptied, when their group is being deleted. */
-function deletedIn(group: KubeObject, records: Workspace): string[] {
+function deletedBucketsOf(group: KubeObject, records: Workspace): string[] {
   if (group.metadata.deletionTimestamp === undefined) return []
   const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '')
   if (boundaryId === undefined) return []

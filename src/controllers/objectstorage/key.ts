@@ -51,7 +51,7 @@ type KeyPass = Pass<typeof ObjectAccessKey, ObstacleState>
 const CALLERS = [PlatformUser.resource, PlatformClient.resource]
 
 /** Milliseconds between two reads of a key's last use; also the longest delay of an expiry check. */
-const LAST_USE_INTERVAL = 3_600_000
+const LAST_USE_INTERVAL_MS = 3_600_000
 
 const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
   observes: [
@@ -120,10 +120,10 @@ export const accessKeyController = controllerWith<typeof ObjectAccessKey, Storag
       return withStore(async () => {
         const used = accessKeyId === undefined ? undefined : await store.lastUsed(accessKeyId)
         // Update at most hourly, because each update is a write.
-        if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL) {
+        if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL_MS) {
           pass.report({ lastUsedAt: used })
         }
-        return done({ after: untilNextLook(pass) })
+        return done({ after: nextCheckDelay(pass) })
       })
     }
 
@@ -135,7 +135,7 @@ export const accessKeyController = controllerWith<typeof ObjectAccessKey, Storag
           : waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
       }
       return withStore(async () => {
-        await store.removeKey(storeUserName(pass.incarnation), among(pass))
+        await store.removeKey(storeUserName(pass.incarnation), ownBucketNames(pass))
         return done()
       })
     }
@@ -148,7 +148,7 @@ async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome
     user: storeUserName(pass.incarnation),
     isActive: state === 'Active',
     grants: keyGrants(pass.object, ownBuckets(pass)),
-    among: among(pass),
+    among: ownBucketNames(pass),
     known: await storedPair(pass),
     keep: async (made) => {
       await pass.children.ensure(accessKeySecret(pass.object, made), { resource: secret })
@@ -182,14 +182,14 @@ function ownBuckets(pass: KeyPass): AccountBucket[] {
   )
 }
 
-function among(pass: KeyPass): string[] {
+function ownBucketNames(pass: KeyPass): string[] {
   return ownBuckets(pass).map(storeNameOf)
 }
 
-function untilNextLook(pass: KeyPass): number {
+function nextCheckDelay(pass: KeyPass): number {
   const { expiresAt } = pass.object.spec
-  const left = expiresAt === undefined ? LAST_USE_INTERVAL : Date.parse(expiresAt) - pass.clock.now()
-  return left <= 0 ? LAST_USE_INTERVAL : Math.min(left, LAST_USE_INTERVAL)
+  const left = expiresAt === undefined ? LAST_USE_INTERVAL_MS : Date.parse(expiresAt) - pass.clock.now()
+  return left <= 0 ? LAST_USE_INTERVAL_MS : Math.min(left, LAST_USE_INTERVAL_MS)
 }
 
 /** Deletes a session that has ended, because it cannot be revived. */
@@ -200,15 +200,17 @@ async function endSession(pass: KeyPass): Promise<Outcome> {
   const name = createdByOf(object.metadata)
   if (name === null) return done()
   const known = CALLERS.map((resource) => records.cache(resource).get(SYSTEM_NAMESPACE, name))
-  if (!isOfNobody(object, name, known)) return done()
+  if (!isCallerGone(object, name, known)) return done()
   // Ask the API server: the caches may lack a new principal, and a deleted session does not come back.
   const ref = { namespace: SYSTEM_NAMESPACE, name }
   const now = await Promise.all(CALLERS.map((resource) => records.client.get(resource, ref).catch(absent)))
-  return isOfNobody(object, name, now) ? removeSelf(pass, 'Who asked for the session was disabled or deleted.') : done()
+  return isCallerGone(object, name, now)
+    ? removeSelf(pass, 'Who asked for the session was disabled or deleted.')
+    : done()
 }
 
 /** Whether the caller is gone or disabled. Users of an external identity provider are not known here. */
-function isOfNobody(key: ObjectAccessKey, id: string, callers: readonly (KubeObject | undefined)[]): boolean {
+function isCallerGone(key: ObjectAccessKey, id: string, callers: readonly (KubeObject | undefined)[]): boolean {
   const caller = callers.find((one) => one !== undefined)
   if (caller !== undefined && isEnabledIn(caller.spec) === false) return true
   const { deletionTimestamp, annotations } = caller?.metadata ?? {}

@@ -21,11 +21,11 @@ export type StorageOptions = {
 type Cached<T> = T & KubeObject
 
 /** Milliseconds until an unreachable store is retried. */
-const STORE_RETRY = 5_000
+const STORE_RETRY_MS = 5_000
 /** Milliseconds until a store that refuses the platform is retried: its administrator must act first. */
-const REFUSED_RETRY = 30_000
+const REFUSED_RETRY_MS = 30_000
 /** Milliseconds until a failed request is retried: it may fail each time, because of what users store. */
-const FAILED_RETRY = 60_000
+const FAILED_RETRY_MS = 60_000
 
 export const ENGINE_MISSING: Outcome = stalled(
   'EngineMissing',
@@ -37,12 +37,12 @@ export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> 
   try {
     return await work()
   } catch (error) {
-    if (isStoreError(error, 'Unreachable')) return waiting('WaitingForDependency', error.message, STORE_RETRY)
+    if (isStoreError(error, 'Unreachable')) return waiting('WaitingForDependency', error.message, STORE_RETRY_MS)
     if (isStoreError(error, 'Taken')) return stalled('NameOccupied', error.message)
     if (isStoreError(error, 'Invalid')) return stalled('ConfigurationInvalid', error.message)
     if (isStoreError(error, 'Full')) return stalled('QuotaExceeded', error.message)
-    if (isStoreError(error, 'Failed')) return waiting('WaitingForDependency', error.message, FAILED_RETRY)
-    if (isStoreError(error, 'Refused')) return waiting('WaitingForDependency', error.message, REFUSED_RETRY)
+    if (isStoreError(error, 'Failed')) return waiting('WaitingForDependency', error.message, FAILED_RETRY_MS)
+    if (isStoreError(error, 'Refused')) return waiting('WaitingForDependency', error.message, REFUSED_RETRY_MS)
     throw error
   }
 }

@@ -29,7 +29,7 @@ type Database = { cluster: DatabaseCluster; owner: KubeObject | undefined }
  * so that it is resumed whatever happened to the settings or to this process meanwhile.
  */
 export async function syncSuspendedArchives(pass: SettingsPass): Promise<Outcome> {
-  await holdThose(pass, pass.object.spec.suspendedArchives)
+  await suspendArchives(pass, pass.object.spec.suspendedArchives)
   return done()
 }
 
@@ -45,11 +45,11 @@ export function hasSuspendedArchives(workspace: Workspace, suspended: readonly S
 
 /** Resumes all archives of deleted settings, because nothing would do so later. */
 export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
-  await holdThose(pass, [])
+  await suspendArchives(pass, [])
   return done()
 }
 
-async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
+async function suspendArchives(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
   for (const database of databasesOf(pass)) {
     const marked = database.owner ?? database.cluster
     const wanted = findSuspension(suspended, database.cluster, marked)
@@ -57,7 +57,7 @@ async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchiv
     if (wanted !== undefined) {
       if (annotations[SUSPENDED_ANNOTATION] === undefined) await suspend(pass, database, wanted)
     } else if (annotations[SUSPENDED_ANNOTATION] !== undefined) await resume(pass, database)
-    else if (annotations[RESUMED_ANNOTATION] !== undefined) await close(pass, database)
+    else if (annotations[RESUMED_ANNOTATION] !== undefined) await closeGap(pass, database)
   }
 }
 
@@ -77,22 +77,22 @@ const ownersOf = (records: Workspace) => records.cache(RelationalCluster).list()
 
 async function suspend(pass: SettingsPass, database: Database, wanted: SuspendedArchive): Promise<void> {
   const mark = `${wanted.suspendedAt ?? pass.now} ${wanted.suspendedBy ?? ''}`.trim()
-  await write(pass, database, true, { [SUSPENDED_ANNOTATION]: mark, [RESUMED_ANNOTATION]: null })
+  await writeSuspension(pass, database, true, { [SUSPENDED_ANNOTATION]: mark, [RESUMED_ANNOTATION]: null })
 }
 
 async function resume(pass: SettingsPass, database: Database): Promise<void> {
   const mark = (database.owner ?? database.cluster).metadata.annotations?.[SUSPENDED_ANNOTATION] ?? null
-  await write(pass, database, false, { [SUSPENDED_ANNOTATION]: null, [RESUMED_ANNOTATION]: mark })
+  await writeSuspension(pass, database, false, { [SUSPENDED_ANNOTATION]: null, [RESUMED_ANNOTATION]: mark })
 }
 
-type Marks = Record<string, string | null>
+type AnnotationPatch = Record<string, string | null>
 
 /** Sets suspension and marks; for a tenant's database in its spec, whose controller also records the gap. */
-async function write(
+async function writeSuspension(
   pass: SettingsPass,
   { cluster, owner }: Database,
   suspended: boolean,
-  marks: Marks,
+  marks: AnnotationPatch,
 ): Promise<void> {
   const { resourceVersion, uid } = (owner ?? cluster).metadata
   const options = { resourceVersion, uid }
@@ -106,7 +106,7 @@ async function write(
 }
 
 /** Takes a base backup after an archive was resumed, because nothing can be restored across the hole in its WAL. */
-async function close(pass: SettingsPass, { cluster, owner }: Database): Promise<void> {
+async function closeGap(pass: SettingsPass, { cluster, owner }: Database): Promise<void> {
   if (!hasResumed(cluster)) return
   const marked = owner ?? cluster
   const suspension = marked.metadata.annotations?.[RESUMED_ANNOTATION] ?? ''

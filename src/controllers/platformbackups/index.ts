@@ -42,16 +42,16 @@ import {
 import { applyTarget } from './target.ts'
 import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
 
-const KEY = objectKey(SYSTEM_NAMESPACE, SETTINGS_NAME)
+const SETTINGS_KEY = objectKey(SYSTEM_NAMESPACE, SETTINGS_NAME)
 
-const always = () => [KEY]
+const settingsKeys = () => [SETTINGS_KEY]
 
-const ofArchives = (object: KubeObject, records: Workspace) => {
+const keysOfArchives = (object: KubeObject, records: Workspace) => {
   const settings = records.cache(PlatformBackupSettings)
   const { suspendedArchives = [] } = settings.get(SYSTEM_NAMESPACE, SETTINGS_NAME)?.spec ?? {}
   // For a tenant's database the resource carries the marks, but the engine reports on its Cluster.
   const beside = records.cache(RelationalCluster).list({ namespace: object.metadata.namespace })
-  return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [KEY] : []
+  return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [SETTINGS_KEY] : []
 }
 const marksOf = ({ metadata: { annotations = {} } }: KubeObject) =>
   [SUSPENDED_ANNOTATION, RESUMED_ANNOTATION, SKIP_ARCHIVING_ANNOTATION].map((name) => annotations[name])
@@ -63,25 +63,25 @@ const phaseIn = (object: KubeObject) => (object as Stated).status?.phase
 const OBSERVES: readonly Observed[] = [
   {
     resource: veleroBackupStorageLocation,
-    keysOf: always,
+    keysOf: settingsKeys,
     relevant: (object) => [object.spec, phaseIn(object), (object as Stated).status?.message],
   },
   {
     resource: veleroSchedule,
-    keysOf: ({ metadata }) => (metadata.name === PLATFORM_SCHEDULE ? [KEY] : []),
+    keysOf: ({ metadata }) => (metadata.name === PLATFORM_SCHEDULE ? [SETTINGS_KEY] : []),
     relevant: (object) => [object.spec, phaseIn(object)],
   },
-  { resource: veleroBackup, keysOf: (object) => (isPlatformBackup(object) ? [KEY] : []), relevant: phaseIn },
+  { resource: veleroBackup, keysOf: (object) => (isPlatformBackup(object) ? [SETTINGS_KEY] : []), relevant: phaseIn },
   {
     resource: postgresqlCluster,
-    keysOf: ofArchives,
+    keysOf: keysOfArchives,
     relevant: (object) => [marksOf(object), (object as Stated).status?.conditions],
   },
-  { resource: RelationalCluster.resource, keysOf: ofArchives, relevant: marksOf },
+  { resource: RelationalCluster.resource, keysOf: keysOfArchives, relevant: marksOf },
   { resource: postgresqlBackup, keysOf: () => [] },
   {
     resource: RolloutExecution.resource,
-    keysOf: always,
+    keysOf: settingsKeys,
     relevant: (object) => isRolloutActive((object as Stated).status?.state as string | undefined),
   },
 ]
@@ -155,7 +155,7 @@ function judge(options: PlatformBackupOptions) {
   return function judge(pass: SettingsPass): Outcome {
     const { workloads, state } = pass
     const last = findLastEndedBackup(platformBackupsOf(pass))
-    pass.report({ lastBackup: last && shown(last) })
+    pass.report({ lastBackup: last && backupStatusOf(last) })
     const location = locationOf(pass, options)
     pass.serving(backupLocationObstacle(location) === undefined)
     if (state.problem !== undefined) return state.problem
@@ -171,7 +171,7 @@ function judge(options: PlatformBackupOptions) {
   }
 }
 
-function shown(backup: Backup) {
+function backupStatusOf(backup: Backup) {
   return {
     name: backup.metadata.name,
     phase: phaseOf(backup),

@@ -17,9 +17,9 @@ import { readSecret } from '../workload/secrets.ts'
 import type { PlatformBackupOptions, SettingsPass } from './types.ts'
 
 /** Milliseconds until a missing Secret is looked for again: the operator may read it but not watch it. */
-const SECRET_RETRY = 30_000
+const SECRET_RETRY_MS = 30_000
 /** Milliseconds until a refused target is tested again: a bucket or permission may have been added. */
-const TARGET_RETRY = 300_000
+const TARGET_RETRY_MS = 300_000
 
 /**
  * Makes Velero write to the configured target. A target is tested before Velero's objects change, so that a typing
@@ -32,7 +32,7 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
   const key = await keyOf(pass, target)
   if (key === undefined) {
     const message = `Secret "${target.secretName}" with ${TARGET_SECRET_KEYS.id} and ${TARGET_SECRET_KEYS.secret} is not in ${SYSTEM_NAMESPACE}.`
-    return waiting('WaitingForDependency', message, SECRET_RETRY)
+    return waiting('WaitingForDependency', message, SECRET_RETRY_MS)
   }
   const location = targetLocation(target, { velero, name: locationName(pass, velero) })
   const copy = targetSecret(key, target, velero)
@@ -49,7 +49,11 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
     return waiting('WaitingForDependency', 'A rollout is running; the target is applied when it has ended.')
   const verdict = await targets.test(accessOf(target, key))
   if (verdict.code !== 'Ok')
-    return stalled('ConfigurationInvalid', `The target was refused (${verdict.code}). ${verdict.message}`, TARGET_RETRY)
+    return stalled(
+      'ConfigurationInvalid',
+      `The target was refused (${verdict.code}). ${verdict.message}`,
+      TARGET_RETRY_MS,
+    )
   // Write the key first, because the location refers to it.
   if (!isCopied) await writeCopy(pass, copy, stored)
   await pass.children.ensure(location, { resource: veleroBackupStorageLocation, adopts: () => true })

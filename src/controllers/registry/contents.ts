@@ -37,7 +37,7 @@ export async function readContents(
 }
 
 /** Milliseconds after a push within which its tag may still be written. */
-const TAGGING = 10_000
+const TAG_GRACE_MS = 10_000
 
 /**
  * Whether an untagged manifest may get its tag at any moment: the registry announces a manifest before it writes the
@@ -51,6 +51,6 @@ export function awaitsTag(
   const referred = new Set(held.flatMap(({ references }) => references))
   return held.some(
     ({ digest, tags }) =>
-      tags.length === 0 && !referred.has(digest) && now - Date.parse(pushedAt(digest) ?? '') < TAGGING,
+      tags.length === 0 && !referred.has(digest) && now - Date.parse(pushedAt(digest) ?? '') < TAG_GRACE_MS,
   )
 }

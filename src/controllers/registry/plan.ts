@@ -18,20 +18,20 @@ import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readContents, type UntimedManifest } from './contents.ts'
 
-type Looking = Pick<Pass, 'records' | 'clock' | 'now'>
+type PlanningPass = Pick<Pass, 'records' | 'clock' | 'now'>
 export type Removal = { repository: string; digest: string; sizeBytes: number }
 
-const MOST_ENTRIES = 1_000_000
+const MAX_ENTRIES = 1_000_000
 
 /** Returns the repositories for which a push token was issued since then. */
 export async function listRecentPushTargets({ audit }: RegistryPort, since: number): Promise<Set<string>> {
-  const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since, 'all')
+  const tokens = await audit.newest(MAX_ENTRIES, isPushToken, since, 'all')
   return new Set(tokens.flatMap(({ repository }) => repository ?? []))
 }
 
 /** Plans what may be removed from the whole registry, and records contents that were never announced. */
-export async function planRemovals(pass: Looking, port: RegistryPort): Promise<Removal[]> {
-  const facts = await factsNow(pass, port)
+export async function planRemovals(pass: PlanningPass, port: RegistryPort): Promise<Removal[]> {
+  const facts = await gatherFacts(pass, port)
   const found: Removal[] = []
   for (const repository of await port.registry.repositories()) {
     try {
@@ -47,18 +47,18 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
 type Facts = { usesOf: (repository: string) => ImageUses; busy: ReadonlySet<string> }
 
 /** Repositories with a recent push token are busy: a later push may rely on what it saw with that token. */
-async function factsNow({ clock }: Looking, port: RegistryPort): Promise<Facts> {
+async function gatherFacts({ clock }: PlanningPass, port: RegistryPort): Promise<Facts> {
   return { usesOf: await port.uses(), busy: await listRecentPushTargets(port, clock.now() - port.grace) }
 }
 
 /** As `planRemovals`, for one repository. @param facts read now if absent: right before a removal */
 export async function planRepositoryRemovals(
-  pass: Looking,
+  pass: PlanningPass,
   port: RegistryPort,
   repository: string,
   facts?: Facts,
 ): Promise<Removal[]> {
-  const { usesOf, busy } = facts ?? (await factsNow(pass, port))
+  const { usesOf, busy } = facts ?? (await gatherFacts(pass, port))
   const { boundaryId } = parseRepository(repository) ?? {}
   // Only repositories of boundaries are ours to clean up.
   if (boundaryId === undefined || busy.has(repository)) return []
@@ -66,8 +66,8 @@ export async function planRepositoryRemovals(
   const name = repositoryObjectName(repository)
   const stored = pass.records.cache(RegistryRepository).get(namespace, name)
   const held = await readContents(port.registry, repository, stored)
-  const hasBoundary = await isThere(pass, boundaryId)
-  if (hasBoundary) await makeKnown(pass, repository, { namespace, name }, stored, held)
+  const hasBoundary = await boundaryExists(pass, boundaryId)
+  if (hasBoundary) await recordContents(pass, repository, { namespace, name }, stored, held)
   const pins = pass.records.cache(RegistryPin).list({ namespace })
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
   const policy = hasBoundary ? DEFAULT_RETENTION_POLICY : KEEP_NOTHING_POLICY
@@ -77,21 +77,21 @@ export async function planRepositoryRemovals(
 }
 
 /** Asks the API server before it takes a boundary for deleted: the cache may lack it. */
-async function isThere({ records }: Looking, boundaryId: string): Promise<boolean> {
+async function boundaryExists({ records }: PlanningPass, boundaryId: string): Promise<boolean> {
   if (records.cache(Boundary).get(undefined, boundaryId) !== undefined) return true
   return (await records.client.get(Boundary.resource, { name: boundaryId }).catch(absent)) !== undefined
 }
 
-type Stored = (RegistryRepository & KubeObject) | undefined
-const shape = (held: readonly { digest: string; tags: readonly string[] }[]) =>
+type StoredRepository = (RegistryRepository & KubeObject) | undefined
+const fingerprintOf = (held: readonly { digest: string; tags: readonly string[] }[]) =>
   JSON.stringify(held.map(({ digest, tags }) => [digest, tags]))
 
 /** Records contents whose notifications were lost, such as during a restart of the registry. */
-async function makeKnown(
-  { records, clock, now }: Looking,
+async function recordContents(
+  { records, clock, now }: PlanningPass,
   repository: string,
   ref: { namespace: string; name: string },
-  stored: Stored,
+  stored: StoredRepository,
   held: readonly UntimedManifest[],
 ): Promise<void> {
   const { apiVersion, kind, resource } = RegistryRepository
@@ -101,7 +101,7 @@ async function makeKnown(
     await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(ignoreKubeAlreadyExists)
     return
   }
-  if (shape(shownManifests(held)) === shape(stored.status?.digests ?? [])) return
+  if (fingerprintOf(shownManifests(held)) === fingerprintOf(stored.status?.digests ?? [])) return
   const announcedAt = nextAnnouncement(stored.spec.announcedAt, clock.now())
   await records.client.mergePatch(resource, ref, { spec: { announcedAt } })
 }

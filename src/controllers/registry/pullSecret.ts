@@ -11,8 +11,8 @@ import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /** Lifetime of a credential in milliseconds, and after how long its successor replaces it. */
-const LIFE = DAY_MS
-const TURN = LIFE / 3
+const TOKEN_TTL_MS = DAY_MS
+const ROTATION_INTERVAL_MS = TOKEN_TTL_MS / 3
 
 type GroupPass = Pass<typeof ResourceGroup>
 
@@ -40,7 +40,7 @@ export async function ensurePullSecret(
 ): Promise<number> {
   const { boundaryId, name, incarnation } = group
   const namespace = groupNamespace(boundaryId, name)
-  const { from, left } = turnOf(namespace, clock.now())
+  const { from, left } = rotationPeriodOf(namespace, clock.now())
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
   const lives = {
     [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
@@ -48,7 +48,7 @@ export async function ensurePullSecret(
   }
   const limit = { repositories: `${boundaryId}/${name}/*`, actions: ['pull'] }
   const whose = { principalId: PLATFORM_ACTOR, principalType: 'Platform' } as const
-  const password = await port.keys.issue({ kind: 'Boundary', ...whose, limit, lives, expiresAt: from + LIFE })
+  const password = await port.keys.issue({ kind: 'Boundary', ...whose, limit, lives, expiresAt: from + TOKEN_TTL_MS })
   const config = dockerConfig({ [port.host]: { username: `boundary-${boundaryId}`, password } })
   const metadata = { name: PULL_SECRET, namespace }
   const desired = { apiVersion: 'v1', kind: 'Secret', metadata, ...pullSecretContent(config) }
@@ -57,8 +57,8 @@ export async function ensurePullSecret(
 }
 
 /** Returns when the current turn began and how long it lasts. Turns are shifted per group, to spread the writes. */
-function turnOf(namespace: string, now: number): { from: number; left: number } {
-  const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % TURN
-  const from = Math.floor((now - shift) / TURN) * TURN + shift
-  return { from, left: from + TURN - now }
+function rotationPeriodOf(namespace: string, now: number): { from: number; left: number } {
+  const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % ROTATION_INTERVAL_MS
+  const from = Math.floor((now - shift) / ROTATION_INTERVAL_MS) * ROTATION_INTERVAL_MS + shift
+  return { from, left: from + ROTATION_INTERVAL_MS - now }
 }

@@ -8,12 +8,12 @@ import { awaitsTag, readContents, type UntimedManifest } from './contents.ts'
 export type RegistryOptions = { registry?: RegistryPort | undefined }
 export const NO_REGISTRY = stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
 type RepositoryPass = Pass<typeof RegistryRepository>
-type Times = RegistryRepository['spec']['digests']
+type DigestTimes = RegistryRepository['spec']['digests']
 
 /** Milliseconds until a failed read is retried: registries cannot be watched. */
-const LOOK_AGAIN = 60_000
+const RETRY_INTERVAL_MS = 60_000
 /** Milliseconds between two checks for a tag that is being written. */
-const UNTIL_TAGGED = 1_000
+const TAG_POLL_INTERVAL_MS = 1_000
 
 /**
  * Keeps a repository's status in line with the registry. It is read again after an announcement, which the facade makes
@@ -24,12 +24,12 @@ export const repositoryController = controllerWith(
   { observes: [], writes: [{ resource: RegistryRepository.resource, verbs: ['create', 'patch', 'delete'] }] },
   ({ registry }: RegistryOptions) => ({
     reconcile: steps(function readRepository(pass: RepositoryPass) {
-      return registry === undefined ? NO_REGISTRY : keepCurrent(pass, registry)
+      return registry === undefined ? NO_REGISTRY : syncContents(pass, registry)
     }),
   }),
 )
 
-async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Promise<Outcome> {
+async function syncContents(pass: RepositoryPass, { registry }: RegistryPort): Promise<Outcome> {
   const { spec, status } = pass.object
   const { repository, announcedAt } = spec
   if (status?.readAt === announcedAt && status.digests !== undefined) {
@@ -39,22 +39,22 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
   try {
     const held = await readContents(registry, repository, pass.object)
     // For manifests that exist; one that was never announced counts as pushed when first read.
-    const times: Times = Object.fromEntries(
+    const times: DigestTimes = Object.fromEntries(
       held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, spec.digests[digest] ?? { pushedAt: pass.now }]),
     )
     // Before the status that marks it as read: after a crash in between it is read again.
-    await writeTimes(pass, times)
+    await patchDigests(pass, times)
     report(pass, shownManifests(held), times)
     const isWhole = !awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now())
     if (isWhole) pass.report({ readAt: announcedAt })
-    return done({ reason: 'Available', ...(!isWhole && { after: UNTIL_TAGGED }) })
+    return done({ reason: 'Available', ...(!isWhole && { after: TAG_POLL_INTERVAL_MS }) })
   } catch (error) {
     if (!isRegistryError(error, 'Unreachable', 'Refused')) throw error
-    return degraded('PartiallyAvailable', error.message, LOOK_AGAIN)
+    return degraded('PartiallyAvailable', error.message, RETRY_INTERVAL_MS)
   }
 }
 
-async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
+async function patchDigests(pass: RepositoryPass, wanted: DigestTimes): Promise<void> {
   const { digests } = pass.object.spec
   const gone = Object.keys(digests).filter((digest) => !(digest in wanted))
   const added = Object.entries(wanted).filter(([digest]) => !(digest in digests))
@@ -68,8 +68,8 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
 
 function report(
   pass: RepositoryPass,
-  shown: readonly (UntimedManifest & Partial<Times[string]>)[],
-  times: Times,
+  shown: readonly (UntimedManifest & Partial<DigestTimes[string]>)[],
+  times: DigestTimes,
 ): void {
   const digests = shown.map((one) => ({ pushedAt: pass.now, ...one, ...times[one.digest] }))
   const latest = (list: readonly string[]) => list.toSorted().at(-1)

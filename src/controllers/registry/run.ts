@@ -19,12 +19,12 @@ type RunPass = Pass<typeof RetentionRun>
 type RunObject = RetentionRun & KubeObject
 
 /** Milliseconds until every facade has stopped issuing push tokens. */
-const SETTLE = 5_000
+const TOKEN_SETTLE_MS = 5_000
 /** Manifests removed before everything is planned again. */
-const CHUNK = 500
+const CHUNK_SIZE = 500
 const RUNS_KEPT = 50
 /** Milliseconds after midnight UTC. */
-const TIME_OF_DAY = 3 * 3_600_000
+const RUN_TIME_OF_DAY_MS = 3 * 3_600_000
 /**
  * Removes what retention does not keep, in steps that are each stored first: what will be removed, that it was removed,
  * and then the sweep of unreferenced data. While a run acts, the token endpoint issues no push tokens, and repositories
@@ -53,26 +53,26 @@ export const runController = controllerWith(
 
 async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const { spec, status = {} } = pass.object
-  if (isRunOver(status.state)) return tidy(pass)
+  if (isRunOver(status.state)) return pruneRuns(pass)
   const now = pass.clock.now()
   const early = Date.parse(spec.notBefore ?? pass.now) - now
   if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, early)
   if (runsBefore(pass)) return waiting('WaitingForDependency', 'Another run is under way: runs take turns.')
-  if (!spec.dryRun && !port.seesPushes) return failed(pass, BLIND)
+  if (!spec.dryRun && !port.seesPushes) return failed(pass, UNSEEN_PUSHES)
   const isNew = !isRunActing(status.state)
   if (isNew)
     pass.report({ state: 'Running', startedAt: pass.now, removedManifests: 0, failedManifests: 0, freedBytes: 0 })
-  const settling = spec.dryRun ? 0 : Date.parse(status.startedAt ?? pass.now) + SETTLE - now
+  const settling = spec.dryRun ? 0 : Date.parse(status.startedAt ?? pass.now) + TOKEN_SETTLE_MS - now
   if (isNew || settling > 0) return waiting('Starting', 'Tokens to push with are held back.', Math.max(settling, 1))
   try {
-    return await act(pass, port)
+    return await runPhase(pass, port)
   } catch (error) {
     if (!isRegistryError(error)) throw error
     return failed(pass, error.message)
   }
 }
 
-const BLIND =
+const UNSEEN_PUSHES =
   'Nothing is removed as long as nobody can tell who is pushing: an administrator sets registryAuditFolder to a folder that facades and controllers share.'
 
 function failed(pass: RunPass, error: string): Outcome {
@@ -81,9 +81,9 @@ function failed(pass: RunPass, error: string): Outcome {
   return ended(error)
 }
 
-async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
+async function runPhase(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const { spec, status = {} } = pass.object
-  if (status.state === 'CollectingGarbage') return collect(pass, port)
+  if (status.state === 'CollectingGarbage') return collectGarbage(pass, port)
   if ((status.removing ?? []).length > 0) return removeChunk(pass, port, status.removing ?? [])
   const stuck = new Set(status.stuck)
   const planned = (await planRemovals(pass, port)).filter(({ digest }) => !stuck.has(digest))
@@ -93,11 +93,11 @@ async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
     return done({ reason: 'Completed' })
   }
   if (planned.length === 0) pass.report({ state: 'CollectingGarbage' })
-  else pass.report({ removing: planned.slice(0, CHUNK) })
-  return goOn(planned.length, `${pluralizeVerb(planned.length, 'is', 'are')} to be removed`)
+  else pass.report({ removing: planned.slice(0, CHUNK_SIZE) })
+  return continueRemoval(planned.length, `${pluralizeVerb(planned.length, 'is', 'are')} to be removed`)
 }
 
-const goOn = (count: number, deed: string) =>
+const continueRemoval = (count: number, deed: string) =>
   waiting('ApplyingWorkload', `${pluralize(count, 'manifest')} ${deed}.`, REQUEUE_NOW)
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
@@ -109,7 +109,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
     const still = new Set((await planRepositoryRemovals(pass, port, repository)).map(({ digest }) => digest))
     for (const one of wanted) {
       const isRemoved = still.has(one.digest)
-        ? await remove(pass, port, one)
+        ? await removeManifest(pass, port, one)
         : (await port.registry.manifest(repository, one.digest)) === undefined
       if (isRemoved) gone.push(one)
       else if (still.has(one.digest)) stuck.push(one.digest)
@@ -117,18 +117,22 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   }
   pass.report({
     removing: [],
-    stuck: [...(status.stuck ?? []), ...stuck].slice(0, CHUNK),
+    stuck: [...(status.stuck ?? []), ...stuck].slice(0, CHUNK_SIZE),
     removedManifests: (status.removedManifests ?? 0) + gone.length,
     failedManifests: (status.failedManifests ?? 0) + stuck.length,
     freedBytes: (status.freedBytes ?? 0) + gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
   })
   // A chunk that is entirely stuck ends the removals: it would be planned again for ever.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
-  return goOn(gone.length, `${pluralizeVerb(gone.length, 'was', 'were')} removed`)
+  return continueRemoval(gone.length, `${pluralizeVerb(gone.length, 'was', 'were')} removed`)
 }
 
 /** @returns false if the registry refuses */
-async function remove({ object, clock }: RunPass, { audit, registry }: RegistryPort, one: Removal): Promise<boolean> {
+async function removeManifest(
+  { object, clock }: RunPass,
+  { audit, registry }: RegistryPort,
+  one: Removal,
+): Promise<boolean> {
   const { repository, digest } = one
   const id = uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`)
   const actor = object.spec.startedBy ?? PLATFORM_ACTOR
@@ -143,7 +147,7 @@ async function remove({ object, clock }: RunPass, { audit, registry }: RegistryP
   }
 }
 
-async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
+async function collectGarbage(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const now = pass.clock.now()
   await port.registry.sweep({ busy: await listRecentPushTargets(port, now - port.grace), before: now - DAY_MS })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
@@ -179,7 +183,7 @@ function endedRuns(records: Workspace): RunObject[] {
 }
 
 /** Deletes all finished runs but the newest, and schedules the next morning's run after the last one. */
-async function tidy(pass: RunPass): Promise<Outcome> {
+async function pruneRuns(pass: RunPass): Promise<Outcome> {
   const over = endedRuns(pass.records)
   if (await pruneFinished(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
@@ -191,7 +195,7 @@ async function tidy(pass: RunPass): Promise<Outcome> {
 
 /** Creates the run of the next morning, which waits for its time. */
 export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
-  const days = Math.floor((now - TIME_OF_DAY) / DAY_MS) + 1
-  const notBefore = new Date(days * DAY_MS + TIME_OF_DAY).toISOString()
+  const days = Math.floor((now - RUN_TIME_OF_DAY_MS) / DAY_MS) + 1
+  const notBefore = new Date(days * DAY_MS + RUN_TIME_OF_DAY_MS).toISOString()
   await createIfAbsent(client, RetentionRun, `scheduled-${notBefore.slice(0, 10)}`, { trigger: 'Scheduled', notBefore })
 }

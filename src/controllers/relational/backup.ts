@@ -63,7 +63,7 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
 }
 
 /** Milliseconds until the administrator's Secret is looked for again: the operator may read it but not watch it. */
-const TARGET_RETRY = 30_000
+const TARGET_RETRY_MS = 30_000
 
 /** Writes the Secrets before the Cluster, so that no instance refers to a missing password or store. */
 export function ensureSecrets(options: RelationalOptions): RelationalStep {
@@ -84,7 +84,8 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
   const keep = (login: Login) =>
     keepSecret(pass, relationalNames(name)[login], {
       decode: passwordOf,
-      decide: async (stored) => stored ?? (login === 'owner' ? await inherited(pass) : undefined) ?? generatePassword(),
+      decide: async (stored) =>
+        stored ?? (login === 'owner' ? await inheritedPassword(pass) : undefined) ?? generatePassword(),
       build: (password) => loginSecret(object, login, { username: users[login], password }),
     })
   for (const login of LOGINS) {
@@ -107,7 +108,7 @@ export function restoreLoginSecrets(options: RelationalOptions): RelationalStep 
 }
 
 /** Returns the password of the database taken over, for its clients; not after that: then it was deleted as leaked. */
-async function inherited(pass: RelationalPass): Promise<string | undefined> {
+async function inheritedPassword(pass: RelationalPass): Promise<string | undefined> {
   const { spec, status } = pass.object
   const { takesOver } = spec
   if (takesOver === undefined || status?.tookOverAt !== undefined || isNameTaken(pass)) return undefined
@@ -146,7 +147,7 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
   const credentials = await targetCredentials(pass)
   if (credentials === undefined) {
     const message = `Secret "${BACKUP_SECRET}" with ${TARGET_KEYS.id} and ${TARGET_KEYS.secret} is not in ${SYSTEM_NAMESPACE}.`
-    return waiting('WaitingForDependency', message, TARGET_RETRY)
+    return waiting('WaitingForDependency', message, TARGET_RETRY_MS)
   }
   await pass.children.ensure(targetSecret(pass.object, target, credentials), { resource: secret })
   return done()

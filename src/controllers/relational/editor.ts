@@ -9,8 +9,8 @@ import { ownerTarget } from './owner.ts'
 import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
 
 /** Milliseconds until an engine that has not created the logins, or did not answer, is retried. */
-const RETRY = 5_000
-const DEADLINE = 5_000
+const RETRY_INTERVAL_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /**
  * Grants the editor's logins access to the tables, once per Cluster, whose UID is in the status: database and owner
@@ -31,7 +31,7 @@ export function grantEditorAccess({
     const database = state.origin?.databaseName ?? object.spec.databaseName
     if (object.status?.editorAdmittedFor === cluster) return done()
     const giveUp = new AbortController()
-    const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
+    const timer = clock.setTimeout(() => giveUp.abort(), TIMEOUT_MS)
     try {
       await engine.admit(
         await ownerTarget({ ...placeOfPass(pass), database, workloads, clusterId, primary }, owner),
@@ -42,7 +42,7 @@ export function grantEditorAccess({
     } catch (error) {
       if (!isSqlFault(error)) throw error
       log.info({ reason: error.reason, code: error.details.engineCode }, 'The editor is not let into a database yet.')
-      return done({ after: RETRY })
+      return done({ after: RETRY_INTERVAL_MS })
     } finally {
       timer.cancel()
     }

@@ -47,7 +47,7 @@ const TERMINAL_PHASES: readonly string[] = [
   'Unable to create required cluster objects',
   'Not enough disk space',
 ]
-const UPGRADING = /^(Upgrading|Online upgrade|Applying|Primary instance is being|Switchover|Waiting for user)/
+const UPGRADING_PHASE = /^(Upgrading|Online upgrade|Applying|Primary instance is being|Switchover|Waiting for user)/
 
 function condition(engine: EngineCluster | undefined, type: string) {
   return engine?.status?.conditions?.find((one) => one.type === type)
@@ -104,7 +104,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
   const names = relationalNames(name)
   const completed = backupsOfIncarnation(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
   const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
-  const window = storeWindow(pass, names.backup)
+  const window = recoveryWindowOf(pass, names.backup)
   const isSuspended = object.spec.archivingSuspended
   const recovery = recoveryOf({
     isBackedUp: state.backup !== undefined,
@@ -133,7 +133,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
   }
 }
 
-function storeWindow(pass: RelationalPass, store: string) {
+function recoveryWindowOf(pass: RelationalPass, store: string) {
   const { namespace } = placeOfPass(pass)
   const found = pass.workloads.cache<EngineStore>(barmanObjectStore).get(namespace, store)
   return found?.status?.serverRecoveryWindow?.[pass.state.backup?.serverName ?? '']
@@ -219,7 +219,8 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   if (object.spec.restartedAt !== undefined && object.spec.restartedAt !== before.restartedAt) {
     return waiting('Restarting', progress)
   }
-  if (status.image !== relationalImage(object.spec) || UPGRADING.test(phase)) return waiting('RollingOut', progress)
+  if (status.image !== relationalImage(object.spec) || UPGRADING_PHASE.test(phase))
+    return waiting('RollingOut', progress)
   return wasComplete(pass, 'ArchivingFailing', 'BackupFailing')
     ? degraded('PartiallyAvailable', progress)
     : waiting('Scaling', progress)

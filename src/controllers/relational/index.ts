@@ -46,7 +46,7 @@ import { checkStorage } from './volumes.ts'
 import { completeWal } from './wal.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
 
-const all = (records: Workspace) => records.cache(RelationalCluster).list()
+const allClusters = (records: Workspace) => records.cache(RelationalCluster).list()
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 /** Finds the database of a Cluster. Long names are cut, so the name cannot be derived from the Cluster's. */
@@ -78,7 +78,7 @@ const OTHERS: readonly Observed[] = [
     resource: RelationalSnapshot.resource,
     keysOf: (object, records) => {
       const { clusterName } = (object as StoredSnapshot).spec
-      const restoring = all(records).filter(({ spec }) => spec.restoreFrom?.snapshotId === object.metadata.name)
+      const restoring = allClusters(records).filter(({ spec }) => spec.restoreFrom?.snapshotId === object.metadata.name)
       return [objectKey(object.metadata.namespace, clusterName), ...keys(restoring)]
     },
   },

@@ -5,7 +5,7 @@ import type { Workspace } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
 
 /** A database and where it runs. */
-type Spoken = {
+type DatabaseTarget = {
   namespace: string
   name: string
   database: string
@@ -17,7 +17,7 @@ type Spoken = {
 
 /** Returns the connection of a database's owner. It fails to open until the engine has created a CA. */
 export async function ownerTarget(
-  { namespace, name, database, workloads, clusterId, primary = '' }: Spoken,
+  { namespace, name, database, workloads, clusterId, primary = '' }: DatabaseTarget,
   { username: user, password }: { username: string; password: string },
 ): Promise<SqlTarget> {
   const authority = await readSecret({ workloads }, namespace, caSecretName(relationalNames(name).cluster))

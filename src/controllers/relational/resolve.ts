@@ -83,7 +83,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
     if (origin === undefined) {
       return waiting('WaitingForDependency', `Snapshot "${snapshot.spec.name}" is not completed yet.`)
     }
-    const outside = outsideOf(pass, snapshot, origin)
+    const outside = windowObstacle(pass, snapshot, origin)
     if (outside !== undefined) return stalled('ConfigurationInvalid', outside)
     state.origin = origin
     pass.report({ origin: state.origin })
@@ -103,15 +103,19 @@ export function originNamespaceOf({ object, place }: RelationalPass, restoreFrom
 }
 
 /** Allowed clock skew between facade and controllers in milliseconds. */
-const CLOCK_SKEW = 60_000
+const MAX_CLOCK_SKEW_MS = 60_000
 
 /** Returns why the engine could not restore to that time; undefined if it can. */
-function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot, origin: Origin): string | undefined {
+function windowObstacle(
+  { records, clock }: RelationalPass,
+  snapshot: StoredSnapshot,
+  origin: Origin,
+): string | undefined {
   if (origin.targetTime === undefined) return undefined
   const clusters = records.cache(RelationalCluster)
   const source = clusters.get(snapshot.metadata.namespace, origin.clusterName)
   const archive = source?.status?.serverName === origin.serverName ? source.status : undefined
-  const now = timestamp(clock.now() + CLOCK_SKEW)
+  const now = timestamp(clock.now() + MAX_CLOCK_SKEW_MS)
   return recoveryWindowObstacle(origin.targetTime, snapshot.status?.completedAt ?? '', archive, now)?.message
 }
 

@@ -123,7 +123,9 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     const { object } = pass
     const { spec, status } = object
     if (status?.completedAt !== undefined) return done()
-    const namesake = siblingsOf(pass.records, object.metadata.namespace, spec.clusterName).find(isEarlier(object))
+    const namesake = siblingsOf(pass.records, object.metadata.namespace, spec.clusterName).find(
+      isEarlierNamesake(object),
+    )
     if (namesake !== undefined) {
       return stalled('NameOccupied', `Snapshot "${spec.name}" of "${spec.clusterName}" already exists: delete one.`)
     }
@@ -154,17 +156,17 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
 /** Requests the Backup, or finds the scheduled one, and reports its progress. */
 async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   const { object } = pass
-  if (object.status?.completedAt !== undefined) return follow(pass)
-  const backup = await askedFor(pass)
+  if (object.status?.completedAt !== undefined) return followBackup(pass)
+  const backup = await ensureBackup(pass)
   if (backup === undefined) return stalled('ReferenceMissing', 'The Backup of the schedule is gone.')
   const { phase = 'pending', startedAt, stoppedAt, backupId, error } = backup.status ?? {}
   const cluster = clusterOf(pass)
-  const other = isOfAnother(object, cluster)
+  const other = isOtherArchive(object, cluster)
   if (other && !isBefore(stoppedAt, cluster?.metadata.creationTimestamp)) {
     const message = `Database "${object.spec.clusterName}" was deleted before its backup was complete, and made anew: delete this snapshot.`
     return stalled('ReferenceMissing', message)
   }
-  pass.report({ backupName: backup.metadata.name, startedAt, ...(other ? {} : takenOf(pass, cluster)) })
+  pass.report({ backupName: backup.metadata.name, startedAt, ...(other ? {} : databaseFieldsOf(pass, cluster)) })
   // Shows the engine's own message about the failure.
   if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
@@ -183,7 +185,7 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
 }
 
 /** Properties of the database, recorded while it exists. */
-function takenOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
+function databaseFieldsOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
   const { spec, status } = cluster ?? {}
   return {
     clusterId: clusterOfBackup(pass.object, pass.records),
@@ -197,7 +199,7 @@ function takenOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
 }
 
 /** Whether the present database has another archive than the one the backup was requested for. */
-function isOfAnother({ status }: SnapshotPass['object'], cluster: StoredCluster | undefined): boolean {
+function isOtherArchive({ status }: SnapshotPass['object'], cluster: StoredCluster | undefined): boolean {
   const [noted, present] = [status?.serverName, cluster?.status?.serverName]
   return noted !== undefined && present !== undefined && noted !== present
 }
@@ -207,7 +209,7 @@ function isBefore(time: string | undefined, other: string | undefined): boolean 
 }
 
 /** A scheduled snapshot lives as long as its Backup, which the store's retention deletes. */
-async function follow(pass: SnapshotPass): Promise<Outcome> {
+async function followBackup(pass: SnapshotPass): Promise<Outcome> {
   const { metadata } = pass.object
   const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
   if (
@@ -224,7 +226,7 @@ function backupNamed(pass: SnapshotPass, name: string): EngineBackup | undefined
   return pass.workloads.cache<EngineBackup>(postgresqlBackup).get(pass.object.metadata.namespace, name)
 }
 
-async function askedFor(pass: SnapshotPass): Promise<EngineBackup | undefined> {
+async function ensureBackup(pass: SnapshotPass): Promise<EngineBackup | undefined> {
   const scheduled = pass.object.metadata.annotations?.[BACKUP_ANNOTATION]
   if (scheduled !== undefined) return backupNamed(pass, scheduled)
   const { object } = await pass.children.ensure(snapshotBackup(pass.object) as KubeObject, {
@@ -252,7 +254,7 @@ function siblingsOf(records: Workspace, namespace: string | undefined, clusterNa
 }
 
 /** Whether an older snapshot has the same name. */
-function isEarlier(object: SnapshotPass['object']) {
+function isEarlierNamesake(object: SnapshotPass['object']) {
   return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
 }
 

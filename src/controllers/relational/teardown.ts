@@ -36,7 +36,7 @@ function finalSnapshotId(pass: RelationalPass): string {
  * Selects the snapshots deleted with the database: not those of an earlier database of this name, and never the final
  * one.
  */
-function goesWith(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
+function isDeletedWithCluster(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
   if (pass.object.spec.onDelete === 'Retain') return () => false
   const { namespace, name } = placeOfPass(pass)
   if (isNamespaceTerminating(pass.records, namespace)) return () => false
@@ -57,9 +57,9 @@ export async function releaseConnections(pass: RelationalPass): Promise<Outcome>
   return done()
 }
 
-const HOW = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
+const DELETE_HINT = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
 /** Milliseconds until a final snapshot is taken again after somebody deleted an incomplete one. */
-const SNAPSHOT_RETRY = 10 * 60_000
+const SNAPSHOT_RETRY_MS = 10 * 60_000
 
 /**
  * Takes a final snapshot if requested, by `finalSnapshotOnDelete` or by retaining the data, which happens in snapshots.
@@ -82,12 +82,12 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
   if (status.backupEnabled !== true) {
-    return waiting('TearingDown', `A final snapshot is requested, but the database is not backed up. ${HOW}`)
+    return waiting('TearingDown', `A final snapshot is requested, but the database is not backed up. ${DELETE_HINT}`)
   }
   if (found !== undefined) {
     pass.report({ finalSnapshotAt: status.finalSnapshotAt ?? found.metadata.creationTimestamp })
     const said = found.status?.statusMessage ?? 'It has begun.'
-    return waiting('BackingUp', `The last snapshot is being taken: ${said} ${HOW}`)
+    return waiting('BackingUp', `The last snapshot is being taken: ${said} ${DELETE_HINT}`)
   }
   return (await wakeEngine(pass, engine)) ?? beginFinalSnapshot(pass)
 }
@@ -99,16 +99,16 @@ async function wakeEngine(pass: RelationalPass, engine: EngineCluster): Promise<
     const patch = { metadata: { annotations: { [HIBERNATION_ANNOTATION]: 'off' } } }
     await pass.workloads.client.mergePatch(postgresqlCluster, refOf(engine), patch, { uid })
   } else if ((engine.status?.readyInstances ?? 0) > 0) return undefined
-  return waiting('BackingUp', `The last snapshot is taken once an instance is ready. ${HOW}`)
+  return waiting('BackingUp', `The last snapshot is taken once an instance is ready. ${DELETE_HINT}`)
 }
 
 async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { status, metadata } = pass.object
   const { namespace, name } = placeOfPass(pass)
-  const again = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY
+  const again = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY_MS
   const left = again - pass.clock.now()
   if (left > 0) {
-    const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(again)}. ${HOW}`
+    const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(again)}. ${DELETE_HINT}`
     return waiting('BackingUp', message, left)
   }
   const snapshot: KubeObject = {
@@ -119,13 +119,13 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   }
   await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(ignoreKubeAlreadyExists)
   pass.report({ finalSnapshotAt: pass.now })
-  return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
+  return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${DELETE_HINT}`)
 }
 
 /** Deletes the snapshots that are not retained. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
-  const isGoing = goesWith(pass)
+  const isGoing = isDeletedWithCluster(pass)
   const going = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
   for (const snapshot of going()) {
     if (snapshot.metadata.deletionTimestamp !== undefined) continue
@@ -138,7 +138,7 @@ export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
 
 /** Waits for snapshots created just before the deletion, which would stay for ever. */
 export function awaitUnseenSnapshots(pass: RelationalPass): Promise<Outcome> {
-  const isGoing = goesWith(pass)
+  const isGoing = isDeletedWithCluster(pass)
   return awaitUnseenParts(pass, (part) => !isGoing(part as StoredSnapshot))
 }
 

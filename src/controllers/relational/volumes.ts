@@ -48,7 +48,7 @@ export function checkStorage(pass: RelationalPass): Outcome {
   const plan = { ...planOf(pass), storageClass: storage.storageClass ?? '' }
   state.plan = plan
   const held = { storageSize: storage.size, walStorageSize: walStorage?.size }
-  const verdict = judgeVolumes({ storageSize: plan.storageSize, walStorageSize }, held, rigidClass(pass))
+  const verdict = judgeVolumes({ storageSize: plan.storageSize, walStorageSize }, held, unexpandableClass(pass))
   if (verdict.kind === 'shrink') return stalled('StorageCannotShrink', verdict.message)
   if (verdict.kind === 'fit') return done()
   state.plan = { ...plan, storageSize: held.storageSize }
@@ -68,7 +68,7 @@ function claimsOf(pass: RelationalPass): Claim[] {
 }
 
 /** Returns a storage class in use that does not allow expansion. */
-function rigidClass(pass: RelationalPass): string | undefined {
+function unexpandableClass(pass: RelationalPass): string | undefined {
   const classes = pass.workloads.cache(storageClass)
   return claimsOf(pass)
     .map(({ spec }) => spec?.storageClassName ?? '')

@@ -15,7 +15,7 @@ import {
   type StoredCluster,
 } from './types.ts'
 
-const DEADLINE = 10_000
+const WRITE_TIMEOUT_MS = 10_000
 /** Each runs in its own transaction. The second fills the WAL file of the first, so that it is archived at once. */
 const STATEMENTS = [
   `SELECT pg_logical_emit_message(true, 'freehold', 'restore')`,
@@ -46,7 +46,7 @@ export function completeWal({ engine }: Pick<RelationalOptions, 'engine'>): Rela
       const primary = source.status?.currentPrimary
       const place = { namespace, name, database: databaseName, workloads, clusterId, primary }
       const target = await ownerTarget(place, login)
-      await write(pass, engine, target)
+      await fillWalFile(pass, engine, target)
       return done()
     })
   }
@@ -62,14 +62,14 @@ function sourceOf(pass: RelationalPass): StoredCluster | undefined {
   return isServed && (found.status?.readyReplicas ?? 0) > 0 ? found : undefined
 }
 
-async function write(
+async function fillWalFile(
   { clock, log }: RelationalPass,
   engine: RelationalOptions['engine'],
   target: Parameters<RelationalOptions['engine']['run']>[0],
 ): Promise<void> {
   const giveUp = new AbortController()
-  const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
-  const limits = { parameters: {}, isReadOnly: false, maxRows: 1, timeoutMilliseconds: DEADLINE }
+  const timer = clock.setTimeout(() => giveUp.abort(), WRITE_TIMEOUT_MS)
+  const limits = { parameters: {}, isReadOnly: false, maxRows: 1, timeoutMilliseconds: WRITE_TIMEOUT_MS }
   try {
     for (const text of STATEMENTS) {
       const statements = [{ index: 0, text, parameters: [] }]

@@ -98,12 +98,13 @@ export async function mirrorBackups(pass: RelationalPass): Promise<Outcome> {
     if (backup.metadata.labels?.[ENGINE_SCHEDULE_LABEL] === undefined) continue
     if (backup.metadata.deletionTimestamp !== undefined) continue
     const id = scheduledSnapshotId(backup)
-    if (pass.records.cache(RelationalSnapshot).get(namespace, id) === undefined) await mirror(pass, backup, id)
+    if (pass.records.cache(RelationalSnapshot).get(namespace, id) === undefined)
+      await createSnapshotRecord(pass, backup, id)
   }
   return done()
 }
 
-async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): Promise<void> {
+async function createSnapshotRecord(pass: RelationalPass, backup: EngineBackup, id: string): Promise<void> {
   const { namespace = '', name } = pass.object.metadata
   const snapshot: KubeObject = {
     apiVersion: RelationalSnapshot.apiVersion,

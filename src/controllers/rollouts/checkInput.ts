@@ -51,12 +51,12 @@ export async function gatherCheckInput(
     rollouts: executionsOf(records).filter(isOther),
     installs: installsOf(records),
     clusters: platformObjects<PlatformCluster & KubeObject>(records, PlatformCluster),
-    configured: await configured(records),
+    configured: await configuredKeys(records),
     cluster: await look.facts(inspectedComponents(components), now),
   }
 }
 
-async function configured({ client }: Workspace): Promise<Fact<ReadonlySet<string>>> {
+async function configuredKeys({ client }: Workspace): Promise<Fact<ReadonlySet<string>>> {
   try {
     return { value: new Set(Object.keys((await storedConfiguration(client)).entries)) }
   } catch (error) {

@@ -78,13 +78,13 @@ function rolloutsOfPlan({ metadata }: KubeObject, records: Workspace): string[] 
 
 async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Outcome> {
   const { status = {} } = pass.object
-  if (isRolloutOver(status.state)) return afterwards(pass)
+  if (isRolloutOver(status.state)) return finishExecution(pass)
   if (status.state === undefined) return begin(pass)
   const execution = status as Execution
-  const refusal = await carryOut(pass, execution, options)
+  const refusal = await applyExecution(pass, execution, options)
   const seen = await observeRollout(pass, execution, options, refusal)
   const then = nextExecution(execution, seen, pass.clock.now())
-  if (then.state === 'Succeeded') await scanAfter(pass)
+  if (then.state === 'Succeeded') await requestScan(pass)
   report(pass, then)
   return outcomeOf(pass, execution, then)
 }
@@ -100,9 +100,9 @@ function report(pass: ExecutionPass, then: Execution): void {
   })
 }
 
-type Ended = { state?: Execution['state'] | undefined; failure?: { message: string } | undefined }
+type EndedExecution = { state?: Execution['state'] | undefined; failure?: { message: string } | undefined }
 
-function failureOf({ state, failure }: Ended): string | undefined {
+function failureOf({ state, failure }: EndedExecution): string | undefined {
   return state === 'Failed' ? (failure?.message ?? 'It has failed.') : undefined
 }
 
@@ -118,7 +118,7 @@ function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution)
 }
 
 /** Carries out the stored state. @returns why the cluster refused; undefined if it did not */
-async function carryOut(
+async function applyExecution(
   pass: ExecutionPass,
   execution: Execution,
   options: RolloutOptions,
@@ -151,7 +151,7 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
     return refuse(pass, message)
   }
   const other = acquireLifecycleLock(pass)
-  if (other !== undefined) return refuse(pass, busyWords(other))
+  if (other !== undefined) return refuse(pass, describeBusy(other))
   const planned = plannedNow(plan, records)
   report(pass, {
     state: 'Executing',
@@ -168,7 +168,7 @@ function refuse(pass: ExecutionPass, message: string): Outcome {
   return ended(message, { after: REQUEUE_NOW })
 }
 
-const busyWords = (name: string) => `RolloutBusy: "${name}" has not ended.`
+const describeBusy = (name: string) => `RolloutBusy: "${name}" has not ended.`
 
 async function isStored({ records }: ExecutionPass, plan: string): Promise<boolean> {
   const found = await records.client
@@ -183,7 +183,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const isBefore = (one: ExecutionObject) =>
     isRolloutActive(one.status?.state) || (one.status?.state === undefined && ageOf(one) < ageOf(object))
   const busy = others.find(isBefore) ?? findLifecycleLockHolder([], installsOf(records))
-  if (busy !== undefined) return busyWords(busy.metadata.name)
+  if (busy !== undefined) return describeBusy(busy.metadata.name)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
@@ -193,12 +193,12 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
 }
 
 /** Requests a scan once per incarnation: the scan of an earlier rollout of this name may still exist. */
-async function scanAfter({ records, object, incarnation }: ExecutionPass): Promise<void> {
+async function requestScan({ records, object, incarnation }: ExecutionPass): Promise<void> {
   const name = childName('rollout', object.metadata.name, incarnationHash(incarnation))
   await createIfAbsent(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
 }
 
-async function afterwards(pass: ExecutionPass): Promise<Outcome> {
+async function finishExecution(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
   const over = executionsOf(records).filter(({ status }) => isRolloutOver(status?.state))
   if (await pruneFinished(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })

@@ -34,16 +34,16 @@ export async function observeRollout(
   const look = neededObservation(execution, clock.now())
   return {
     ...{ requests: object.spec.requests, startedBy: object.spec.startedBy, refusal },
-    findComponent: (name, wanted) => seenComponent(components.get(name), wanted),
+    findComponent: (name, wanted) => observedComponent(components.get(name), wanted),
     snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
-    snapshot: snapshotSeen(pass, execution, options),
+    snapshot: observeSnapshot(pass, execution, options),
     ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
     ...(look === 'drift' && { drift: await driftOf(pass, execution, options) }),
     ...(look === 'checks' && { worsened: await worsened(pass, execution, options) }),
   }
 }
 
-function seenComponent(
+function observedComponent(
   component: ComponentObject | undefined,
   wanted?: Parameters<RolloutObservation['findComponent']>[1],
 ): ObservedComponent | undefined {
@@ -73,7 +73,7 @@ async function preflight(
   const [blocking] = blockingChecks(checks, acknowledgedFailures)
   const failing = new Set(checks.filter(({ result }) => result === 'Failed').map(({ id }) => id))
   return {
-    report: { runAt: pass.now, checks: checks.map(short) },
+    report: { runAt: pass.now, checks: checks.map(truncateCheck) },
     refusal: blocking && {
       code: blocking.id === 'operator-version' ? 'OperatorTooOld' : 'Refused',
       message: `PreflightFailed: ${blocking.id}: ${blocking.message}`.slice(0, 1024),
@@ -83,7 +83,7 @@ async function preflight(
 }
 
 /** Truncates findings to what a status may hold. */
-function short(check: CompletedCheck): CompletedCheck {
+function truncateCheck(check: CompletedCheck): CompletedCheck {
   const details = Object.entries(check.details).map(([name, text]) => [name, text.slice(0, 1024)])
   return { ...check, details: Object.fromEntries(details) }
 }
@@ -110,7 +110,7 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
 
 const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
 
-function snapshotSeen(
+function observeSnapshot(
   { workloads }: ExecutionPass,
   { snapshot }: Execution,
   { velero }: RolloutOptions,

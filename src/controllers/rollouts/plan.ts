@@ -23,7 +23,7 @@ export const planController = controllerWith(
     reads: [PlatformComponent.resource, ComponentRelease.resource],
     writes: [{ resource: RolloutPlan.resource, verbs: ['delete'], in: 'system' }],
   },
-  (_: RolloutOptions) => ({ reconcile: steps(workOut) }),
+  (_: RolloutOptions) => ({ reconcile: steps(reconcilePlan) }),
 )
 
 /** Returns the plan of an execution and, if the execution has started, the plans that it supersedes. */
@@ -40,7 +40,7 @@ export function executionOf(plan: Pick<PlanObject, 'metadata'>, executions: read
   return executions.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
 }
 
-async function workOut(pass: PlanPass): Promise<Outcome> {
+async function reconcilePlan(pass: PlanPass): Promise<Outcome> {
   const { object, records } = pass
   const { status = {}, spec } = object
   const open = plansOf(records).filter(({ metadata }) => !isNeeded(metadata.name, records))
@@ -59,16 +59,16 @@ async function workOut(pass: PlanPass): Promise<Outcome> {
       validatedAt: pass.now,
       validateRequestedAt: spec.validateRequestedAt,
     })
-    return judged(problems)
+    return problemOutcome(problems)
   }
   if (isSuperseded(status.validatedAt, executionsOf(records))) {
     pass.report({ state: 'Superseded' })
   }
-  return judged(status.state === 'Unvalidated' ? (status.problems ?? []) : [])
+  return problemOutcome(status.state === 'Unvalidated' ? (status.problems ?? []) : [])
 }
 
 /** Reports why a plan cannot be executed. */
-function judged([first]: readonly { readonly message: string }[]): Outcome {
+function problemOutcome([first]: readonly { readonly message: string }[]): Outcome {
   return first === undefined ? done({ reason: 'Available' }) : stalled('ConfigurationInvalid', first.message)
 }
 

@@ -16,7 +16,8 @@ import { createIfAbsent, newestFinishedObserver, pruneFinished } from '../platfo
 import { INSPECTION_RIGHTS, inspectedComponents, type ScanObject, scansOf } from './checkInput.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
-const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
+const isScanOver = ({ status }: Pick<ScanObject, 'status'>) =>
+  status?.state === 'Finished' || status?.state === 'Failed'
 
 /**
  * Compares the cluster with what components render. Scans take turns, and wait while a rollout makes changes. After
@@ -27,7 +28,7 @@ export const scanController = controllerWith(
   {
     observes: [
       { resource: PlatformDriftScan.resource, keysOf: waitingScans },
-      newestFinishedObserver(PlatformDriftScan, (records) => scansOf(records).filter(isOver)),
+      newestFinishedObserver(PlatformDriftScan, (records) => scansOf(records).filter(isScanOver)),
       { resource: RolloutExecution.resource, keysOf: waitingScans },
     ],
     reads: [PlatformComponent.resource],
@@ -43,7 +44,7 @@ export const scanController = controllerWith(
 async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome> {
   const { object, records, clock } = pass
   const { spec, status = {} } = object
-  if (isOver(object)) return tidy(pass)
+  if (isScanOver(object)) return pruneScans(pass)
   const now = clock.now()
   const early = Date.parse(spec.notBefore ?? pass.now) - now
   if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, early)
@@ -52,24 +53,24 @@ async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome
     if (before.length > 0) return waiting('WaitingForDependency', 'Another scan is under way: scans take turns.')
     if (spec.trigger !== 'Rollout' && findLifecycleLockHolder(executionsOf(records), []) !== undefined)
       return waiting('WaitingForDependency', 'A rollout is under way.')
-    pass.report({ state: 'Running', startedAt: momentOf(pass) })
+    pass.report({ state: 'Running', startedAt: preciseTimestamp(pass) })
     return waiting('Starting', 'It begins.', REQUEUE_NOW)
   }
-  return look(pass, options)
+  return detectDrift(pass, options)
 }
 
 /** With milliseconds, unlike other timestamps: which of two scans finished last decides which drift may be accepted. */
-const momentOf = ({ clock }: ScanPass) => new Date(clock.now()).toISOString()
+const preciseTimestamp = ({ clock }: ScanPass) => new Date(clock.now()).toISOString()
 
 /** Whether another scan goes first: one that is running, or an older one that is due. */
 function isBefore(other: ScanObject, own: Pick<ScanObject, 'metadata'>, now: number): boolean {
-  if (other.metadata.name === own.metadata.name || isOver(other)) return false
+  if (other.metadata.name === own.metadata.name || isScanOver(other)) return false
   if (other.status?.state === 'Running') return true
   const isDue = other.spec.notBefore === undefined || Date.parse(other.spec.notBefore) <= now
   return isDue && ageOf(other) < ageOf(own)
 }
 
-async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<Outcome> {
+async function detectDrift(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<Outcome> {
   const { records } = pass
   try {
     const configVersion = await versionOfConfiguration(records)
@@ -84,14 +85,14 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
       ...(left > 0 ? [`${pluralize(left, 'more field')} ${pluralizeVerb(left, 'is', 'are')} not shown.`] : []),
     ]
     pass.report({
-      ...{ state: 'Finished', finishedAt: momentOf(pass), scanned: found.scanned, configVersion },
+      ...{ state: 'Finished', finishedAt: preciseTimestamp(pass), scanned: found.scanned, configVersion },
       items: found.items.slice(0, DRIFT_ITEMS_MAX).map(seenFirst),
       message: problems.length === 0 ? undefined : problems.join(' ').slice(0, 1024),
     })
     return done({ reason: 'Completed', after: REQUEUE_NOW })
   } catch (error) {
     if (!isKubeError(error) || error.reason === 'Unavailable') throw error
-    pass.report({ state: 'Failed', finishedAt: momentOf(pass), message: error.message.slice(0, 1024) })
+    pass.report({ state: 'Failed', finishedAt: preciseTimestamp(pass), message: error.message.slice(0, 1024) })
     return ended(error.message, { after: REQUEUE_NOW })
   }
 }
@@ -112,10 +113,10 @@ function waitingScans(_changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
-async function tidy(pass: ScanPass): Promise<Outcome> {
+async function pruneScans(pass: ScanPass): Promise<Outcome> {
   const { records, clock } = pass
-  if (await pruneFinished(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
-  const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isOver(one))
+  if (await pruneFinished(pass, scansOf(records).filter(isScanOver), SCANS_KEPT)) return done({ reason: 'Completed' })
+  const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isScanOver(one))
   if (!isWaiting) await scheduleScan(records.client, clock.now())
   const { state, message = 'It has failed.' } = pass.object.status ?? {}
   return ended(state === 'Failed' ? message : undefined)

@@ -44,19 +44,19 @@ export function checkMemory(pass: SqlPass): Outcome {
 }
 
 /** Milliseconds until lost passwords, which somebody must restore, are looked for again. */
-const LOST_RETRY = 30_000
+const LOST_LOGINS_RETRY_MS = 30_000
 
 /** Creates passwords once, and stores them before they are used. */
 export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
   return function ensureLogins(pass: SqlPass): Promise<Outcome> {
     const { logins } = sqlNames(pass.object.metadata.name)
     return withSecretRights(async () => {
-      if (await isAdminLost(pass, logins)) return adminLost(logins)
+      if (await isAdminLost(pass, logins)) return adminLostOutcome(logins)
       const kept = await keepSecret<Partial<SqlPasswords>>(pass, logins, {
         decode: decodeSomePasswords,
         decide: whole,
         build: (passwords) => loginSecret(pass.object, whole(passwords)),
-        load: async (_, namespace, name) => takeBack(pass, await readSecret(pass, namespace, name)),
+        load: async (_, namespace, name) => adoptRetained(pass, await readSecret(pass, namespace, name)),
       })
       pass.state.passwords = whole(kept)
       return done()
@@ -86,13 +86,13 @@ async function isAdminLost(pass: SqlPass, logins: string): Promise<boolean> {
   return decodeSomePasswords(stored?.data).admin === undefined
 }
 
-function adminLost(logins: string): Outcome {
+function adminLostOutcome(logins: string): Outcome {
   const message = `The passwords of the engine are gone, and its volume accepts no others. Restore the Secret "${logins}" of this namespace from a backup.`
-  return stalled('ReferenceMissing', message, LOST_RETRY)
+  return stalled('ReferenceMissing', message, LOST_LOGINS_RETRY_MS)
 }
 
 /** Takes over passwords retained with the volume of a deleted instance of this name: its engine accepts no others. */
-async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
+async function adoptRetained(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
   return found !== undefined && isKeptFor(pass, found) ? adopt(pass, secret, found) : found
 }
 
@@ -106,7 +106,7 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
   }
   const isRejected = status?.rejectedLicenseVersion === spec.licenseVersion
   const version = isRejected ? (status?.licenseVersion ?? 0) : spec.licenseVersion
-  if (version === 0 || !(await isStored(pass, version))) {
+  if (version === 0 || !(await isLicenseStored(pass, version))) {
     pass.report({ licenseStatus: isRejected ? 'Rejected' : 'Missing' })
     const why = isRejected ? 'the engine did not accept the product key' : 'no product key is set'
     return stalled('LicenseInvalid', `Edition ${edition} needs a product key, and ${why}.`)
@@ -118,7 +118,7 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
 }
 
 /** A key that worked before is not read again, so that an instance at rest costs no request. */
-async function isStored(pass: SqlPass, version: number): Promise<boolean> {
+async function isLicenseStored(pass: SqlPass, version: number): Promise<boolean> {
   if (pass.object.status?.licenseVersion === version) return true
   const { namespace, name } = placeOfPass(pass)
   return decodeProductKey((await readSecret(pass, namespace, sqlNames(name).license))?.data, version) !== undefined

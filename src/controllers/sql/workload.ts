@@ -21,9 +21,9 @@ import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 /** Label that the StatefulSet controller sets on each pod: the revision of its template. */
 const REVISION_LABEL = 'controller-revision-hash'
 /** Milliseconds until an engine that did not answer is retried. */
-const ENGINE_RETRY = 5_000
+const ENGINE_RETRY_MS = 5_000
 /** Milliseconds until an engine that answered with a refusal is retried. */
-const REFUSED_RETRY = 30_000
+const REFUSED_RETRY_MS = 30_000
 
 /** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
 export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
@@ -58,7 +58,7 @@ export function reportStatus(pass: SqlPass): Outcome {
 }
 
 /** Identifies the engine's start: it may have found an emptied volume, which cannot be seen from outside. */
-function startOf(pass: SqlPass): unknown[] {
+function engineStartOf(pass: SqlPass): unknown[] {
   return podsOfStateful(pass).map(({ metadata, status }) => [
     metadata.uid,
     (status?.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
@@ -78,7 +78,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     const target = adminTarget(pass, passwords.admin)
     // Hash all passwords together, so that the hash reveals nothing about one of them.
     const volume = claimsByName(pass).get(0)?.metadata.uid
-    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, startOf(pass)]
+    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, engineStartOf(pass)]
     const wanted = sha256(JSON.stringify([passwords, ...server])).slice(0, 16)
     if (status?.preparedFor === wanted) return done()
     const engine = engines[spec.engine]
@@ -97,20 +97,20 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
       return done()
     } catch (error) {
       if (!isSqlFault(error)) throw error
-      state.engine = notPrepared(pass, error)
+      state.engine = preparationOutcome(pass, error)
       return done()
     }
   }
 }
 
 /** Reports a final refusal as such: an unknown collation, for example, never becomes valid. */
-function notPrepared({ object }: SqlPass, { reason, details }: SqlFault): Outcome {
+function preparationOutcome({ object }: SqlPass, { reason, details }: SqlFault): Outcome {
   if (reason === 'Failed' || reason === 'InvalidValue') {
     const message = `The engine refused to make the database "${object.spec.databaseName}" and its logins (${details.engineCode}).`
-    return stalled('EngineRefused', message, REFUSED_RETRY)
+    return stalled('EngineRefused', message, REFUSED_RETRY_MS)
   }
   const word = reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
-  return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
+  return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY_MS)
 }
 
 /** Checks by the reported edition whether the engine accepted the product key; a rejected key gives way to the last. */

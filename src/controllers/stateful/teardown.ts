@@ -31,12 +31,12 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const workload = await pass.children.get<StatefulSet>(statefulSet, namespace, name)
   if (workload?.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', 'The workload is being deleted.')
-  if (workload !== undefined && !(await isScaledDown(pass, workload))) return shuttingDown(podsOfStateful(pass))
+  if (workload !== undefined && !(await isScaledDown(pass, workload))) return shutdownOutcome(podsOfStateful(pass))
   // List from the API server: the cache may lack the newest objects, and nobody looks again later.
   const left = await listFromApiServer<Pod>(pass, pod)
   if (left.length > 0) {
     if (workload === undefined) await removePods(pass, left)
-    return shuttingDown(left)
+    return shutdownOutcome(left)
   }
   if (!(await pass.children.remove(statefulSet, namespace, name)))
     return waiting('TearingDown', 'The workload is being deleted.')
@@ -85,7 +85,7 @@ async function removeRevisions(pass: StatefulPass): Promise<void> {
   }
 }
 
-function shuttingDown(pods: readonly Pod[]): Outcome {
+function shutdownOutcome(pods: readonly Pod[]): Outcome {
   const names = pods.map(({ metadata }) => metadata.name).sort()
   return waiting(
     'TearingDown',

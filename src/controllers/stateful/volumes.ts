@@ -59,7 +59,7 @@ export const adoptVolumes =
       const obstacle = engineObstacle(claim, engineOf(pass, [claim]))
       if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
       // Do not adopt it: the quota would count the requested size instead of the real one.
-      const small = shrinkage(pass, [claim])
+      const small = findShrinkage(pass, [claim])
       if (small !== undefined) return small
       await adopt(pass, persistentVolumeClaim, claim)
     }
@@ -82,10 +82,10 @@ const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '
 
 /** Refuses smaller volumes, because volumes cannot shrink; the workload stays as it is. */
 export function checkStorage(pass: StatefulPass): Outcome {
-  return shrinkage(pass, pass.state.claims.values()) ?? done()
+  return findShrinkage(pass, pass.state.claims.values()) ?? done()
 }
 
-function shrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | undefined {
+function findShrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | undefined {
   const wanted = planOfStateful(pass).storageSize ?? '0'
   const largest = [...claims].map(requested).sort(compareQuantities).at(-1)
   if (largest === undefined || compareQuantities(wanted, largest) >= 0) return undefined
@@ -104,7 +104,7 @@ export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   const small = [...state.claims.values()].filter((claim) => compareQuantities(requested(claim), wanted) < 0)
   const obstacle =
     small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined) ??
-    storedOtherwise(pass, wanted)
+    describeMutatedSize(pass, wanted)
   if (obstacle !== undefined) {
     // The rest of the spec is still applied, with the present size.
     keepTemplateSize(pass)
@@ -183,7 +183,7 @@ function keepTemplateSize(pass: StatefulPass): void {
 }
 
 /** Reports a template whose size the API server stores differently: replacing it again would never end. */
-function storedOtherwise(pass: StatefulPass, wanted: string): string | undefined {
+function describeMutatedSize(pass: StatefulPass, wanted: string): string | undefined {
   const size = templateSize(pass)
   if (size === undefined || templateFor(pass) !== wanted || compareQuantities(size, wanted) === 0) return undefined
   // A smaller stored size cannot be requested, because storageSize never shrinks.

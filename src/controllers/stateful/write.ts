@@ -7,7 +7,7 @@ import type { StatefulSet } from './types.ts'
 
 /** Writes the StatefulSet; creates it only if its resource still exists. */
 export async function writeWorkload(pass: StatefulPass, desired: KubeObject): Promise<void> {
-  if (observedWorkload(pass) === undefined) await requireThere(pass)
+  if (observedWorkload(pass) === undefined) await requireExisting(pass)
   const [workload] = await writeChildren(pass, [withTemplateFor(pass, desired)])
   pass.state.workload = workload as StatefulSet
 }
@@ -25,7 +25,7 @@ function withTemplateFor({ state: { templateFor } }: StatefulPass, desired: Kube
  *
  * @throws KubeError NotFound, Conflict: the next pass starts from the present state
  */
-async function requireThere(pass: StatefulPass): Promise<void> {
+async function requireExisting(pass: StatefulPass): Promise<void> {
   const { kind, key, object, records } = pass
   const { namespace, name } = placeOfStateful(pass)
   const { uid, deletionTimestamp } = (await records.client.get(kind.resource, { namespace, name })).metadata

@@ -50,7 +50,7 @@ export function isUsable(vault: CachedVault): boolean {
 }
 
 /** Milliseconds until an entry that REST never filled is deleted; REST fills it much sooner, or never. */
-const UNFILLED_KEPT = 3_600_000
+const UNFILLED_TTL_MS = 3_600_000
 
 /**
  * Deletes an entry left by an interrupted write of REST, which REST shows to nobody. An entry made with kubectl has no
@@ -60,7 +60,7 @@ export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { spec, metadata } = entryOf(pass)
   const { history, valueFrom } = spec
   if (history === undefined || !hasNoValueYet(spec) || valueFrom !== undefined) return done()
-  const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_KEPT
+  const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_TTL_MS
   if (pass.clock.now() < end) return doneWithRequeueAt(pass, end)
   const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
@@ -154,10 +154,10 @@ export function reportEntry(pass: EntryPass): Outcome {
   const versions = spec.history?.versions ?? []
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
-  return pass.state.trouble ?? standing(spec)
+  return pass.state.trouble ?? entryOutcome(spec)
 }
 
-function standing({ state, history }: VaultEntry['spec']): Outcome {
+function entryOutcome({ state, history }: VaultEntry['spec']): Outcome {
   if (state !== 'Active') return done({ message: `The secret is ${state.toLowerCase()}.` })
   if ((history?.versions ?? []).length > 0) return done({ message: '' })
   return waiting(

@@ -91,7 +91,7 @@ const vaultController = controllerWith(
 )
 
 /** Returns the entries that do not reflect their vault's settings or state yet. */
-function entriesBehind(vault: KubeObject, records: Workspace): string[] {
+function outdatedEntries(vault: KubeObject, records: Workspace): string[] {
   const { spec, metadata } = vault as CachedVault
   return records
     .cache(VaultEntry)
@@ -107,7 +107,7 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
 }
 
 /** Returns the entries whose value comes from the Secret. */
-function entriesFed({ metadata }: KubeObject, records: Workspace): string[] {
+function entriesFromSecret({ metadata }: KubeObject, records: Workspace): string[] {
   return records
     .cache(VaultEntry)
     .list({ namespace: metadata.namespace })
@@ -125,11 +125,11 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
       secret,
       {
         resource: SecretVault.resource,
-        keysOf: entriesBehind,
+        keysOf: outdatedEntries,
         // Ignore the vault's count of secrets.
         relevant: (vault) => [vault.metadata.uid, vault.spec, isUsable(vault as CachedVault)],
       },
-      { resource: secretMetadata, keysOf: entriesFed },
+      { resource: secretMetadata, keysOf: entriesFromSecret },
     ],
     reads: [namespace],
     writes: ENTRY_WRITES,

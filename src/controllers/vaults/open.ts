@@ -33,10 +33,13 @@ export async function openVersion(
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
 }
 
-type Reader = Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } }
+type ReaderPass = Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } }
 
 /** Returns the entry of a reference, or why its value may not be read now. */
-function readable(pass: Reader, { vaultName, secretName, version }: VaultReference): CachedEntry | Outcome {
+function findReadableEntry(
+  pass: ReaderPass,
+  { vaultName, secretName, version }: VaultReference,
+): CachedEntry | Outcome {
   const { namespace } = placeOfPass(pass)
   const entry = pass.records.cache(VaultEntry).get(namespace, entryName(vaultName, secretName))
   const named = `Secret "${secretName}" of vault "${vaultName}"`
@@ -48,17 +51,17 @@ function readable(pass: Reader, { vaultName, secretName, version }: VaultReferen
 }
 
 /** Whether the value of a reference may be read now. Decrypts nothing. */
-export function mayReadVault(pass: Reader, reference: VaultReference): boolean {
-  return 'spec' in readable(pass, reference)
+export function mayReadVault(pass: ReaderPass, reference: VaultReference): boolean {
+  return 'spec' in findReadableEntry(pass, reference)
 }
 
 /** Returns the value of a vault secret, or why there is none. The reference's author was checked for this right. */
 export async function vaultValue(
-  pass: Reader,
+  pass: ReaderPass,
   reference: VaultReference,
   keys: PlatformKeys,
 ): Promise<string | Outcome> {
-  const entry = readable(pass, reference)
+  const entry = findReadableEntry(pass, reference)
   if (!('spec' in entry)) return entry
   const { vaultName, secretName, version } = reference
   const value = await openVersion(pass.records, entry, keys, version).catch(outcomeOfEnvelopeError)

@@ -62,42 +62,42 @@ export function takeValue({ keys }: EntryOptions): EntryStep {
     pass.workloads.watchSecretMetadata(namespace)
     try {
       const object = await readSecret(pass, valueFrom.secretName)
-      if (object !== undefined) return await takeSource(pass, keys, object, valueFrom.key)
+      if (object !== undefined) return await importSource(pass, keys, object, valueFrom.key)
     } catch (error) {
       return outcomeOfEnvelopeError(error)
     }
     // A value that was taken stays if its source is deleted.
-    if (isOf(valueFrom, history?.source)) return done()
+    if (isSameSource(valueFrom, history?.source)) return done()
     return waiting('WaitingForDependency', `There is no Secret "${valueFrom.secretName}" yet.`)
   }
 }
 
-type Named = { secretName: string; key: string }
+type SourceRef = { secretName: string; key: string }
 
-function isOf(valueFrom: Named, source: Named | undefined): boolean {
+function isSameSource(valueFrom: SourceRef, source: SourceRef | undefined): boolean {
   return source?.secretName === valueFrom.secretName && source.key === valueFrom.key
 }
 
-async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObject, key: string): Promise<Outcome> {
+async function importSource(pass: EntryPass, keys: PlatformKeys, object: SecretObject, key: string): Promise<Outcome> {
   const { name: secretName, uid = '', resourceVersion = '' } = object.metadata
   const { spec } = entryOf(pass)
   const seen = { secretName, key, uid, resourceVersion }
   // Reactivating a purged secret without a value takes its source's value again.
   const last = isEntryPurged(spec) ? undefined : spec.history?.source
-  const before = isOf(seen, last) ? last : undefined
+  const before = isSameSource(seen, last) ? last : undefined
   if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
-  const refusal = refusedSource(object, key)
+  const refusal = sourceRefusal(object, key)
   if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
   const value = secretText(object.data, key) ?? ''
   // A value set through REST meanwhile stays until the source's value changes.
-  const known = await versionWith(pass, keys, value, before?.version ?? currentVersion(spec))
+  const known = await matchingVersion(pass, keys, value, before?.version ?? currentVersion(spec))
   if (known === undefined) await addVersion(pass, keys, value, seen)
   else await writeSpec(pass, { history: { source: { ...seen, version: known } } })
   return done()
 }
 
 /** Returns why a Secret must not be used as a source. */
-function refusedSource(source: SecretObject, key: string): string | undefined {
+function sourceRefusal(source: SecretObject, key: string): string | undefined {
   const { name, labels = {}, ownerReferences = [] } = source.metadata
   const isOurs =
     Object.keys(labels).some((label) => label.startsWith(PREFIX)) || labels[MANAGED_BY_LABEL] === 'freehold'
@@ -112,7 +112,7 @@ function refusedSource(source: SecretObject, key: string): string | undefined {
 }
 
 /** Returns the version if it has this value. */
-async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, version: number) {
+async function matchingVersion(pass: EntryPass, keys: PlatformKeys, value: string, version: number) {
   const { spec } = entryOf(pass)
   if (version === 0 || isEntryPurged(spec)) return undefined
   const held = await openVersion(pass.workloads, entryOf(pass), keys, version)
@@ -137,7 +137,7 @@ async function addVersion(
     const context = valueContext(namespace, name, life, version)
     const sealed = await sealValue(value, dataKey, context)
     const isMade = await create(pass, buildJweSecret(entry, life, 'value', names.version(version), sealed))
-    isOurs = isMade || (await holds(pass, names.version(version), { dataKey, context, value }))
+    isOurs = isMade || (await isValueStored(pass, names.version(version), { dataKey, context, value }))
   }
   const deed = { at: pass.now, ...attributesOf(spec), version }
   const next = withVersion(spec, deed, vaultOf(pass).spec)
@@ -149,7 +149,7 @@ async function addVersion(
  * Whether an interrupted attempt of this controller stored the value under this number: then it holds the same value. A
  * different value may be one that REST is about to list.
  */
-async function holds(
+async function isValueStored(
   pass: EntryPass,
   name: string,
   { dataKey, context, value }: { dataKey: Uint8Array; context: string; value: string },
@@ -251,7 +251,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
   return async function mountValue(pass) {
     const wanted = wantedMount(pass)
     try {
-      return wanted === undefined ? done() : await mount(pass, keys, wanted)
+      return wanted === undefined ? done() : await writeMountedSecret(pass, keys, wanted)
     } catch (error) {
       return outcomeOfEnvelopeError(error)
     }
@@ -259,7 +259,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
 }
 
 /** Records the Secret's name before creating it, so that after a crash every value can still be withdrawn. */
-async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
+async function writeMountedSecret(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
   if (pass.object.status?.mountedSecret !== wanted.secretName) {
     pass.report({ mountedSecret: wanted.secretName, mountedVersion: undefined })

@@ -39,14 +39,14 @@ function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): 
 }
 
 /** Milliseconds between two counts of a vault, so that a thousand concurrent writes do not cause a thousand counts. */
-const COUNT_INTERVAL = 2_000
+const COUNT_INTERVAL_MS = 2_000
 
 /** Reports the counts for `kubectl get svault` and for the admission of deletions. REST counts by itself. */
 export function countSecrets(keys: PlatformKeys) {
   const counted = createLruCache<string, number>(10_000)
   return function countSecrets(pass: VaultPass): Outcome {
     const now = pass.clock.monotonic()
-    const wait = (counted.get(pass.key) ?? Number.NEGATIVE_INFINITY) + COUNT_INTERVAL - now
+    const wait = (counted.get(pass.key) ?? Number.NEGATIVE_INFINITY) + COUNT_INTERVAL_MS - now
     if (wait > 0 && pass.object.status?.secretCount !== undefined) return done({ after: wait })
     counted.set(pass.key, now)
     const entries = entriesOf(pass)

@@ -14,8 +14,8 @@ import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 export const DRAINED_ANNOTATION = `${PREFIX}drained`
 
 /** Milliseconds between two queries of the engine during a drain; it cannot be watched. */
-const ASK_AGAIN = 10_000
-const DEADLINE = DAY_MS
+const POLL_INTERVAL_MS = 10_000
+const DRAIN_TIMEOUT_MS = DAY_MS
 
 /**
  * Decides how many peers run now. Claims tell how many exist: a claim without the drained mark belongs to a peer that
@@ -34,7 +34,7 @@ export function drainBeforeShrinking({ engine }: Pick<VectorOptions, 'engine'>):
     const members = (ordinals.at(-1) ?? -1) + 1
     if (drained[0] !== undefined) {
       pass.state.peers = Math.min(wanted === 0 ? 0 : members, drained[0])
-      pass.state.draining = await dropVolumes(pass, drained)
+      pass.state.draining = await removeClaims(pass, drained)
       return done()
     }
     pass.state.peers = wanted
@@ -43,7 +43,7 @@ export function drainBeforeShrinking({ engine }: Pick<VectorOptions, 'engine'>):
       return done()
     }
     pass.state.peers = members
-    pass.state.draining = await emptyPeer(pass, engine, members - 1, wanted)
+    pass.state.draining = await drainPeer(pass, engine, members - 1, wanted)
     return done()
   }
 }
@@ -53,7 +53,7 @@ function isDrained(pass: VectorPass, ordinal: number): boolean {
 }
 
 /** Deletes the claims of drained peers without pods. Their old data would keep a later peer from joining. */
-async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promise<Outcome> {
+async function removeClaims(pass: VectorPass, drained: readonly number[]): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const { workload } = vectorNames(name)
   for (const ordinal of drained) {
@@ -64,12 +64,12 @@ async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promis
   return waiting('Draining', `Peer ${workload}-${drained[0]} is empty and is being removed.`)
 }
 
-async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<Outcome> {
+async function drainPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const { workload } = vectorNames(name)
   const since = (pass.object.status?.drainingSince as string | undefined) ?? pass.now
   pass.report({ drainingSince: since })
-  const progress = await attempt(pass, engine, ordinal, wanted)
+  const progress = await advanceDrain(pass, engine, ordinal, wanted)
   if (progress === 'drained') {
     const claim = pass.state.claims.get(ordinal)
     // Mark before the peer is removed: a claim without pod and mark is a stopped peer, which must not be deleted.
@@ -78,25 +78,25 @@ async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
     return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
   }
   const where = `${namespace}/${workload}-${ordinal}`
-  if (pass.clock.now() - Date.parse(since) > DEADLINE) {
+  if (pass.clock.now() - Date.parse(since) > DRAIN_TIMEOUT_MS) {
     return stalled(
       'EngineRefused',
       `Peer ${where} could not be emptied within 24 hours: ${progress} Nothing was removed. Set replicas back to ${ordinal + 1} or free space on the other peers.`,
     )
   }
-  return waiting('Draining', `Emptying peer ${where}: ${progress}`, ASK_AGAIN)
+  return waiting('Draining', `Emptying peer ${where}: ${progress}`, POLL_INTERVAL_MS)
 }
 
 /** Returns `drained`, or a sentence about the progress. */
-async function attempt(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<string> {
+async function advanceDrain(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<string> {
   const leaving = peerAddress(pass, ordinal)
   const witness = peerAddress(pass, 0)
   try {
-    const action = await look(engine, { leaving, witness, wanted })
-    if (action.kind !== 'removePeer') return await act(engine, witness, action)
+    const action = await observeDrain(engine, { leaving, witness, wanted })
+    if (action.kind !== 'removePeer') return await applyAction(engine, witness, action)
     await engine.removePeer(witness, action.peerId)
     // Check again: only an observed state counts.
-    return await act(engine, witness, await look(engine, { leaving, witness, wanted }))
+    return await applyAction(engine, witness, await observeDrain(engine, { leaving, witness, wanted }))
   } catch (error) {
     if (!isEngineError(error)) throw error
     pass.log.debug({ err: error }, 'The engine could not be asked while a peer is emptied.')
@@ -104,9 +104,9 @@ async function attempt(pass: VectorPass, engine: QdrantPort, ordinal: number, wa
   }
 }
 
-type Looking = { leaving: PeerAddress; witness: PeerAddress; wanted: number }
+type DrainTarget = { leaving: PeerAddress; witness: PeerAddress; wanted: number }
 
-async function look(engine: QdrantPort, { leaving, witness, wanted }: Looking): Promise<DrainAction> {
+async function observeDrain(engine: QdrantPort, { leaving, witness, wanted }: DrainTarget): Promise<DrainAction> {
   const [here, there] = [await engine.cluster(witness), await engine.cluster(leaving)]
   const stem = leaving.pod.slice(0, leaving.pod.lastIndexOf('-') + 1)
   const stays = Array.from({ length: wanted }, (_, ordinal) => `${stem}${ordinal}`)
@@ -132,7 +132,7 @@ function podOfUri(uri: string): string {
   return URL.parse(uri)?.hostname.split('.')[0] ?? ''
 }
 
-async function act(engine: QdrantPort, witness: PeerAddress, action: DrainAction): Promise<string> {
+async function applyAction(engine: QdrantPort, witness: PeerAddress, action: DrainAction): Promise<string> {
   switch (action.kind) {
     case 'move':
       await engine.moveShard(witness, action.collection, action)

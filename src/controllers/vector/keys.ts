@@ -41,7 +41,7 @@ export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>):
       made ??= generateKey(version)
       return made
     }
-    const peersMayRun = peersWereGivenKeys(pass)
+    const peersMayRun = hasKeysInTemplate(pass)
     const decide = (stored: VectorKeys | undefined) =>
       wantedKeys(stored, spec.apiKeyVersion, { peersMayRun, now: pass.now, generate })
     const { keys } = vectorNames(pass.object.metadata.name)
@@ -54,12 +54,12 @@ export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>):
 }
 
 /** Reads the keys from the API server. Ownership of the Secret is checked when it is written. */
-async function freshKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
+async function readStoredKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
   const { namespace, name } = placeOfPass(pass)
   return decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
 }
 
-function peersWereGivenKeys(pass: VectorPass): boolean {
+function hasKeysInTemplate(pass: VectorPass): boolean {
   const { namespace, name } = placeOfPass(pass)
   const workload = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, vectorNames(name).workload)
   return workload?.spec.template?.metadata?.annotations?.[KEY_ANNOTATION] !== undefined
@@ -75,10 +75,10 @@ async function storeKeys(pass: VectorPass, keys: VectorKeys): Promise<void> {
  * previous key, which every peer accepts as well if the engine can; afterwards the new one.
  */
 export function trackRotation(pass: VectorPass): Promise<Outcome> {
-  return settleKeys(pass, pass.state.workload, versionToRun(pass))
+  return reconcileKeys(pass, pass.state.workload, versionToRun(pass))
 }
 
-async function settleKeys(
+async function reconcileKeys(
   pass: VectorPass,
   workload: StatefulSet | undefined,
   version: VectorVersion,
@@ -88,7 +88,7 @@ async function settleKeys(
   const settled = isRolledOut(workload) ? promotePendingKey(keys, version, pass.now) : keys
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
-  if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
+  if (!isDeepStrictEqual(await readStoredKeys(pass), keys)) {
     return waiting('RotatingKey', 'The stored keys have changed and are read again.', REQUEUE_NOW)
   }
   await storeKeys(pass, settled)
@@ -109,23 +109,23 @@ export function alwaysUpdatingKeys(options: Pick<VectorOptions, 'generateKey'>, 
     } finally {
       const { running, replicas, apiKeyEnabled } = pass.object.spec
       const runs = running !== false && replicas !== 0
-      if (runs && apiKeyEnabled && pass.state.workload === undefined) await rekey(pass, ensureKeys(options))
+      if (runs && apiKeyEnabled && pass.state.workload === undefined) await replaceKeys(pass, ensureKeys(options))
     }
   }
 }
 
-async function rekey(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
+async function replaceKeys(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
   const standing = observedWorkload(pass)
   if (standing === undefined || standing.metadata.deletionTimestamp !== undefined) return
   if ((await makeKeys(pass)).kind !== 'done') return
   const version = (existingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
-  const written = await giveKeys(pass, standing, version)
+  const written = await applyKeys(pass, standing, version)
   // Promote the key that every peer has, and then withdraw the previous one.
-  await settleKeys(pass, written, version)
-  await giveKeys(pass, written, version)
+  await reconcileKeys(pass, written, version)
+  await applyKeys(pass, written, version)
 }
 
-async function giveKeys(pass: VectorPass, standing: StatefulSet, version: VectorVersion): Promise<StatefulSet> {
+async function applyKeys(pass: VectorPass, standing: StatefulSet, version: VectorVersion): Promise<StatefulSet> {
   const { keys } = pass.state
   const given = keys && podKeys(keys, version)
   const desired = given === undefined ? standing : withKeys(standing, vectorNames(pass.object.metadata.name), given)

@@ -13,10 +13,10 @@ import { peerAddress } from './drain.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
 /** Delays in milliseconds: while a file is being created, and after the engine did not answer. */
-const ASK_AGAIN = 5_000
-const TRY_AGAIN = 30_000
+const POLL_INTERVAL_MS = 5_000
+const RETRY_INTERVAL_MS = 30_000
 
-type Next = { readonly snapshot: TakenSnapshot | undefined; readonly after: number }
+type SnapshotProgress = { readonly snapshot: TakenSnapshot | undefined; readonly after: number }
 
 /** Takes and deletes snapshots, file by file, while every peer runs. Each action is recorded in the status first. */
 export function keepSnapshots({ engine }: Pick<VectorOptions, 'engine'>): VectorStep {
@@ -37,36 +37,36 @@ export function keepSnapshots({ engine }: Pick<VectorOptions, 'engine'>): Vector
     const unfinished = all.find(isUnfinished)
     report(all)
     if (unfinished === undefined) return done()
-    const { snapshot, after } = await proceed(pass, engine, peers, unfinished)
+    const { snapshot, after } = await tryNextAction(pass, engine, peers, unfinished)
     report(all.flatMap((one) => (one !== unfinished ? one : (snapshot ?? []))))
     return done({ after })
   }
 }
 
-async function proceed(
+async function tryNextAction(
   pass: VectorPass,
   engine: QdrantPort,
   peers: readonly PeerAddress[],
   snapshot: TakenSnapshot,
-): Promise<Next> {
+): Promise<SnapshotProgress> {
   try {
-    return await step(pass.now, engine, peers, snapshot)
+    return await runNextAction(pass.now, engine, peers, snapshot)
   } catch (error) {
     if (!isEngineError(error)) throw error
     pass.log.debug({ err: error }, 'The engine could not be asked for a snapshot.')
-    if (error.reason !== 'Refused' || snapshot.isLeaving === true) return { snapshot, after: TRY_AGAIN }
+    if (error.reason !== 'Refused' || snapshot.isLeaving === true) return { snapshot, after: RETRY_INTERVAL_MS }
     const { pending, ...rest } = snapshot
     const where = pending === undefined ? '' : ` of collection "${pending.collection}" at peer ${pending.peer}`
     return { snapshot: { ...rest, failure: `The engine refused the snapshot${where}.` }, after: REQUEUE_NOW }
   }
 }
 
-async function step(
+async function runNextAction(
   now: string,
   engine: QdrantPort,
   peers: readonly PeerAddress[],
   snapshot: TakenSnapshot,
-): Promise<Next> {
+): Promise<SnapshotProgress> {
   const at = (peer: string) => peers.find(({ pod }) => pod === peer) as PeerAddress
   const { pending } = snapshot
   const [first] = peers as [PeerAddress]
@@ -76,7 +76,7 @@ async function step(
   const action = nextSnapshotAction(snapshot, { places, found, now })
   switch (action.kind) {
     case 'wait':
-      return { snapshot, after: ASK_AGAIN }
+      return { snapshot, after: POLL_INTERVAL_MS }
     case 'keep':
       return { snapshot: action.snapshot, after: REQUEUE_NOW }
     case 'note': {

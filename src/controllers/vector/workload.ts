@@ -65,8 +65,8 @@ export function versionToRun(pass: VectorPass, claims: Iterable<Claim> = pass.st
   const { spec, status } = pass.object
   const running =
     status?.vectorVersion ??
-    lowest([...claims].map((claim) => retainedEngine(claim)?.version)) ??
-    lowest(podsOfStateful(pass).map(({ spec }) => versionOfVectorImage(spec?.containers?.[0]?.image)))
+    lowestVersion([...claims].map((claim) => retainedEngine(claim)?.version)) ??
+    lowestVersion(podsOfStateful(pass).map(({ spec }) => versionOfVectorImage(spec?.containers?.[0]?.image)))
   return nextVectorVersion(running, spec.vectorVersion)
 }
 
@@ -79,6 +79,6 @@ export const wantedEngine: EngineOf<VectorPass> = ({ object }) => engine(object.
 export const runningEngine: EngineOf<VectorPass> = (pass, claims) => engine(versionToRun(pass, claims))
 
 /** Returns the lowest version, because peers may differ before the first rollout has finished. */
-function lowest(versions: readonly (string | undefined)[]): string | undefined {
+function lowestVersion(versions: readonly (string | undefined)[]): string | undefined {
   return versions.filter((version) => version !== undefined).sort(compareEngineVersions)[0]
 }

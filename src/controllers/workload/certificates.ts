@@ -20,14 +20,14 @@ export type CertificateObject = KubeObject & {
 const STATES = ['NotRequested', 'Valid', 'Issuing', 'Expiring', 'Failed', 'Expired'] as const
 export type CertificateState = (typeof STATES)[number]
 
-const THREE_WEEKS = 21 * DAY_MS
+const EXPIRY_WARNING_MS = 21 * DAY_MS
 
 export function certificateState(found: CertificateObject | undefined, now: number): CertificateState {
   const { notAfter, lastFailureTime, conditions = [] } = found?.status ?? {}
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   const left = notAfter === undefined ? undefined : Date.parse(notAfter) - now
   if (left !== undefined && left <= 0) return 'Expired'
-  if (isReady) return left !== undefined && left < THREE_WEEKS ? 'Expiring' : 'Valid'
+  if (isReady) return left !== undefined && left < EXPIRY_WARNING_MS ? 'Expiring' : 'Valid'
   return lastFailureTime === undefined ? 'Issuing' : 'Failed'
 }
 

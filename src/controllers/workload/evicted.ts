@@ -8,14 +8,14 @@ import type { Pass, Rights } from '../engine/controller.ts'
 export const POD_RIGHTS: Rights = { resource: pod, verbs: ['delete'] }
 
 /** Maximum deletions per pass; each one triggers the next pass. */
-const AT_ONCE = 20
+const MAX_DELETIONS_PER_PASS = 20
 
 /** Deletes ended pods that are no longer reported: a copy that keeps filling its disk leaves thousands a day. */
 export async function deleteEndedPods(
   { workloads, clock }: Pick<Pass, 'workloads' | 'clock'>,
   ended: readonly LivePod[],
 ): Promise<void> {
-  for (const each of endedPodsToDelete(ended, clock.now()).slice(0, AT_ONCE)) {
+  for (const each of endedPodsToDelete(ended, clock.now()).slice(0, MAX_DELETIONS_PER_PASS)) {
     const { uid } = each.metadata
     try {
       await workloads.client.remove(pod, refOf(each), { uid })

@@ -40,7 +40,7 @@ export function hostObserver<Stored extends KubeObject>(
   }
 }
 
-type Hosting = {
+type HostedObject = {
   readonly metadata: ObjectMeta
   readonly spec: {
     readonly isPublic: boolean
@@ -50,7 +50,7 @@ type Hosting = {
 }
 
 /** Returns the hosts that a spec asks for, the platform's host first. */
-export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain: string): string[] {
+export function wantedHosts(segment: string, { metadata, spec }: HostedObject, domain: string): string[] {
   if (!spec.isPublic) return []
   const own = spec.ingressHost ?? defaultHost(segment, metadata.namespace ?? '', metadata.name, domain)
   return [own, ...spec.customDomains]
@@ -60,7 +60,7 @@ type ClaimPass = ClaimingPass & {
   readonly workloads: WorkloadPass['workloads']
   readonly place: WorkloadPass['place']
   readonly kind: AnyKind
-  readonly object: Hosting
+  readonly object: HostedObject
   readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
 }
 
@@ -99,7 +99,7 @@ export async function releaseHosts(pass: ClaimingPass & Pick<ClaimPass, 'state'>
   return releaseClaims(pass, (value) => !kept.has(value))
 }
 
-type Way = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
+type RouteObject = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
 
 /**
  * Releases hosts that the spec gave up and nothing serves, before any step that can stop the pass: the next owner of a
@@ -115,7 +115,7 @@ export async function releaseUnserved(
   const wanted = domains.flatMap((domain) => wantedHosts(kind.segment, object, domain))
   const ways = [ingress, httpRoute].filter((each) => workloads.isServed(each))
   const served = ways
-    .flatMap((each) => children.owned<Way>(each))
+    .flatMap((each) => children.owned<RouteObject>(each))
     .flatMap(({ spec: { rules = [], hostnames = [] } }) => [...rules.map(({ host }) => host), ...hostnames])
   const kept = new Set([...wanted, ...served])
   return releaseClaims(pass, (value) => !kept.has(value))

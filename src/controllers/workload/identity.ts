@@ -48,7 +48,7 @@ function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefin
 export async function withdrawIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (pass.object.spec.managedIdentity) return done()
   const found = identityOf(pass)
-  if (found?.spec.mounted === true) await mount(pass, found, false)
+  if (found?.spec.mounted === true) await setMounted(pass, found, false)
   return withSecretRights(() => removeIdentity(pass))
 }
 
@@ -56,18 +56,20 @@ export async function withdrawIdentity(pass: IdentifiedPass): Promise<Outcome> {
 export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (!pass.object.spec.managedIdentity) return done()
   const found = identityOf(pass)
-  if (found === undefined) return make(pass)
-  if (!found.spec.mounted) await mount(pass, found, true)
+  if (found === undefined) return createIdentity(pass)
+  if (!found.spec.mounted) await setMounted(pass, found, true)
   if (found.spec.mounted !== true || found.status?.mounted !== true)
     return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
   pass.state.identitySecret = identityCopyName(found.metadata.name)
-  return isElsewhere(pass) ? withSecretRights(() => bring(pass, identityCopyName(found.metadata.name))) : done()
+  return isElsewhere(pass)
+    ? withSecretRights(() => copyCredentials(pass, identityCopyName(found.metadata.name)))
+    : done()
 }
 
 const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(object, records) !== undefined
 
 /** Copies the credentials to another cluster for its pods. A new version wakes the resource through its identity. */
-async function bring({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
+async function copyCredentials({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
   const { namespace } = placeOfPass({ object })
   const here = await readSecret({ workloads: records }, namespace, name)
   if (here === undefined)
@@ -86,7 +88,7 @@ export async function removeIdentity(pass: IdentifiedPass): Promise<Outcome> {
   return done()
 }
 
-async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outcome> {
+async function createIdentity({ object, records, ...pass }: IdentifiedPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass({ object, ...pass })
   const resourceUid = object.metadata.uid ?? ''
   const identity = {
@@ -112,7 +114,7 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
 }
 
 /** Changes `mounted` together with the secret version: old credentials could not be read, or were known to the code. */
-async function mount({ records }: IdentifiedPass, found: Cached, mounted: boolean): Promise<void> {
+async function setMounted({ records }: IdentifiedPass, found: Cached, mounted: boolean): Promise<void> {
   if (found.metadata.deletionTimestamp !== undefined) return
   const { uid, resourceVersion } = found.metadata
   const patch = { spec: { mounted, secretVersion: found.spec.secretVersion + 1 } }

@@ -12,7 +12,7 @@ import { quotaObservers } from '../quota.ts'
 type Planned = KubeObject & { spec: { computePlan?: string; components?: readonly { computePlan?: string }[] } }
 
 /** Whether an object may use the plan. Without a plan it uses its family's default, which any plan may become. */
-function mayHave({ spec }: Planned, plan: string): boolean {
+function mayUsePlan({ spec }: Planned, plan: string): boolean {
   const { computePlan = plan, components = [] } = spec
   return computePlan === plan || components.some((component) => component.computePlan === plan)
 }
@@ -34,7 +34,7 @@ export function workloadObservers(kind: AnyKind): Observed[] {
       resource: ComputePlan.resource,
       keysOf: ({ metadata: { name } }, records) =>
         all(records)
-          .filter((each) => mayHave(each, name))
+          .filter((each) => mayUsePlan(each, name))
           .map(keyOf),
     },
     {

@@ -16,11 +16,11 @@ type LivingPass = Pick<Pass, 'records'> & {
 type KeepingPass = LivingPass & Pick<Pass, 'workloads' | 'incarnation'>
 
 /** Maximum number of owners' incarnations that are remembered; the newest are kept. */
-const MOST_LIVES = 50
+const MAX_INCARNATIONS = 50
 
-const livesIn = (text: string | undefined) => (text ?? '').split(',').filter((life) => life !== '')
+const parseIncarnations = (text: string | undefined) => (text ?? '').split(',').filter((life) => life !== '')
 
-type Marks = Readonly<Record<string, string | null>>
+type AnnotationPatch = Readonly<Record<string, string | null>>
 
 /** Whether the data was retained for a resource of this kind and name in the same namespace. */
 export const isKeptFor = (pass: LivingPass, { metadata }: KubeObject): boolean =>
@@ -29,7 +29,7 @@ export const isKeptFor = (pass: LivingPass, { metadata }: KubeObject): boolean =
 const keeperOf = ({ kind, object }: LivingPass) => `${kind.kind}/${object.metadata.name}`
 
 /** Returns the annotations that retain data for the next resource of this kind and name. */
-export const retained = (pass: LivingPass): Marks => ({
+export const retained = (pass: LivingPass): AnnotationPatch => ({
   ...retainedIncarnations(pass),
   [RETAINED_FOR_ANNOTATION]: keeperOf(pass),
   [OWNER_INCARNATION_ANNOTATION]: null,
@@ -50,7 +50,7 @@ export async function mark<T extends KubeObject>(
   { workloads }: Pick<Pass, 'workloads'>,
   resource: Resource,
   data: T,
-  annotations: Marks,
+  annotations: AnnotationPatch,
   more: object = {},
 ): Promise<T> {
   const { uid, resourceVersion } = data.metadata
@@ -59,10 +59,10 @@ export async function mark<T extends KubeObject>(
 }
 
 /** The incarnations of the owners of retained data, with this resource last. */
-function retainedIncarnations({ object: { metadata } }: Pick<LivingPass, 'object'>): Marks {
-  const own = livesIn(metadata.annotations?.[INCARNATION_ANNOTATION])
-  const lives = [...livesIn(metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION]), ...own]
-  return { [RETAINED_INCARNATIONS_ANNOTATION]: lives.slice(-MOST_LIVES).join(',') }
+function retainedIncarnations({ object: { metadata } }: Pick<LivingPass, 'object'>): AnnotationPatch {
+  const own = parseIncarnations(metadata.annotations?.[INCARNATION_ANNOTATION])
+  const lives = [...parseIncarnations(metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION]), ...own]
+  return { [RETAINED_INCARNATIONS_ANNOTATION]: lives.slice(-MAX_INCARNATIONS).join(',') }
 }
 
 /**
@@ -70,10 +70,12 @@ function retainedIncarnations({ object: { metadata } }: Pick<LivingPass, 'object
  * apply. Grants do not come back.
  */
 async function recordFormerIncarnations({ records, kind, object }: LivingPass, kept: KubeObject): Promise<void> {
-  const known = livesIn(object.metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION])
-  const lives = [...new Set([...known, ...livesIn(kept.metadata.annotations?.[RETAINED_INCARNATIONS_ANNOTATION])])]
+  const known = parseIncarnations(object.metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION])
+  const lives = [
+    ...new Set([...known, ...parseIncarnations(kept.metadata.annotations?.[RETAINED_INCARNATIONS_ANNOTATION])]),
+  ]
   if (lives.length === known.length) return
   const { uid } = object.metadata
-  const annotations = { [FORMER_INCARNATIONS_ANNOTATION]: lives.slice(-MOST_LIVES).join(',') }
+  const annotations = { [FORMER_INCARNATIONS_ANNOTATION]: lives.slice(-MAX_INCARNATIONS).join(',') }
   await records.client.mergePatch(kind.resource, refOf(object as KubeObject), { metadata: { annotations } }, { uid })
 }

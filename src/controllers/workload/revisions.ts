@@ -56,11 +56,11 @@ export async function keepRevision<Content>(
   if (status.revisionHash === revisionHash && status.partRevisions !== undefined)
     return { since: status.partRevisions, newest: undefined }
   const labelled = await labelledRevisions(pass)
-  const stored = labelled.filter(isOfThisLife(pass))
+  const stored = labelled.filter(isOwnedByObject(pass))
   const known = stored.flatMap((one) => revisionOf<Content>(one) ?? [])
   const next = nextRevision(known, wanted, { at: pass.now, by: actorOf(metadata) })
   if (next !== undefined) {
-    await removeFormer(pass, labelled, nameOf(next.number))
+    await removeFormerRevision(pass, labelled, nameOf(next.number))
     await write(pass, nameOf(next.number), next)
     await prune(pass, stored, next.number)
   }
@@ -71,13 +71,13 @@ export async function keepRevision<Content>(
   return { since: partRevisions, newest: current }
 }
 
-const isOfThisLife =
+const isOwnedByObject =
   ({ object }: RevisionPass) =>
   ({ metadata }: StoredRevision) =>
     metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true
 
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
-  return (await labelledRevisions(pass)).filter(isOfThisLife(pass))
+  return (await labelledRevisions(pass)).filter(isOwnedByObject(pass))
 }
 
 /** Includes revisions of earlier incarnations. */
@@ -91,9 +91,13 @@ async function labelledRevisions({ object, records }: RevisionPass): Promise<Sto
  * Deletes a revision of an earlier incarnation, after a forced deletion, that has the new name. Waiting for the garbage
  * collector would not work, because revisions are not watched.
  */
-async function removeFormer(pass: RevisionPass, labelled: readonly StoredRevision[], name: string): Promise<void> {
+async function removeFormerRevision(
+  pass: RevisionPass,
+  labelled: readonly StoredRevision[],
+  name: string,
+): Promise<void> {
   const former = labelled.find(({ metadata }) => metadata.name === name)
-  if (former === undefined || isOfThisLife(pass)(former)) return
+  if (former === undefined || isOwnedByObject(pass)(former)) return
   const { namespace, uid } = former.metadata
   // After a restore from a backup it is still ours, because the incarnation is the same.
   if ((await pass.recordChildren.get(controllerRevision, namespace, name)) !== undefined) return

@@ -57,12 +57,12 @@ function demandOfChildren({ children }: Pick<Pass, 'children'>, resource: Resour
   }
   if (resource === postgresqlCluster) return sumDemands(children.owned<Engine>(resource).map(demandOfEngine))
   if (resource === horizontalPodAutoscaler)
-    return sumDemands(children.owned<Scaler>(resource).map((one) => roomToGrow(children, one)))
+    return sumDemands(children.owned<Scaler>(resource).map((one) => scalerHeadroom(children, one)))
   return sumDemands(children.owned<Workload>(resource).map(({ spec }) => demandOfWorkload(spec)))
 }
 
 /** Returns the demand by which an autoscaler may still grow a Deployment. */
-function roomToGrow(children: Pass['children'], { spec: { maxReplicas, scaleTargetRef } }: Scaler): Demand {
+function scalerHeadroom(children: Pass['children'], { spec: { maxReplicas, scaleTargetRef } }: Scaler): Demand {
   const scaled = children.owned<Workload>(deployment).find(({ metadata }) => metadata.name === scaleTargetRef.name)
   const { replicas = 1 } = scaled?.spec ?? {}
   if (scaled === undefined || replicas === 0) return NO_DEMAND

@@ -54,7 +54,7 @@ export function releaseJob(
 }
 
 /** The command is never rerun automatically: only its author knows whether that is safe. */
-const AGAIN = 'It runs again once the app is restarted or deployed anew.'
+const RERUN_HINT = 'It runs again once the app is restarted or deployed anew.'
 
 type ReleaseJob = KubeObject & { status?: { conditions?: { type: string; status: string; reason?: string }[] } }
 
@@ -71,6 +71,11 @@ export function releaseOutcome(
   const isLate = ended.reason === 'DeadlineExceeded'
   const why = isLate ? `took more than ${RELEASE_TIMEOUT_SECONDS} seconds` : 'failed'
   const causes = isLate ? [] : explainFailedRun(pod)
-  const told = [`The release command ${why}; the previous version keeps serving.`, ...causes, 'See its log.', AGAIN]
+  const told = [
+    `The release command ${why}; the previous version keeps serving.`,
+    ...causes,
+    'See its log.',
+    RERUN_HINT,
+  ]
   return { ok: false, message: told.join(' ') }
 }

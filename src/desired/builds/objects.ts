@@ -13,7 +13,7 @@ import { podSpec } from './podSpec.ts'
 import { buildRetryPolicy } from './retryPolicy.ts'
 
 /** Seconds for which a finished build's Job is kept, so that a controller that was down can still read it. */
-const KEPT_SECONDS = 3_600
+const JOB_TTL_SECONDS = 3_600
 
 export type BuildObjects = {
   readonly job: Child<'Job'>
@@ -46,12 +46,12 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
         parallelism: 1,
         ...buildRetryPolicy(),
         activeDeadlineSeconds: request.recipe.timeoutSeconds,
-        ttlSecondsAfterFinished: KEPT_SECONDS,
+        ttlSecondsAfterFinished: JOB_TTL_SECONDS,
         template: { metadata: { labels }, spec: podSpec(name, settings) },
       },
     },
   )
-  const data = secretData(entriesOf(request, settings))
+  const data = secretData(secretEntriesOf(request, settings))
   return { job, dependents: [secret(place, name, data), buildNetworkPolicy(place, name, request, settings)] }
 }
 
@@ -61,12 +61,12 @@ export function ownedByJob(object: KubeObject, { name, uid }: { name: string; ui
   return { ...object, metadata: { ...object.metadata, ownerReferences } }
 }
 
-function entriesOf(request: BuildRequest, settings: BuildSettings): Record<string, string> {
+function secretEntriesOf(request: BuildRequest, settings: BuildSettings): Record<string, string> {
   const { source, recipe, target } = request
   const account = (key: string, given: RegistryAccount | undefined) =>
     given === undefined ? {} : { [key]: dockerConfig({ [target.registry]: given }) }
   return {
-    [BUILD_SECRET_KEYS.order]: JSON.stringify(orderOf(request, settings)),
+    [BUILD_SECRET_KEYS.order]: JSON.stringify(buildTaskOf(request, settings)),
     [BUILD_SECRET_KEYS.environment]: recipe.environment.map(assignment).join(''),
     ...account(BUILD_SECRET_KEYS.pull, target.pull),
     ...account(BUILD_SECRET_KEYS.push, target.push),
@@ -95,7 +95,7 @@ function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind
 /** Single quotes keep a shell from interpreting anything in the value. */
 const assignment = ({ name, value }: BuildVariable) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`
 
-function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildTask {
+function buildTaskOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildTask {
   const { environment, timeoutSeconds: _, ...known } = recipe
   const { isRegistryInsecure, imageMirror, packageMirrors, scannerImage, certificateAuthority } = settings
   const repository = `${target.registry}/${target.repository}`

@@ -75,7 +75,8 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
   }
   const digest = words[2]?.digest
   const ended = endOf(job) ?? endOfPush(parts[2], digest)
-  if (ended === undefined) return { ...known, outcome: undefined, message: waitingWords(parts[0], last, known.phase) }
+  if (ended === undefined)
+    return { ...known, outcome: undefined, message: describeProgress(parts[0], last, known.phase) }
   if (ended.isComplete && digest !== undefined) {
     return { ...known, outcome: 'Succeeded', message: 'The image was built and pushed.', finishedAt: ended.at, digest }
   }
@@ -107,7 +108,11 @@ export function simulatedBuild(job: BuildJob, seen: BuildProgress, deploymentId:
   }
 }
 
-function waitingWords(first: Container | undefined, pod: BuildPod | undefined, phase: BuildProgress['phase']): string {
+function describeProgress(
+  first: Container | undefined,
+  pod: BuildPod | undefined,
+  phase: BuildProgress['phase'],
+): string {
   if (phase === 'Cloning') return 'The source is being fetched.'
   if (phase === 'Building') return 'The image is being built.'
   if (phase === 'Pushing') return 'The image is being pushed.'

@@ -4,13 +4,13 @@ import type { BuildSettings } from '../../contracts/builds/request.ts'
 import { capRequestAtLimit, EPHEMERAL_STORAGE } from '../../core/sizing/disk.ts'
 
 /** The user of the builder image, to whom /etc/subuid gives subordinate users. */
-const USER = 1_000
-const PROGRAM = '/app/src/adapters/builds/agent/main.ts'
+const BUILDER_UID = 1_000
+const AGENT_PATH = '/app/src/adapters/builds/agent/main.ts'
 
 type Entry = (typeof BUILD_SECRET_KEYS)[keyof typeof BUILD_SECRET_KEYS]
 const { order, gitCredentials, privateKey, knownHosts, pull, push, environment } = BUILD_SECRET_KEYS
 /** The entries of the Secret that each container can read. */
-const SEEN: Readonly<Record<BuildContainer, readonly Entry[]>> = {
+const VISIBLE_ENTRIES: Readonly<Record<BuildContainer, readonly Entry[]>> = {
   source: [order, gitCredentials, privateKey, knownHosts, pull],
   build: [order, environment, pull],
   push: [order, push],
@@ -48,9 +48,9 @@ export function podSpec(name: string, settings: BuildSettings): object {
     ...(runtimeClassName !== undefined && { runtimeClassName }),
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: USER,
-      runAsGroup: USER,
-      fsGroup: USER,
+      runAsUser: BUILDER_UID,
+      runAsGroup: BUILDER_UID,
+      fsGroup: BUILDER_UID,
       seccompProfile: { type: 'RuntimeDefault' },
     },
     initContainers: [containers.source, containers.build],
@@ -58,7 +58,7 @@ export function podSpec(name: string, settings: BuildSettings): object {
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: diskLimit } },
       { name: 'state', emptyDir: { sizeLimit: diskLimit } },
-      ...Object.entries(SEEN).flatMap(([part, keys]) => [
+      ...Object.entries(VISIBLE_ENTRIES).flatMap(([part, keys]) => [
         { name: `temporary-${part}`, emptyDir: { sizeLimit: diskLimit } },
         {
           name: `secrets-${part}`,
@@ -81,7 +81,7 @@ function container(part: BuildContainer, settings: BuildSettings, { limits, secu
   return {
     name: part,
     image,
-    command: ['node', PROGRAM, part],
+    command: ['node', AGENT_PATH, part],
     resources: {
       requests: { cpu: '100m', memory: '128Mi', [EPHEMERAL_STORAGE]: disk.request },
       limits: { ...limits, [EPHEMERAL_STORAGE]: disk.limit },

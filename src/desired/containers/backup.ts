@@ -22,7 +22,7 @@ function duration(seconds: number): string {
 }
 
 /** Pods for hooks and file backups, claims and their volumes. Never Secrets: their content stays in the cluster. */
-const RESOURCES = ['persistentvolumeclaims', 'persistentvolumes', 'pods']
+const BACKED_UP_RESOURCES = ['persistentvolumeclaims', 'persistentvolumes', 'pods']
 
 /** The Velero schedule. A resource policy selects the volumes: a label selector would miss other volumes of pods. */
 export function backupSchedule(input: BackupInput): Child<'Schedule'> {
@@ -40,7 +40,7 @@ export function backupSchedule(input: BackupInput): Child<'Schedule'> {
         template: {
           metadata: { labels: { ...shared.labels } },
           includedNamespaces: [shared.namespace],
-          includedResources: RESOURCES,
+          includedResources: BACKED_UP_RESOURCES,
           labelSelector: { matchLabels: { ...shared.selector } },
           resourcePolicy: { kind: 'configmap', name },
           snapshotMoveData: policy.method === 'Snapshot',

@@ -139,7 +139,7 @@ export function podOf(input: InstanceInput, component: ComponentSpec) {
     secrets,
     besides: spec.volumes
       .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))
-      .map((volume) => besideMounters(input, volume.name)),
+      .map((volume) => mounterSelector(input, volume.name)),
   })
 }
 
@@ -149,7 +149,7 @@ function mountsSecret(component: ComponentSpec, volumes: readonly VolumeSpec[]):
   return volumes.some(({ kind, name }) => kind === 'Secret' && mountsOf(component, name))
 }
 
-function besideMounters({ instance, selector }: InstanceInput, volume: string): object {
+function mounterSelector({ instance, selector }: InstanceInput, volume: string): object {
   const values = instance.spec.components.filter((component) => mountsOf(component, volume)).map(({ name }) => name)
   return { matchLabels: selector, matchExpressions: [{ key: COMPONENT_LABEL, operator: 'In', values }] }
 }

@@ -30,7 +30,7 @@ export type ComponentPod = {
 }
 
 /** Group that owns the volumes if the image chooses its own user. */
-const VOLUME_GROUP = 65_532
+const VOLUME_GID = 65_532
 
 /** Returns the pod of one component. Its root filesystem is writable, because images may expect that. */
 export function componentPod(input: ComponentPod): object {
@@ -45,9 +45,9 @@ export function componentPod(input: ComponentPod): object {
   const together = besides.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
   const own = pullSecret === undefined ? [] : [{ name: pullSecret }]
   const pullSecrets = [...own, ...pullSecretsOf(component.image, registryHost)]
-  const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GROUP }
+  const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GID }
   return restrictedPod(identity, {
-    terminationGracePeriodSeconds: component.gracePeriodSeconds + (isServing(component) ? LEAVING : 0),
+    terminationGracePeriodSeconds: component.gracePeriodSeconds + (isServing(component) ? PRE_STOP_SLEEP_SECONDS : 0),
     ...(together.length === 0
       ? { topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')] }
       : { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: together } } }),
@@ -89,14 +89,14 @@ function container(input: ComponentPod): object {
         })),
         ...secrets.map(secretMount),
       ],
-      ...(isServing(component) && { lifecycle: { preStop: { sleep: { seconds: LEAVING } } } }),
+      ...(isServing(component) && { lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SLEEP_SECONDS } } } }),
     },
-    { writesToRoot: true, disk: ownDisk(input) },
+    { writesToRoot: true, disk: diskRequestOf(input) },
   )
 }
 
 /** Returns undefined if the namespace's default applies. Ephemeral volumes with a size come on top of it. */
-function ownDisk({ component, volumes, disk }: ComponentPod): DiskShare | undefined {
+function diskRequestOf({ component, volumes, disk }: ComponentPod): DiskShare | undefined {
   const sizes = mountedVolumes(component, volumes).flatMap(({ kind, size }) =>
     kind === 'Ephemeral' && size !== undefined ? [size] : [],
   )
@@ -110,7 +110,7 @@ const mountedVolumes = ({ mounts }: ComponentSpec, volumes: readonly VolumeSpec[
  * Seconds for which a copy keeps answering after it was told to stop: endpoints and gateways learn of it with a delay
  * (Traefik batches changes for two seconds).
  */
-const LEAVING = 10
+const PRE_STOP_SLEEP_SECONDS = 10
 const isServing = ({ ports }: ComponentSpec) => ports.length > 0
 
 function probesOf({ livenessProbe, readinessProbe, startupProbe, ports }: ComponentSpec): object {

@@ -12,10 +12,10 @@ export function fluxName(component: string): string {
 }
 
 /** Flux reports changes through watches; the interval catches missed ones, and charts changed by hand. */
-const INTERVAL = '1h'
+const SYNC_INTERVAL = '1h'
 const CHART_LAYER = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip'
 /** How long Helm waits for an installation; batches of rollouts have the same limits. */
-const TIMEOUT = { chart: '30m', own: '10m' }
+const HELM_TIMEOUT = { chart: '30m', own: '10m' }
 
 type Component = Pick<PlatformComponent, 'metadata' | 'spec'>
 /** Where charts are actually pulled from. */
@@ -37,7 +37,7 @@ export function ociRepositoryOf(
     metadata: { name: fluxName(metadata.name), namespace: SYSTEM_NAMESPACE },
     spec: {
       url,
-      interval: INTERVAL,
+      interval: SYNC_INTERVAL,
       ...(isInsecure && { insecure: true }),
       ref: { tag: spec.version, ...(digest !== undefined && { digest }) },
       layerSelector: { mediaType: CHART_LAYER, operation: 'copy' },
@@ -63,8 +63,8 @@ export function helmReleaseOf({ metadata, spec }: Component, given: readonly Nee
       ...(requestedAt !== undefined && { annotations: asked as Record<string, string> }),
     },
     spec: {
-      interval: INTERVAL,
-      timeout: kind === 'ThirdPartyChart' ? TIMEOUT.chart : TIMEOUT.own,
+      interval: SYNC_INTERVAL,
+      timeout: kind === 'ThirdPartyChart' ? HELM_TIMEOUT.chart : HELM_TIMEOUT.own,
       releaseName: chart?.name,
       targetNamespace: spec.namespace,
       storageNamespace: spec.namespace,

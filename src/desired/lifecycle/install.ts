@@ -63,12 +63,12 @@ const passed: Verdict = { kind: 'passed' }
 const paused = (reason: StalledReason, message: string): Verdict => ({ kind: 'paused', reason, message })
 const failed = (reason: StalledReason, message: string): Verdict => ({ kind: 'failed', reason, message })
 
-const LOOK: Readonly<Record<InstallPhase, (facts: InstallFacts) => Verdict>> = {
-  Checking: check,
-  Dependencies: lookAtDependencies,
-  Crds: lookAtDefinitions,
-  Chart: (facts) => lookAtRollout(facts, ({ isInstalled }) => isInstalled),
-  Health: (facts) => lookAtRollout(facts, ({ state }) => state === 'Ready'),
+const PHASE_CHECKS: Readonly<Record<InstallPhase, (facts: InstallFacts) => Verdict>> = {
+  Checking: checkInstall,
+  Dependencies: checkDependencies,
+  Crds: checkCrds,
+  Chart: (facts) => checkRollout(facts, ({ isInstalled }) => isInstalled),
+  Health: (facts) => checkRollout(facts, ({ state }) => state === 'Ready'),
   Finished: () => passed,
 }
 
@@ -90,7 +90,7 @@ export function advanceInstall(facts: InstallFacts): InstallProgress {
     if (!isBegun)
       Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
     if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: REQUEUE_NOW })
-    const verdict = LOOK[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
+    const verdict = PHASE_CHECKS[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
     if (verdict.kind === 'waiting') {
       step.message = verdict.message
       return progress('Running', step.name, steps, verdict.after === undefined ? {} : { after: verdict.after })
@@ -114,7 +114,7 @@ function progress(
   return { state, step, steps, message, reason, finishedAt, ...(after !== undefined && { after }) }
 }
 
-function check({ install, component, release, missingValues, hasFlux }: InstallFacts): Verdict {
+function checkInstall({ install, component, release, missingValues, hasFlux }: InstallFacts): Verdict {
   const { spec, status } = install
   if (component === undefined) return failed('ReferenceMissing', `There is no component "${spec.component}".`)
   if (component.spec.chart === undefined)
@@ -141,7 +141,7 @@ function check({ install, component, release, missingValues, hasFlux }: InstallF
   return passed
 }
 
-function lookAtDependencies({ component, components }: InstallFacts): Verdict {
+function checkDependencies({ component, components }: InstallFacts): Verdict {
   const dependsOn = component?.spec.dependsOn ?? []
   if (dependsOn.length === 0) return { kind: 'skipped' }
   const missing = missingDependencies(dependsOn, components)
@@ -149,7 +149,7 @@ function lookAtDependencies({ component, components }: InstallFacts): Verdict {
 }
 
 /** CRDs come with the bundle, which only a rollout updates. */
-function lookAtDefinitions({ component, components, release }: InstallFacts): Verdict {
+function checkCrds({ component, components, release }: InstallFacts): Verdict {
   const wanted = release?.spec.crdBundleVersion
   if (wanted === undefined) return component?.spec.crds.length === 0 ? { kind: 'skipped' } : passed
   const bundle = components.find(({ spec }) => spec.kind === 'CrdBundle')
@@ -158,7 +158,7 @@ function lookAtDefinitions({ component, components, release }: InstallFacts): Ve
   return paused('ReferenceMissing', `It needs version ${wanted} of the definitions: roll them out first.`)
 }
 
-function lookAtRollout(facts: InstallFacts, isDone: (rollout: ComponentRollout) => boolean): Verdict {
+function checkRollout(facts: InstallFacts, isDone: (rollout: ComponentRollout) => boolean): Verdict {
   const { component, rollout, install, now } = facts
   if (component === undefined) return failed('ReferenceMissing', 'The component was deleted.')
   if (rollout.state === 'Failed') return paused('EngineRefused', rollout.message ?? 'Helm could not install it.')

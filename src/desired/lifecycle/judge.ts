@@ -53,7 +53,7 @@ export type ComponentJudgement = Pick<
 }
 
 /** Strips SemVer build metadata, in which charts carry their digest. */
-const plain = (version: string | undefined) => version?.replace(/\+.*$/, '')
+const withoutBuildMetadata = (version: string | undefined) => version?.replace(/\+.*$/, '')
 
 /** Judges what is observed of a component, and how far Flux has rolled out its wanted version. */
 export function judgeComponent(seen: ObservedComponentFacts): ComponentJudgement {
@@ -61,8 +61,10 @@ export function judgeComponent(seen: ObservedComponentFacts): ComponentJudgement
   const { status = {} } = component
   const installed = installedOf(helm)
   const isOutside = installed === undefined && runsOutside(seen)
-  const installedVersion = isOutside ? seen.ownVersion : (plain(installed?.chartVersion) ?? versionOfWorkloads(seen))
-  const { rollout, after } = judgeRollout(seen, plain(installed?.chartVersion))
+  const installedVersion = isOutside
+    ? seen.ownVersion
+    : (withoutBuildMetadata(installed?.chartVersion) ?? versionOfWorkloads(seen))
+  const { rollout, after } = judgeRollout(seen, withoutBuildMetadata(installed?.chartVersion))
   const isNew = installedVersion !== status.installedVersion
   return {
     state: stateOf(seen, { installedVersion, isOutside }, rollout?.state),
@@ -138,7 +140,7 @@ function judgeRollout(
   // A rollout that became ready stays ready; later trouble shows in the component's state.
   if (isSame && before.state === 'Ready') return { rollout: before }
   const applied = judgeHelm(seen, version, installed)
-  const unready = applied.state === 'Ready' ? unreadyOf(seen) : undefined
+  const unready = applied.state === 'Ready' ? describeUnready(seen) : undefined
   const isHealthy = applied.state === 'Ready' && unready === undefined
   const healthySince = isHealthy ? ((isSame ? before.healthySince : undefined) ?? now) : undefined
   const left = healthySince === undefined ? 0 : Date.parse(healthySince) + settleMs - Date.parse(now)
@@ -151,7 +153,7 @@ function judgeRollout(
   }
 }
 
-function unreadyOf(seen: ObservedComponentFacts): string | undefined {
+function describeUnready(seen: ObservedComponentFacts): string | undefined {
   const missing = missingWorkloads(seen)
   if (missing.length > 0) return `Missing: ${missing.join(', ')}.`
   const unready = seen.workloads.filter((one) => !isWorkloadReady(one))
@@ -174,19 +176,20 @@ function judgeHelm(
   if (helm === undefined || !isLooked || !isHeard)
     return { state: 'Applying', message: 'Flux has not processed it yet.' }
   const ready = conditionOf(helm, 'Ready')
-  const isTried = plain(status?.lastAttemptedRevision) === version
+  const isTried = withoutBuildMetadata(status?.lastAttemptedRevision) === version
   if (ready?.status === 'True' && installed === version) return { state: 'Ready' }
   const hasFailed = conditionOf(helm, 'Stalled')?.status === 'True' || conditionOf(helm, 'Released')?.status === 'False'
-  if (isTried && ready?.status === 'False' && hasFailed) return { state: 'Failed', message: said('Helm', ready) }
+  if (isTried && ready?.status === 'False' && hasFailed)
+    return { state: 'Failed', message: describeCondition('Helm', ready) }
   const fetched = conditionOf(source, 'Ready')
-  if (fetched?.status === 'False') return { state: 'Applying', message: said('The chart', fetched) }
+  if (fetched?.status === 'False') return { state: 'Applying', message: describeCondition('The chart', fetched) }
   return { state: 'Applying', message: 'Helm is at work.' }
 }
 
-const MESSAGE_MAX = 512
+const MAX_MESSAGE_LENGTH = 512
 
 /** Repeats a Flux condition without anything that looks like a secret: Helm quotes values that it could not use. */
-function said(who: string, { reason = 'Unknown', message = '' }: Condition): string {
-  const words = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MESSAGE_MAX)
+function describeCondition(who: string, { reason = 'Unknown', message = '' }: Condition): string {
+  const words = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_LENGTH)
   return `${who}: ${reason}. ${words}`.trim()
 }

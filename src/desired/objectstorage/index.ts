@@ -65,10 +65,10 @@ export function keyGrants(
     .sort((one, other) => (one.bucket < other.bucket ? -1 : 1))
 }
 
-type Aged = { metadata: { name: string; creationTimestamp?: string } }
+type DatedObject = { metadata: { name: string; creationTimestamp?: string } }
 
 /** Whether the object is among the first `limit` by age: newer objects exceed a limit, older ones never do. */
-export function isWithinLimit(object: Aged, all: readonly Aged[], limit: number): boolean {
+export function isWithinLimit(object: DatedObject, all: readonly DatedObject[], limit: number): boolean {
   return all.filter((other) => ageOf(other) < ageOf(object)).length < limit
 }
 

@@ -11,12 +11,12 @@ export type Seaweed = {
   }
 }
 
-const INSTALL =
+const INSTALL_HINT =
   'Install the SeaweedFS operator (https://github.com/seaweedfs/seaweedfs-operator): the API server does not know Seaweed of seaweed.seaweedfs.com/v1.'
 
 /** Matches the flag without which the gateway refuses changes of users. Go flags take one or two hyphens. */
-const TAKES_USERS = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
-const MESSAGE_MAX = 300
+const IAM_WRITABLE_FLAG = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
+const MAX_MESSAGE_LENGTH = 300
 
 /**
  * Returns why the store of a Seaweed cannot be used; undefined if it can. Messages name the field of the Seaweed to
@@ -31,7 +31,7 @@ export function seaweedObstacle(
   isServed: boolean,
 ): Outcome | undefined {
   const what = `Seaweed "${namespace}/${name}"`
-  if (!isServed) return stalled('EngineMissing', INSTALL)
+  if (!isServed) return stalled('EngineMissing', INSTALL_HINT)
   if (found === undefined) {
     return stalled('EngineMissing', `There is no ${what}: apply one, as docs/areas/objectstorage.md shows.`)
   }
@@ -39,7 +39,7 @@ export function seaweedObstacle(
   const gateway = found.spec?.s3
   if (gateway === undefined) return stalled('EngineRefused', `${what} has no gateway of its own: set spec.s3.`)
   if (gateway.iam === false) return stalled('EngineRefused', `${what} takes no users: set spec.s3.iam to true.`)
-  if (!TAKES_USERS.test((gateway.extraArgs ?? []).join(' '))) {
+  if (!IAM_WRITABLE_FLAG.test((gateway.extraArgs ?? []).join(' '))) {
     return stalled('EngineRefused', `${what} takes no new users: add -iam.readOnly=false to spec.s3.extraArgs.`)
   }
   const own = gateway.port ?? SEAWEED_PORT
@@ -48,6 +48,6 @@ export function seaweedObstacle(
   }
   if ((found.status?.s3?.readyReplicas ?? 0) > 0) return undefined
   const said = found.status?.conditions?.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message
-  const words = said === undefined || said === '' ? '' : ` (${said.slice(0, MESSAGE_MAX)})`
+  const words = said === undefined || said === '' ? '' : ` (${said.slice(0, MAX_MESSAGE_LENGTH)})`
   return waiting('WaitingForDependency', `No gateway of ${what} is ready${words}.`)
 }

@@ -13,7 +13,7 @@ const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
 export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
 /** Name of the external cluster that a restored cluster reads from. */
-const ORIGIN = 'origin'
+const ORIGIN_NAME = 'origin'
 
 /** Returns the image of the version, or a custom image unchanged. */
 export function relationalImage(spec: { imageName?: string | undefined; engineVersion: string }): string {
@@ -49,7 +49,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       },
       postgresql: settings(input),
       bootstrap: bootstrap(input),
-      ...(input.origin === undefined ? {} : { externalClusters: [origin(input)] }),
+      ...(input.origin === undefined ? {} : { externalClusters: [originCluster(input)] }),
       ...(input.backup === undefined ? {} : { plugins: [archiver(input)] }),
       certificates: { serverAltDNSNames: publicNames(input) },
       // Clients use our own Services, which can point to another Cluster; the `rw` Service cannot be disabled.
@@ -71,10 +71,10 @@ function volume(size: string, storageClass: string): object {
 }
 
 /** Fraction of the volume for one session's temporary files: PostgreSQL has no limit for all sessions together. */
-const TEMPORARY_PART = 10n
+const TEMPORARY_DIVISOR = 10n
 
 function settings({ cluster: { spec }, plan, maxConnections, instances }: RelationalInput): object {
-  const temporary = temporaryKiB(plan.storageSize, TEMPORARY_PART)
+  const temporary = temporaryKiB(plan.storageSize, TEMPORARY_DIVISOR)
   const synchronous = Math.min(spec.synchronousReplicas, instances - 1)
   return {
     parameters: {
@@ -100,7 +100,7 @@ function bootstrap({ cluster, names, origin: from }: RelationalInput): object {
   const end = from.targetTime === undefined ? { targetImmediate: true } : { targetTime: from.targetTime }
   return {
     recovery: {
-      source: ORIGIN,
+      source: ORIGIN_NAME,
       database: from.databaseName,
       owner: from.ownerName,
       secret,
@@ -109,10 +109,10 @@ function bootstrap({ cluster, names, origin: from }: RelationalInput): object {
   }
 }
 
-function origin({ names, origin: from }: RelationalInput): object {
+function originCluster({ names, origin: from }: RelationalInput): object {
   const barmanObjectName = names.source
   return {
-    name: ORIGIN,
+    name: ORIGIN_NAME,
     plugin: { name: BARMAN_PLUGIN, parameters: { barmanObjectName, serverName: from?.serverName } },
   }
 }

@@ -9,11 +9,11 @@ export function batchesOfPlan({ items, batches }: Pick<PlannedRollout, 'items' |
   return batches.map(({ components, ...batch }) => ({
     ...batch,
     state: 'Pending' as const,
-    components: components.flatMap((name) => rolledOf(byName.get(name))),
+    components: components.flatMap((name) => pendingComponents(byName.get(name))),
   }))
 }
 
-function rolledOf(item: PlanItem | undefined): BatchComponent[] {
+function pendingComponents(item: PlanItem | undefined): BatchComponent[] {
   if (item === undefined) return []
   const { component: name, fromVersion, toVersion, isReversible } = item
   return [{ name, fromVersion, toVersion, isReversible, state: 'Pending' }]
@@ -59,7 +59,7 @@ export function maySkipSnapshot({ batches }: Pick<Execution, 'batches'>): boolea
     .every(({ components }) => components.every((one) => one.isReversible || one.fromVersion === undefined))
 }
 
-function goesBack({ state, isReversible, fromVersion, toVersion }: BatchComponent): boolean {
+function isRolledBack({ state, isReversible, fromVersion, toVersion }: BatchComponent): boolean {
   return isReversible && fromVersion !== toVersion && (state === 'Ready' || state === 'Failed' || state === 'Applying')
 }
 
@@ -74,7 +74,7 @@ export function endExecution(execution: Execution): Execution {
 export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<PlannedRollout, 'items' | 'batches'> {
   const back = batches
     .toReversed()
-    .map((batch) => ({ ...batch, components: batch.components.filter(goesBack) }))
+    .map((batch) => ({ ...batch, components: batch.components.filter(isRolledBack) }))
     .filter(({ components }) => components.length > 0)
   const kinds = {
     ThirdPartyChart: 'ThirdPartyChart',

@@ -31,13 +31,14 @@ const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
 export function nextExecution(execution: Execution, seen: RolloutObservation, now: number): Execution {
   if (isRolloutOver(execution.state)) return execution
   const { requests } = seen
-  if (requests.cancelAt !== undefined) return cancelled(execution, seen, now)
+  if (requests.cancelAt !== undefined) return cancelExecution(execution, seen, now)
   if (execution.state === 'Paused') return fromPause(execution, seen, now)
-  return onward(execution, seen, now)
+  return advanceStep(execution, seen, now)
 }
 
-function onward(execution: Execution, seen: RolloutObservation, now: number): Execution {
-  if (seen.refusal !== undefined) return paused(execution, seen, { code: 'ClusterRefused', message: seen.refusal })
+function advanceStep(execution: Execution, seen: RolloutObservation, now: number): Execution {
+  if (seen.refusal !== undefined)
+    return pauseExecution(execution, seen, { code: 'ClusterRefused', message: seen.refusal })
   switch (execution.step) {
     case 'Preflight':
       return fromPreflight(execution, seen, now)
@@ -59,7 +60,7 @@ function fromPreflight(
   const { report, refusal, acknowledged } = preflight
   const checked = { ...execution, preflight: report }
   // Failed checks do not stop a rollback.
-  if (refusal !== undefined && execution.kind !== 'Rollback') return failed(checked, refusal, now)
+  if (refusal !== undefined && execution.kind !== 'Rollback') return failExecution(checked, refusal, now)
   const overrides = acknowledged.map((detail) => ({
     kind: 'AcknowledgedFailure' as const,
     ...{ by: startedBy, at: timestamp(now), detail },
@@ -68,12 +69,12 @@ function fromPreflight(
   // A rollback, or a change of the backup target, must not depend on working backups.
   if (execution.kind === 'Rollback' || execution.kind === 'Target') return toNextBatch(overridden)
   if (acknowledged.includes('snapshot-possible') && maySkipSnapshot(execution)) {
-    return toNextBatch(skippingSnapshot(overridden, startedBy, now))
+    return toNextBatch(withSkippedSnapshot(overridden, startedBy, now))
   }
   return { ...overridden, step: 'Snapshot' }
 }
 
-function skippingSnapshot(execution: Execution, by: string, now: number): Execution {
+function withSkippedSnapshot(execution: Execution, by: string, now: number): Execution {
   const override = { kind: 'SkipSnapshot' as const, by, at: timestamp(now), detail: execution.snapshot?.name ?? '' }
   return { ...execution, overrides: [...(execution.overrides ?? []), override] }
 }
@@ -91,7 +92,7 @@ function fromSnapshot(execution: Execution, seen: RolloutObservation, now: numbe
   const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_TIMEOUT_MS
   const message = problem ?? (isLate ? `The snapshot "${before.name}" did not complete within 30 minutes.` : undefined)
   if (message === undefined) return looked
-  return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: maySkipSnapshot(execution) })
+  return pauseExecution(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: maySkipSnapshot(execution) })
 }
 
 /** Moves to the next batch, or to the verification after the last one. */
@@ -108,29 +109,29 @@ function withBatch(execution: Execution, batch: Batch): Execution {
 function fromBatches(execution: Execution, seen: RolloutObservation, now: number): Execution {
   const batch = activeBatch(execution)
   if (batch === undefined) return toNextBatch(execution)
-  if (batch.state === 'Pending') return begin(execution, batch, seen, now)
-  if (batch.checkAt !== undefined) return afterCheck(execution, batch, seen, now)
+  if (batch.state === 'Pending') return beginBatch(execution, batch, seen, now)
+  if (batch.checkAt !== undefined) return concludeCheck(execution, batch, seen, now)
   const looked = updateBatch(batch, seen, now)
   const found = looked.components.find(({ state }) => state === 'Failed')
   if (found !== undefined) {
     const code = seen.findComponent(found.name)?.isInstalled === true ? 'HealthFailed' : 'ComponentFailed'
     const message = found.message ?? `${found.name} ${found.toVersion} failed.`
-    return paused(withBatch(execution, looked), seen, { code, message, component: found.name })
+    return pauseExecution(withBatch(execution, looked), seen, { code, message, component: found.name })
   }
   if (looked.components.every(({ state }) => state === 'Ready' || state === 'Unchanged')) {
-    if (batch.kind !== 'ThirdPartyChart' || execution.kind === 'Rollback') return done(execution, looked, now)
+    if (batch.kind !== 'ThirdPartyChart' || execution.kind === 'Rollback') return finishBatch(execution, looked, now)
     return withBatch(execution, { ...looked, checkAt: timestamp(now + BATCH_CHECK_DELAY_MS) })
   }
   const isLate = now >= Date.parse(looked.deadlineAt ?? '')
-  return isLate ? timedOut(execution, looked, now) : withBatch(execution, looked)
+  return isLate ? failTimedOut(execution, looked, now) : withBatch(execution, looked)
 }
 
-function begin(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
+function beginBatch(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
   const { drift, findComponent } = seen
   if (drift === undefined) return execution
   if (drift.length > 0) {
     const message = `${pluralize(drift.length, 'field')} of ${batch.components.map(({ name }) => name).join(', ')} ${pluralizeVerb(drift.length, 'was', 'were')} changed by hand.`
-    return paused(execution, seen, { code: 'PlatformDrift', message, platformDrift: drift })
+    return pauseExecution(execution, seen, { code: 'PlatformDrift', message, platformDrift: drift })
   }
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
@@ -151,24 +152,24 @@ function begin(execution: Execution, batch: Batch, seen: RolloutObservation, now
 
 const deadlineOf = ({ timeLimitMinutes }: Batch, now: number) => timestamp(now + timeLimitMinutes * 60_000)
 
-function afterCheck(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
+function concludeCheck(execution: Execution, batch: Batch, seen: RolloutObservation, now: number): Execution {
   const { worsened } = seen
   if (now < Date.parse(batch.checkAt ?? '') || worsened === undefined) return execution
-  if (worsened.length === 0) return done(execution, batch, now)
+  if (worsened.length === 0) return finishBatch(execution, batch, now)
   const message = `After this chart, checks are worse than before: ${worsened.join(', ')}.`
-  return paused(execution, seen, { code: 'BatchCheckWorsened', message })
+  return pauseExecution(execution, seen, { code: 'BatchCheckWorsened', message })
 }
 
-function done(execution: Execution, batch: Batch, now: number): Execution {
+function finishBatch(execution: Execution, batch: Batch, now: number): Execution {
   const { checkAt: _, ...rest } = batch
   return toNextBatch(withBatch(execution, { ...rest, state: 'Succeeded', finishedAt: timestamp(now) }))
 }
 
-function timedOut(execution: Execution, batch: Batch, now: number): Execution {
+function failTimedOut(execution: Execution, batch: Batch, now: number): Execution {
   const late = batch.components.find(({ state }) => state === 'Applying')
   const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
   const message = `Batch ${numberOf(batch)} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
-  return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
+  return failExecution(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
 }
 
 function fromVerification(execution: Execution, seen: RolloutObservation, now: number): Execution {
@@ -177,7 +178,7 @@ function fromVerification(execution: Execution, seen: RolloutObservation, now: n
   const ill = rolled.find((one) => findComponent(one.name, one)?.isHealthy !== true)
   if (ill !== undefined) {
     const message = findComponent(ill.name, ill)?.message ?? `${ill.name} is not healthy.`
-    return paused(execution, seen, { code: 'HealthFailed', message, component: ill.name })
+    return pauseExecution(execution, seen, { code: 'HealthFailed', message, component: ill.name })
   }
   const step = rolled.find(({ name }) => findComponent(name)?.kind === 'PlatformStep')
   const release = execution.kind === 'Release' && step !== undefined ? { release: step.toVersion } : {}
@@ -185,24 +186,24 @@ function fromVerification(execution: Execution, seen: RolloutObservation, now: n
 }
 
 /** Maximum length of a message in the status. */
-const SENTENCE_MAX = 1024
+const MAX_MESSAGE_LENGTH = 1024
 
-type Why = { code: PauseCode; message: string; component?: string } & Partial<
+type PauseCause = { code: PauseCode; message: string; component?: string } & Partial<
   Pick<ExecutionPause, 'canSkipSnapshot' | 'platformDrift'>
 >
 
 /** Requests made before the pause do not end it. */
-function paused(
+function pauseExecution(
   execution: Execution,
   { requests: { resumeAt, revertDriftAt } }: RolloutObservation,
-  why: Why,
+  why: PauseCause,
 ): Execution {
   const batch = isInBatch(execution) ? activeBatch(execution) : undefined
   const pause: ExecutionPause = {
     canSkipSnapshot: false,
     platformDrift: [],
     ...why,
-    message: why.message.slice(0, SENTENCE_MAX),
+    message: why.message.slice(0, MAX_MESSAGE_LENGTH),
     ...(batch !== undefined && { batchIndex: batch.index }),
   }
   const held = batch === undefined ? execution : withBatch(execution, { ...batch, state: 'Paused' })
@@ -217,7 +218,7 @@ function paused(
 
 const isInBatch = ({ step }: Execution) => step !== 'Preflight' && step !== 'Snapshot' && step !== 'Verification'
 
-function failed(execution: Execution, failure: NonNullable<Execution['failure']>, now: number): Execution {
+function failExecution(execution: Execution, failure: NonNullable<Execution['failure']>, now: number): Execution {
   const batches = execution.batches.map((batch) =>
     batch.state === 'Pending' ? { ...batch, state: 'Skipped' as const } : batch,
   )
@@ -225,7 +226,7 @@ function failed(execution: Execution, failure: NonNullable<Execution['failure']>
 }
 
 /** Lets the running batch finish, and starts no further one. */
-function cancelled(execution: Execution, seen: RolloutObservation, now: number): Execution {
+function cancelExecution(execution: Execution, seen: RolloutObservation, now: number): Execution {
   const batch = execution.state === 'Executing' ? activeBatch(execution) : undefined
   if (batch?.state === 'Applying' || batch?.state === 'WaitingForHealth') {
     const looked = updateBatch(batch, seen, now)
@@ -239,12 +240,12 @@ function cancelled(execution: Execution, seen: RolloutObservation, now: number):
       state: hasFailed ? ('Failed' as const) : ('Succeeded' as const),
       finishedAt: timestamp(now),
     }
-    return withdrawn(withBatch(execution, last), now)
+    return endCancelled(withBatch(execution, last), now)
   }
-  return withdrawn(execution, now)
+  return endCancelled(execution, now)
 }
 
-function withdrawn(execution: Execution, now: number): Execution {
+function endCancelled(execution: Execution, now: number): Execution {
   const batches = execution.batches.map((batch) =>
     batch.state === 'Pending' || batch.state === 'Paused' ? { ...batch, state: 'Cancelled' as const } : batch,
   )
@@ -257,18 +258,18 @@ function fromPause(execution: Execution, seen: RolloutObservation, now: number):
   const { resumeAt, revertDriftAt, skipSnapshot, by = '' } = seen.requests
   if (pause?.code === 'PlatformDrift') {
     if (revertDriftAt === undefined || revertDriftAt === execution.revertedAt) return execution
-    return reverting({ ...rest, revertedAt: revertDriftAt }, seen, now)
+    return revertDrift({ ...rest, revertedAt: revertDriftAt }, seen, now)
   }
   if (resumeAt === undefined || resumeAt === execution.resumedAt) return execution
   const resumed: Execution = { ...rest, state: 'Executing', resumedAt: resumeAt }
-  if (pause?.code !== 'SnapshotFailed') return again(resumed, resumeAt, now)
-  if (skipSnapshot === true && pause.canSkipSnapshot) return toNextBatch(skippingSnapshot(resumed, by, now))
+  if (pause?.code !== 'SnapshotFailed') return resumeBatch(resumed, resumeAt, now)
+  if (skipSnapshot === true && pause.canSkipSnapshot) return toNextBatch(withSkippedSnapshot(resumed, by, now))
   const { snapshot: _, ...fresh } = resumed
   return fresh
 }
 
 /** Resumes the paused batch with its full time limit. */
-function again(execution: Execution, resumeAt: string, now: number): Execution {
+function resumeBatch(execution: Execution, resumeAt: string, now: number): Execution {
   const batch = activeBatch(execution)
   if (batch?.state !== 'Paused') return execution
   const components = batch.components.map((one) => {
@@ -289,13 +290,13 @@ function again(execution: Execution, resumeAt: string, now: number): Execution {
 }
 
 /** Reinstalling a component restores its rendered objects, whoever changed them. */
-function reverting(execution: Execution, { requests: { by = '' } }: RolloutObservation, now: number): Execution {
+function revertDrift(execution: Execution, { requests: { by = '' } }: RolloutObservation, now: number): Execution {
   const batch = activeBatch(execution)
   const at = timestamp(now)
   const names = batch?.components.map(({ name }) => name).join(', ') ?? ''
   const overrides = [
     ...(execution.overrides ?? []),
-    { kind: 'DriftReverted' as const, by, at, detail: names.slice(0, SENTENCE_MAX) },
+    { kind: 'DriftReverted' as const, by, at, detail: names.slice(0, MAX_MESSAGE_LENGTH) },
   ]
   const onwards: Execution = { ...execution, overrides, state: 'Executing' }
   if (batch === undefined) return onwards

@@ -27,7 +27,7 @@ export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>):
 }
 
 /** Fraction of the volume for the temporary files of all queries together. */
-const TEMPORARY_PART = 4n
+const TEMPORARY_DIVISOR = 4n
 
 /**
  * Configuration that takes effect at the next start, so that neither a platform upgrade nor a larger volume restarts
@@ -36,7 +36,7 @@ const TEMPORARY_PART = 4n
  */
 export function deferredConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (instance.spec.engine === 'MsSql') return {}
-  const most = temporaryKiB(plan.storageSize, TEMPORARY_PART)
+  const most = temporaryKiB(plan.storageSize, TEMPORARY_DIVISOR)
   const limit = most === undefined ? [] : [`loose-max-tmp-total-space-usage = ${most}K`]
   return { 'temporary.cnf': ['[mariadbd]', `tmpdir = ${MARIADB_DATA_DIR}`, ...limit, ''].join('\n') }
 }

@@ -16,7 +16,7 @@ import { engineConfiguration, engineMemoryMb, MARIADB_DATA_DIR } from './config.
 import { type SqlInput, sqlApp } from './types.ts'
 
 /** User ids of the engines' official images. */
-const USERS = { MsSql: 10001, MariaDb: 999 } as const
+const ENGINE_UIDS = { MsSql: 10001, MariaDb: 999 } as const
 
 export function sqlImage({ engine, engineVersion }: SqlInput['instance']['spec']): string {
   const version = engineVersion ?? newestSqlVersion(engine)
@@ -41,7 +41,7 @@ function templateAnnotations(input: SqlInput): Record<string, string> {
 
 function podSpec(input: SqlInput): object {
   const { engine } = input.instance.spec
-  const user = USERS[engine]
+  const user = ENGINE_UIDS[engine]
   return restrictedPod(
     { user, fsGroup: user },
     {

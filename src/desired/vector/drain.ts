@@ -53,7 +53,7 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
   }
   if (!leaving.isMember) return wait('the peer is not a member of the cluster that the others form')
   const others = copies.filter(({ shard, peerId }) => shard === copy.shard && staying.includes(peerId))
-  const target = emptiest(staying, copies, copy.shard)
+  const target = leastLoadedPeer(staying, copies, copy.shard)
   if (copy.state === 'Active' && target !== undefined) {
     return { kind: 'move', collection: name, shard: copy.shard, from: leaving.id, to: target }
   }
@@ -64,7 +64,11 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
 }
 
 /** Returns the staying peer with the fewest replicas of the collection and none of the shard; ties: lowest id. */
-function emptiest(staying: readonly number[], copies: readonly ShardReplica[], shard: number): number | undefined {
+function leastLoadedPeer(
+  staying: readonly number[],
+  copies: readonly ShardReplica[],
+  shard: number,
+): number | undefined {
   const load = (id: number) => copies.filter(({ peerId }) => peerId === id).length
   return staying
     .filter((id) => !copies.some((copy) => copy.shard === shard && copy.peerId === id))

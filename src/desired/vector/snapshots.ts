@@ -1,9 +1,9 @@
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 
 /** Milliseconds after which the creation of one file counts as failed. */
-const FILE_TAKES_MOST = 3_600_000
+const FILE_TIMEOUT_MS = 3_600_000
 /** Maximum files of a snapshot, and of other snapshots next to a pending file: the status lists them all. */
-const FILES_MAX = 300
+const MAX_FILES = 300
 
 export type SnapshotSource = { readonly peer: string; readonly collection: string }
 /** The next action for a snapshot. */
@@ -14,12 +14,15 @@ export type SnapshotAction =
   | { readonly kind: 'keep'; readonly snapshot: TakenSnapshot }
   | { readonly kind: 'delete' }
 
-type Wanted = { readonly name: string }
+type WantedSnapshot = { readonly name: string }
 /** A file at a peer, with the engine's name for it. */
-type Found = { readonly name: string; readonly sizeBytes: number }
+type FoundFile = { readonly name: string; readonly sizeBytes: number }
 
 /** Adds wanted snapshots and marks unwanted ones for deletion; a mark is final, even if the name is wanted again. */
-export function mergeWantedSnapshots(taken: readonly TakenSnapshot[], wanted: readonly Wanted[]): TakenSnapshot[] {
+export function mergeWantedSnapshots(
+  taken: readonly TakenSnapshot[],
+  wanted: readonly WantedSnapshot[],
+): TakenSnapshot[] {
   const isWanted = ({ name, isLeaving }: TakenSnapshot) => isLeaving !== true && wanted.some((one) => one.name === name)
   const marked = taken.flatMap((one) => {
     if (isWanted(one)) return one
@@ -48,7 +51,7 @@ export function isUnfinished({ isLeaving, completedAt, failure, pending }: Taken
 export type SnapshotFacts = {
   readonly places: readonly SnapshotSource[]
   /** Files at the place of the pending file. */
-  readonly found: readonly Found[]
+  readonly found: readonly FoundFile[]
   readonly now: string
 }
 
@@ -58,19 +61,19 @@ export type SnapshotFacts = {
  */
 export function nextSnapshotAction(snapshot: TakenSnapshot, { places, found, now }: SnapshotFacts): SnapshotAction {
   const { pending, files, isLeaving } = snapshot
-  if (pending !== undefined) return ofPending(snapshot, pending, found, now)
+  if (pending !== undefined) return actionForPending(snapshot, pending, found, now)
   if (isLeaving === true) return { kind: 'delete' }
   const place = places.find(
     (one) => !files.some(({ peer, collection }) => peer === one.peer && collection === one.collection),
   )
   if (place === undefined)
     return { kind: 'keep', snapshot: { ...snapshot, startedAt: snapshot.startedAt ?? now, completedAt: now } }
-  if (places.length > FILES_MAX)
+  if (places.length > MAX_FILES)
     return {
       kind: 'keep',
       snapshot: {
         ...snapshot,
-        failure: `It would have ${places.length} files, one for each collection at each peer; at most ${FILES_MAX} are possible.`,
+        failure: `It would have ${places.length} files, one for each collection at each peer; at most ${MAX_FILES} are possible.`,
       },
     }
   return { kind: 'note', place }
@@ -80,19 +83,24 @@ export function nextSnapshotAction(snapshot: TakenSnapshot, { places, found, now
 export function withExistingFiles(
   snapshot: TakenSnapshot,
   place: SnapshotSource,
-  found: readonly Found[],
+  found: readonly FoundFile[],
   now: string,
 ): TakenSnapshot {
   const { peer, collection } = place
   const started = { ...snapshot, startedAt: snapshot.startedAt ?? now }
-  if (found.length <= FILES_MAX) return { ...started, pending: { ...place, known: found.map(({ name }) => name) } }
-  const failure = `Collection "${collection}" has ${found.length} other snapshots at peer ${peer}; at most ${FILES_MAX} are possible.`
+  if (found.length <= MAX_FILES) return { ...started, pending: { ...place, known: found.map(({ name }) => name) } }
+  const failure = `Collection "${collection}" has ${found.length} other snapshots at peer ${peer}; at most ${MAX_FILES} are possible.`
   return { ...started, failure }
 }
 
 type Pending = NonNullable<TakenSnapshot['pending']>
 
-function ofPending(snapshot: TakenSnapshot, pending: Pending, found: readonly Found[], now: string): SnapshotAction {
+function actionForPending(
+  snapshot: TakenSnapshot,
+  pending: Pending,
+  found: readonly FoundFile[],
+  now: string,
+): SnapshotAction {
   const { known, askedAt, peer, collection } = pending
   const { pending: _, ...rest } = snapshot
   const made = found.find(({ name }) => !known.includes(name))
@@ -104,7 +112,7 @@ function ofPending(snapshot: TakenSnapshot, pending: Pending, found: readonly Fo
     // It was recorded but not requested: drop it.
     return snapshot.isLeaving === true ? { kind: 'keep', snapshot: rest } : { kind: 'ask', place: { peer, collection } }
   }
-  if (Date.parse(now) - Date.parse(askedAt) <= FILE_TAKES_MOST) return { kind: 'wait' }
+  if (Date.parse(now) - Date.parse(askedAt) <= FILE_TIMEOUT_MS) return { kind: 'wait' }
   const failure = `The snapshot of collection "${collection}" at peer ${peer} did not end within an hour.`
   return { kind: 'keep', snapshot: { ...rest, failure } }
 }

@@ -17,7 +17,7 @@ import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
 import type { PodKeys, VectorInput } from './types.ts'
 
 /** User of the unprivileged image, and the group that owns the volume. */
-const IDENTITY = { user: 1000, fsGroup: 3000 }
+const POD_IDS = { user: 1000, fsGroup: 3000 }
 
 /** On the pod template: a new key triggers a rolling restart. */
 export const KEY_ANNOTATION = `${PREFIX}api-key-id`
@@ -38,7 +38,7 @@ function templateAnnotations(input: VectorInput): Record<string, string> {
 const keyIds = ({ main, alternative }: PodKeys) =>
   alternative === undefined ? main.id : `${main.id} ${alternative.id}`
 
-type Standing = KubeObject & {
+type StoredStatefulSet = KubeObject & {
   spec: {
     template?: {
       metadata?: { annotations?: Record<string, string> }
@@ -48,11 +48,11 @@ type Standing = KubeObject & {
 }
 
 /** Returns the version that an existing workload runs; undefined for a custom image. */
-export const existingVersion = ({ spec }: Standing): string | undefined =>
+export const existingVersion = ({ spec }: StoredStatefulSet): string | undefined =>
   versionOfVectorImage(spec.template?.spec?.containers?.[0]?.image)
 
 /** Returns an existing workload with only its keys replaced; the same object if it already has them. */
-export function withKeys<T extends Standing>(standing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
+export function withKeys<T extends StoredStatefulSet>(standing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
   const { template } = standing.spec
   const [container, ...others] = template?.spec?.containers ?? []
   if (container === undefined || template?.metadata?.annotations?.[KEY_ANNOTATION] === keyIds(keys)) return standing
@@ -86,7 +86,7 @@ function podSpec(input: VectorInput): object {
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels: input.selector },
   })
-  return restrictedPod(IDENTITY, {
+  return restrictedPod(POD_IDS, {
     terminationGracePeriodSeconds: 60,
     topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')],
     containers: [container(input)],

@@ -9,7 +9,7 @@ import { bornAt, isReady, type LivePod, newestOf, templateOf } from './podProble
  */
 
 /** Milliseconds for which an eviction is reported. */
-const EVICTION_SHOWN = 3_600_000
+const EVICTION_SHOWN_MS = 3_600_000
 
 /** An ended pod is no replica, and no longer uses the Secrets it read. */
 export const hasEnded = ({ status }: LivePod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
@@ -20,7 +20,7 @@ export const isEvicted = ({ status }: LivePod): boolean => status?.phase === 'Fa
 export function endedPodsToDelete(ended: readonly LivePod[], now: number): LivePod[] {
   const shown = new Map<string, LivePod>()
   for (const each of ended) {
-    if (!isEvicted(each) || now - endOf(each) >= EVICTION_SHOWN) continue
+    if (!isEvicted(each) || now - endOf(each) >= EVICTION_SHOWN_MS) continue
     const component = each.metadata.labels?.[COMPONENT_LABEL] ?? ''
     const before = shown.get(component)
     if (before === undefined || endOf(before) <= endOf(each)) shown.set(component, each)
@@ -37,8 +37,8 @@ export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; word
  * @param what such as `component "web"`
  */
 export function evictionNotes(what: string, ended: readonly LivePod[], now: number): EvictionNote[] {
-  const last = lastOf(ended.filter(isEvicted))
-  const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN - now
+  const last = lastEvicted(ended.filter(isEvicted))
+  const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN_MS - now
   if (last === undefined || left <= 0) return []
   return [{ reason: reasonOf(last), words: describeEviction(`A copy of ${what}`, last), left }]
 }
@@ -49,7 +49,7 @@ export function findEvictionProblem(
   pods: readonly LivePod[],
   ended: readonly LivePod[],
 ): Outcome | undefined {
-  const last = lastOf(ended.filter(isEvicted))
+  const last = lastEvicted(ended.filter(isEvicted))
   if (last === undefined) return undefined
   const newest = newestOf(pods) ?? last
   const isBack = pods.some((each) => isReady(each) && bornAt(each) >= endOf(last))
@@ -62,7 +62,7 @@ function endOf({ status, metadata }: LivePod): number {
   return Date.parse(changed ?? status?.startTime ?? metadata.creationTimestamp ?? '') || 0
 }
 
-const lastOf = (evicted: readonly LivePod[]) => evicted.toSorted((one, other) => endOf(one) - endOf(other)).at(-1)
+const lastEvicted = (evicted: readonly LivePod[]) => evicted.toSorted((one, other) => endOf(one) - endOf(other)).at(-1)
 
 const AMOUNT = '"?([0-9][0-9.]*[A-Za-z]*)'
 const OVER_LIMIT = new RegExp(

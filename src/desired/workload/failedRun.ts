@@ -1,11 +1,11 @@
 import { describeEviction, isEvicted } from './evicted.ts'
 import type { LivePod } from './podProblems.ts'
 
-const PLAIN = ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded', 'BackoffLimitExceeded']
+const UNINFORMATIVE_REASONS = ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded', 'BackoffLimitExceeded']
 
 /** Returns a sentence with the reason, unless the reason only says that the container ended or has not started. */
 export const describeReason = (reason: string | undefined): string[] =>
-  reason === undefined || PLAIN.includes(reason) ? [] : [`The reason is ${reason}.`]
+  reason === undefined || UNINFORMATIVE_REASONS.includes(reason) ? [] : [`The reason is ${reason}.`]
 
 /**
  * Explains why the last pod of a run failed. The container's own message may contain anything and is not repeated.

@@ -106,7 +106,7 @@ export function secretVariable(name: string, secretName: string, key: string): o
 }
 
 /** Seconds without progress after which a rollout is given up; the previous pods keep serving. */
-const ROLLOUT_SECONDS = 600
+const PROGRESS_DEADLINE_SECONDS = 600
 
 /** A Deployment that removes no pod before its replacement is ready. */
 export function deployment(
@@ -134,7 +134,7 @@ export function deployment(
         replicas,
         selector: { matchLabels: input.selector },
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-        progressDeadlineSeconds: ROLLOUT_SECONDS,
+        progressDeadlineSeconds: PROGRESS_DEADLINE_SECONDS,
         // Revisions to roll back to are kept as ControllerRevisions.
         revisionHistoryLimit: 1,
         template: { metadata: { labels: { ...input.labels, ...labels }, annotations }, spec: pod },

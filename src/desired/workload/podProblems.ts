@@ -110,7 +110,7 @@ export function findWorkloadProblem(
   pods: readonly LivePod[],
   workload: Rollout | undefined,
 ): Outcome | undefined {
-  const going = ofNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
+  const going = podsOfNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
   const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
     ...containers.map((container) => containerTrouble(asked, container)),
@@ -132,7 +132,7 @@ export const newestOf = (pods: readonly LivePod[]): LivePod | undefined =>
 export const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
 
 /** Pods of the newest template: those of the one before stay until these are ready, in whatever trouble they are. */
-function ofNewest(pods: readonly LivePod[]): readonly LivePod[] {
+function podsOfNewest(pods: readonly LivePod[]): readonly LivePod[] {
   const newest = newestOf(pods)
   return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
 }
@@ -233,7 +233,7 @@ function deadlineTrouble(
  * @param delay seconds after its start before readiness is probed
  */
 export function describeUnready(what: string, pods: readonly LivePod[], delay = 0): string | undefined {
-  const containers = ofNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
+  const containers = podsOfNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
   if (running === undefined) return undefined
   if (running.started === false) return `A container of ${what} runs, but its startup probe has not succeeded.`
