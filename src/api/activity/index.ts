@@ -65,14 +65,14 @@ function refuseDenied(context: Context, resource: ResourcePath): void {
 }
 
 /** Returns a filter that hides earlier incarnations of the resource; undefined if no deny hid them from the caller. */
-function presentLife(context: Context, resource: ResourcePath): ((entry: Entry) => boolean) | undefined {
+function visibleEntriesFilter(context: Context, resource: ResourcePath): ((entry: Entry) => boolean) | undefined {
   const former = formerScope(scopeOf(resource))
   const { services, caller } = context
   const isDenied = (one: ActionName) =>
     former !== undefined && services.access.explain(caller.principalId, one, former).reason === 'DeniedByAssignment'
-  if (!neededAt(resource).some(isDenied)) return undefined
+  if (!readActionsOf(resource).some(isDenied)) return undefined
   const present = currentObjectOf(services.records, resource)
-  return present === undefined ? () => false : inLifeOf(present, true)
+  return present === undefined ? () => false : incarnationFilter(present, true)
 }
 
 /** @throws PlatformError FORBIDDEN, NOT_FOUND if there is neither a resource nor activity */
@@ -82,9 +82,9 @@ async function entriesOf(context: Context) {
   refuseDenied(context, resource)
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
   const entries = ((await services.activity.read(resource)) ?? [])
-    .filter(inLifeOf(group, resource.resourceType === ResourceGroup.segment))
-    .filter(presentLife(context, resource) ?? (() => true))
-  if (entries.length === 0 && !resourceExists(services.records, resource)) throw missing(resource)
+    .filter(incarnationFilter(group, resource.resourceType === ResourceGroup.segment))
+    .filter(visibleEntriesFilter(context, resource) ?? (() => true))
+  if (entries.length === 0 && !resourceExists(services.records, resource)) throw activityNotFound(resource)
   return shown(
     context,
     resource.boundaryId,
@@ -93,17 +93,17 @@ async function entriesOf(context: Context) {
 }
 
 /** Milliseconds that a request may take before the object it creates exists. */
-const MAKING_MAX = 60_000
+const CREATION_MAX_MS = 60_000
 
 /**
  * Returns a filter for entries of this incarnation: readers of a group may not see activity of an earlier namesake.
  * @param isOwn whether the entries are about this very object
  */
-function inLifeOf({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
+function incarnationFilter({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
   const since = Date.parse(metadata.creationTimestamp ?? '')
   return ({ occurredAt, reportedAt, statusCode, made = metadata.uid }) => {
     const makes = isOwn && statusCode === 201 && made === metadata.uid
-    return !(Date.parse(reportedAt ?? occurredAt) < since - (makes ? MAKING_MAX : 0))
+    return !(Date.parse(reportedAt ?? occurredAt) < since - (makes ? CREATION_MAX_MS : 0))
   }
 }
 
@@ -122,19 +122,19 @@ async function entriesOfBoundary(context: Context<'boundaryId'>) {
     if (!mayReadRecord(context, resource)) return undefined
     const group = groups.get(resource.resourceGroup)
     const isOfLife = isWide
-      ? inLifeOf(boundary, resource.resourceType === Boundary.segment)
-      : group && inLifeOf(group, resource.resourceType === ResourceGroup.segment)
-    const isOfPresent = presentLife(context, resource)
+      ? incarnationFilter(boundary, resource.resourceType === Boundary.segment)
+      : group && incarnationFilter(group, resource.resourceType === ResourceGroup.segment)
+    const isOfPresent = visibleEntriesFilter(context, resource)
     return isOfLife && isOfPresent ? (entry) => isOfLife(entry) && isOfPresent(entry) : isOfLife
   })
   return shown(context, boundaryId, told)
 }
 
 function mayReadRecord({ services, caller }: Context, resource: ResourcePath): boolean {
-  return neededAt(resource).every((one) => services.access.isAllowed(caller.principalId, one, scopeOf(resource)))
+  return readActionsOf(resource).every((one) => services.access.isAllowed(caller.principalId, one, scopeOf(resource)))
 }
 
-function neededAt({ resourceType }: ResourcePath): readonly ActionName[] {
+function readActionsOf({ resourceType }: ResourcePath): readonly ActionName[] {
   const kind = kindOfSegment(resourceType)
   return [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])]
 }
@@ -149,7 +149,7 @@ async function shown(
   return told.map(({ entry, resource }) => entryDto(entry, resource, known))
 }
 
-function missing({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {
+function activityNotFound({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {
   return notFound(`"${resourceName}" of ${resourceType} in group "${resourceGroup}"`)
 }
 
@@ -159,16 +159,16 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
   await requireActionBelow(context, WRITE, scopeOf(resource))
   await findGroup(context, resource.boundaryId, resourceGroup)
-  if (!resourceExists(services.records, resource)) throw missing(resource)
+  if (!resourceExists(services.records, resource)) throw activityNotFound(resource)
   const now = services.clock.now()
   const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
-  if (occurredAt > now + MAX_CLOCK_SKEW_MS) throw refused('occurredAt is more than five minutes in the future.')
+  if (occurredAt > now + MAX_CLOCK_SKEW_MS) throw invalidActivity('occurredAt is more than five minutes in the future.')
   if (occurredAt < now - RETENTION_DAYS * DAY_MS)
-    throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
-  const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
+    throw invalidActivity(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
+  const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), redactPair(name, value)])
   const metadata = Object.fromEntries(pairs)
   if (JSON.stringify(metadata).length > METADATA_BYTES_MAX)
-    throw refused(`metadata has more than ${METADATA_BYTES_MAX} characters as JSON.`)
+    throw invalidActivity(`metadata has more than ${METADATA_BYTES_MAX} characters as JSON.`)
   const id = randomUUID()
   await services.activity.append(resource, [
     {
@@ -189,12 +189,12 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
 }
 
 /** Redacts a value whose name marks it as a secret, as in `password=...`. */
-function hidden(name: string, value: string): string {
+function redactPair(name: string, value: string): string {
   const pair = redacted(`${name}=${value}`)
   return pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : redacted(value)
 }
 
-function refused(message: string): PlatformError {
+function invalidActivity(message: string): PlatformError {
   return new PlatformError('invalid-activity', message)
 }
 

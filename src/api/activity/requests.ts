@@ -40,7 +40,7 @@ export function activityOfRequest(
       id: request.id,
       occurredAt: new Date(request.beganAt).toISOString(),
       action,
-      operation: route.operation ?? `${route.method} ${route.path.split('/').slice(OWN_PATH_AT[depth]).join('/')}`,
+      operation: route.operation ?? `${route.method} ${route.path.split('/').slice(OWN_INDEX[depth]).join('/')}`,
       actor: { principalId: request.caller.principalId },
       channel: 'Rest',
       outcome,
@@ -60,7 +60,7 @@ export function activityOfRequest(
 }
 
 /** By depth of a path, the index of its own segments; those before name the container. */
-const OWN_PATH_AT = [1, 1, 3, 6] as const
+const OWN_INDEX = [1, 1, 3, 6] as const
 
 /** Whether a route below a boundary changes the boundary itself: its quota, its tenant, general access to it. */
 const isAboutBoundary = ({ authorization }: Route) =>

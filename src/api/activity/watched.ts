@@ -13,16 +13,16 @@ import { kindOfSegment, resourcePathOf, writtenStateOf } from '../records/activi
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
 /** Milliseconds to wait for the activity entry of a REST request that made the same change. */
-const PATIENCE = 3_000
+const REST_ENTRY_TIMEOUT_MS = 3_000
 /** Milliseconds within which a REST deletion and an observed one are the same, however long finalizers took. */
-const SAME_DELETION = 600_000
+const SAME_DELETION_MAX_MS = 600_000
 
 /** The longest delay in milliseconds until a change is observed. */
-const LATE_MAX = 600_000
+const WATCH_DELAY_MAX_MS = 600_000
 /** How far the clock of the API server may be ahead, in milliseconds. */
-const AHEAD = 60_000
+const CLOCK_SKEW_MAX_MS = 60_000
 
-const INCOMPLETE = 'Seen by the watch: only the name of the client shows who it was, and changes may be missing.'
+const WATCHED_NOTE = 'Seen by the watch: only the name of the client shows who it was, and changes may be missing.'
 
 export type FollowOptions = RecorderOptions & {
   client: Pick<KubeClient, 'get'>
@@ -41,7 +41,8 @@ export function followObjects(options: FollowOptions): () => void {
   const ends = KINDS.filter((kind) => kindOfSegment(kind.segment) === kind).map((kind) =>
     options.caches.get(kind.resource).subscribe((event) => {
       const seen = verbOfCacheEvent(event, since)
-      if (seen !== undefined) options.clock.setTimeout(() => void tell(options, kind, event.object, seen), PATIENCE)
+      if (seen !== undefined)
+        options.clock.setTimeout(() => void recordChange(options, kind, event.object, seen), REST_ENTRY_TIMEOUT_MS)
     }),
   )
   return () => {
@@ -61,14 +62,14 @@ export function verbOfCacheEvent(event: CacheEvent<KubeObject>, since: string): 
   return event.previous.metadata.generation === metadata.generation ? undefined : 'update'
 }
 
-async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, verb: Verb) {
+async function recordChange(options: FollowOptions, kind: AnyKind, object: KubeObject, verb: Verb) {
   const { recorder, store, clock, log } = options
   const resource = placeOf(options, kind, object)
   if (resource === undefined) return
   try {
     const now = clock.now()
     const askedAt = Date.parse(object.metadata.deletionTimestamp ?? '') || now
-    if (verb === 'delete' && isToldByRest((await store.read(resource)) ?? [], askedAt)) return
+    if (verb === 'delete' && isRecordedByRest((await store.read(resource)) ?? [], askedAt)) return
     const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object, now)
     await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
@@ -76,20 +77,20 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
   }
 }
 
-type Seen = { verb: Verb; manager: Manager | undefined; now: number }
+type Observed = { verb: Verb; manager: Manager | undefined; now: number }
 type Manager = { manager?: string; operation?: string; time?: string; subresource?: string }
 
-function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Seen): Sighting {
+function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Observed): Sighting {
   const life = verb === 'delete' ? 'end' : metadata.generation
   return {
     id: uuidV5(`${metadata.uid}/${life}`),
-    occurredAt: new Date(momentOf(manager?.time ?? metadata.deletionTimestamp, now)).toISOString(),
+    occurredAt: new Date(changeTime(manager?.time ?? metadata.deletionTimestamp, now)).toISOString(),
     action: `${kind.actions ?? kind.segment}/${verb === 'delete' ? 'delete' : 'write'}`,
     operation: verb,
     actor: { kubernetes: manager?.manager ?? 'unknown' },
     channel: 'Kubernetes',
     outcome: 'Succeeded',
-    message: INCOMPLETE,
+    message: WATCHED_NOTE,
     metadata: { complete: 'false', ...(manager?.operation && { operation: manager.operation }) },
     version: metadata.resourceVersion,
     after: verb === 'delete' ? undefined : writtenStateOf({ metadata, ...object }, verb === 'create'),
@@ -97,22 +98,22 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
 }
 
 /** Writers can set the time in managedFields, so an old one is not trusted. */
-function momentOf(told: string | undefined, now: number): number {
+function changeTime(told: string | undefined, now: number): number {
   const time = Date.parse(told ?? '')
-  return time > now - LATE_MAX ? Math.min(time, now) : now - PATIENCE
+  return time > now - WATCH_DELAY_MAX_MS ? Math.min(time, now) : now - REST_ENTRY_TIMEOUT_MS
 }
 
 function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
   return resourcePathOf(segment, ownerOfNamespace({ records }, metadata.namespace ?? ''), metadata.name)
 }
 
-function isToldByRest(entries: readonly Entry[], askedAt: number): boolean {
+function isRecordedByRest(entries: readonly Entry[], askedAt: number): boolean {
   return entries.some(
     ({ channel, action, outcome, occurredAt }) =>
       channel === 'Rest' &&
       outcome === 'Succeeded' &&
       action.endsWith('/delete') &&
-      Date.parse(occurredAt) > askedAt - SAME_DELETION,
+      Date.parse(occurredAt) > askedAt - SAME_DELETION_MAX_MS,
   )
 }
 
@@ -121,7 +122,7 @@ async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }:
   const { namespace, name } = metadata
   const found = await client.get(kind.resource, { namespace, name }).catch(() => undefined)
   const fields = (found?.metadata as { managedFields?: Manager[] } | undefined)?.managedFields ?? []
-  const isNotAhead = ({ time = '' }: Manager) => !(Date.parse(time) > now + AHEAD)
+  const isNotAhead = ({ time = '' }: Manager) => !(Date.parse(time) > now + CLOCK_SKEW_MAX_MS)
   const writers = fields.filter((one) => one.subresource !== 'status' && isNotAhead(one))
   return writers.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
 }

@@ -90,7 +90,7 @@ const record = recordOf(PlatformApp, {
     requireAppReferenceRights(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)
-    refuseUnshared(mounted(draft), view.services)
+    refuseUnshared(instanceVolumes(draft), view.services)
     refuseTakenHosts(PlatformApp, draft, view)
     return { healthPath, replicas: draft.replicas }
   },
@@ -153,7 +153,7 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
 }
 
 /** Returns the volumes in the form of a container instance with one component. */
-function mounted({ clusterId, volumes, replicas, maxReplicas }: Spec) {
+function instanceVolumes({ clusterId, volumes, replicas, maxReplicas }: Spec) {
   const mounts = volumes.map(({ name }) => ({ volume: name }))
   return { clusterId, volumes, components: [{ name: APP_COMPONENT, replicas: maxReplicas ?? replicas, mounts }] }
 }

@@ -43,11 +43,11 @@ export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof Pl
 )
 
 /** Revision content that is not a spec field, or is never rolled back. */
-const NOT_BACK = ['image', 'commit', 'deploymentId', 'volumes']
+const NOT_ROLLED_BACK = ['image', 'commit', 'deploymentId', 'volumes']
 
 /** Restores configuration and image of a revision. Volumes are not rolled back: they must not shrink or be removed. */
 function rollback(stored: Stored, content: AppContent, context: Context, place: Place): object {
-  const fields = Object.entries(content).filter(([name]) => !NOT_BACK.includes(name))
+  const fields = Object.entries(content).filter(([name]) => !NOT_ROLLED_BACK.includes(name))
   const {
     computePlan: _plan,
     startCommand: _start,

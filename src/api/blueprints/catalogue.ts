@@ -44,17 +44,17 @@ export type Blueprint = {
   readonly read: ParsedTemplate
 }
 
-const CATALOGUE: Catalogue = BLUEPRINT_COLLECTIONS
+const REST_COLLECTIONS: Catalogue = BLUEPRINT_COLLECTIONS
 
 /** A bounded cache of parsed templates. For texts that are not templates, it keeps little and not the text. */
-const READ = new LRUCache<string, ParsedTemplate>({
+const PARSED_TEMPLATES = new LRUCache<string, ParsedTemplate>({
   maxSize: 33_554_432,
   sizeCalculation: ({ weight }) => weight,
 })
 
 /** Reads a template with all its problems, including those of component specs. Yields to other work meanwhile. */
 export function readCheckedTemplate(content: string): Promise<ParsedTemplate> {
-  return readOnce(sha256(content), content)
+  return parseCached(sha256(content), content)
 }
 
 /** Stored templates are keyed by uid and version: hashing a long text costs as much as parsing a short one. */
@@ -63,16 +63,16 @@ function keyOf({ metadata, spec }: TemplateObject): string {
   return uid === undefined || resourceVersion === undefined ? sha256(spec.content) : `${uid} ${resourceVersion}`
 }
 
-async function readOnce(key: string, content: string): Promise<ParsedTemplate> {
-  const known = READ.get(key) ?? READ.get(sha256(content))
+async function parseCached(key: string, content: string): Promise<ParsedTemplate> {
+  const known = PARSED_TEMPLATES.get(key) ?? PARSED_TEMPLATES.get(sha256(content))
   const whole = known ?? (await runInSlices(readCheckedTemplateSliced(content)))
-  if (known === undefined || !READ.has(key)) READ.set(key, whole)
+  if (known === undefined || !PARSED_TEMPLATES.has(key)) PARSED_TEMPLATES.set(key, whole)
   return whole
 }
 
 /** The same as a generator, for callers that schedule the slices themselves. */
 export function* readCheckedTemplateSliced(content: string): SlicedWork<ParsedTemplate> {
-  const read = yield* parseTemplateSliced(content, CATALOGUE)
+  const read = yield* parseTemplateSliced(content, REST_COLLECTIONS)
   const problems = [...read.problems]
   const { draft, problemAt } = read
   for (const [index, component] of draft?.template.components.entries() ?? []) {
@@ -100,7 +100,7 @@ function* specProblems(
   if (success) return []
   yield
   // An unknown field is wrong regardless of its value.
-  const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
+  const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isTemplated(spec, issue.path))
   const problems: TemplateProblem[] = []
   const place = { schema: componentBodySchema(entry), problemAt, base: `/components/${index}/spec` }
   for (const issue of open.slice(0, PROBLEMS_MAX)) {
@@ -144,7 +144,7 @@ function partsOf(text: string) {
 }
 
 /** Whether a value depends on an expression, so that a sample says nothing about it. */
-function isOpen(spec: unknown, path: readonly PropertyKey[]): boolean {
+function isTemplated(spec: unknown, path: readonly PropertyKey[]): boolean {
   const value = path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], spec)
   return JSON.stringify(value ?? null).includes('${')
 }
@@ -171,7 +171,7 @@ export async function blueprintOf(
     origin: originOf(object),
     id: idOfTemplate(object),
     source,
-    read: await readOnce(keyOf(object), object.spec.content),
+    read: await parseCached(keyOf(object), object.spec.content),
   }
 }
 
@@ -187,11 +187,11 @@ export function templateOfId({ records }: Services, boundaryId: string, id: stri
   return found && { slug: found.spec.slug, origin: originOf(found) }
 }
 
-type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
+type ListedTemplate = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
 
 /** Returns one unparsed template per slug: the boundary's own, else the oldest source's, else the platform's. */
-function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
-  const shown = new Map<string, Shown & { rank: string }>()
+function listedTemplates({ records }: Pick<Services, 'records'>, boundaryId: string): ListedTemplate[] {
+  const shown = new Map<string, ListedTemplate & { rank: string }>()
   for (const object of templatesIn(records, boundaryId)) {
     const { metadata, spec } = object
     if (metadata.deletionTimestamp !== undefined) continue
@@ -210,28 +210,28 @@ function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Sh
 /** Parses unknown templates one at a time, yielding to other work after each. */
 export async function listBlueprints(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
   const blueprints: Blueprint[] = []
-  for (const { object, source } of shownIn(services, boundaryId)) {
-    if (!READ.has(keyOf(object))) await setImmediate()
+  for (const { object, source } of listedTemplates(services, boundaryId)) {
+    if (!PARSED_TEMPLATES.has(keyOf(object))) await setImmediate()
     blueprints.push(await blueprintOf(object, source))
   }
   return blueprints
 }
 
 const RANKS: Readonly<Record<BlueprintOrigin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
-const LAST = 3
+const DISABLED_RANK = 3
 
 function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
   // A template that cannot be deployed must not hide one that can.
-  const rank = source?.spec.enabled === false ? LAST : RANKS[originOf(object)]
+  const rank = source?.spec.enabled === false ? DISABLED_RANK : RANKS[originOf(object)]
   return `${rank} ${ageOf(source ?? object)}`
 }
 
 /** Finds a blueprint by id or slug. @throws PlatformError NOT_FOUND */
 export async function findBlueprint(services: Services, boundaryId: string, key: string): Promise<Blueprint> {
   const isMeant = isUuid(key)
-    ? ({ object }: Shown) => idOfTemplate(object) === key.toLowerCase()
-    : ({ object }: Shown) => object.spec.slug === key
-  const found = shownIn(services, boundaryId).find(isMeant)
+    ? ({ object }: ListedTemplate) => idOfTemplate(object) === key.toLowerCase()
+    : ({ object }: ListedTemplate) => object.spec.slug === key
+  const found = listedTemplates(services, boundaryId).find(isMeant)
   if (found === undefined) throw notFound(`Blueprint "${key.slice(0, 128)}" of boundary "${boundaryId}"`)
   return blueprintOf(found.object, found.source)
 }

@@ -58,7 +58,7 @@ export async function deployBlueprint(context: Deploy) {
   if (home.owner !== undefined) refuseWhileDeleting(home.owner as never)
   const { boundaryId, resourceGroup } = home
   const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
-  refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
+  refuseConflictingId(context as Context, boundaryId, blueprint, body.blueprintId)
   // The template may have been replaced since the caller read it.
   refuseStale([blueprint.object], context.ifMatch)
   refuseDisabled(blueprint)
@@ -68,10 +68,10 @@ export async function deployBlueprint(context: Deploy) {
   const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId, lateMark }
   const values = valuesOf(context as Context, template, body.parameters)
   const id = randomUUID()
-  const rendered = await rendering(deploying, blueprint, template, values.plain, { id, name: body.name })
+  const rendered = await renderBlueprint(deploying, blueprint, template, values.plain, { id, name: body.name })
   // Rendering the longest templates takes several milliseconds, so yield.
   await setImmediate()
-  const components = overridden(rendered.components, body.componentOverrides ?? [])
+  const components = applyOverrides(rendered.components, body.componentOverrides ?? [])
   await requireActions(deploying, permissionsOf(template))
   const planned = await planDeployment(deploying, body.name, components)
   const parameters = maskedParameters(values)
@@ -81,10 +81,10 @@ export async function deployBlueprint(context: Deploy) {
   return accepted(executionDto(execution, services), { etag: etagOf(execution) })
 }
 
-const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'this boundary' } as const
+const OWNER_NAMES = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'this boundary' } as const
 
 /** Says which blueprint the id belongs to, if any. @throws PlatformError CONFLICT */
-function refuseAnother(
+function refuseConflictingId(
   { services }: Context,
   boundaryId: string,
   { id, object, origin }: Blueprint,
@@ -97,7 +97,7 @@ function refuseAnother(
     meant === undefined
       ? 'there is no blueprint with that id'
       : meant.slug === slug
-        ? `that is the id of the one from ${KEEPERS[meant.origin]}, and the one from ${KEEPERS[origin]} is used now`
+        ? `that is the id of the one from ${OWNER_NAMES[meant.origin]}, and the one from ${OWNER_NAMES[origin]} is used now`
         : `that is the id of blueprint "${meant.slug}"`
   const message = `The blueprintId "${given}" does not belong to blueprint "${slug}": ${words}. "${slug}" has the id "${id}".`
   throw new PlatformError('CONFLICT', message, { field: 'blueprintId', blueprintId: id })
@@ -126,7 +126,7 @@ function valuesOf({ services }: Context, template: Template, given: Request['par
   throw new PlatformError('PARAMETER_INVALID', firstReason(errors), { errors })
 }
 
-async function rendering(
+async function renderBlueprint(
   { context, boundaryId, resourceGroup, clusterId, lateMark: mark }: DeploymentTarget,
   { read }: Blueprint,
   template: Template,
@@ -153,7 +153,7 @@ async function rendering(
 }
 
 /** @throws PlatformError BAD_REQUEST */
-function overridden(
+function applyOverrides(
   components: readonly RenderedComponent[],
   overrides: NonNullable<Request['componentOverrides']>,
 ): readonly RenderedComponent[] {

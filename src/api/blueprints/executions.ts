@@ -67,7 +67,7 @@ export const BlueprintExecutionDto = namedRecord('BlueprintExecutionDto', {
   parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
 })
 
-const BEGUN = new Set<string | undefined>(['Creating', 'Ready', 'Failed'])
+const STARTED = new Set<string | undefined>(['Creating', 'Ready', 'Failed'])
 
 function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<typeof ExecutionStepDto> {
   const { component, collection: name, resourceName, objectName, isSkipped = false } = step
@@ -81,7 +81,7 @@ function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<type
     ...seen,
     ...{ component, collection: name, resourceName, status },
     resourceId:
-      kind !== undefined && BEGUN.has(status) ? objectId(kind.resource, { namespace, name: objectName }) : null,
+      kind !== undefined && STARTED.has(status) ? objectId(kind.resource, { namespace, name: objectName }) : null,
   })
 }
 

@@ -28,18 +28,18 @@ export async function requireParentExists(
   const { parentField, parentCollection } = part
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === parentCollection)
   const name = String(body[parentField])
-  if (kind !== undefined && !(await isThere(deploying, kind, { namespace, name }, planned)))
-    throw missing(parentField, name, `There is no "${name}" of ${parentCollection} in this group.`)
+  if (kind !== undefined && !(await objectExists(deploying, kind, { namespace, name }, planned)))
+    throw missingReference(parentField, name, `There is no "${name}" of ${parentCollection} in this group.`)
   const buckets = (parentField === 'accountName' && (body.buckets as readonly string[] | undefined)) || []
   for (const bucket of buckets)
-    if (!(await isThere(deploying, AccountBucket, { namespace, name: storeBucketName(name, bucket) }, planned)))
-      throw missing('buckets', bucket, `Account "${name}" has no bucket "${bucket}".`)
+    if (!(await objectExists(deploying, AccountBucket, { namespace, name: storeBucketName(name, bucket) }, planned)))
+      throw missingReference('buckets', bucket, `Account "${name}" has no bucket "${bucket}".`)
 }
 
-const missing = (field: string, value: string, message: string) =>
+const missingReference = (field: string, value: string, message: string) =>
   unprocessable('REFERENCE_NOT_FOUND', field, value, message)
 
-async function isThere(
+async function objectExists(
   { context: { services } }: DeploymentTarget,
   kind: AnyKind,
   ref: { namespace: string; name: string },

@@ -31,7 +31,7 @@ components:
 `,
 }
 
-async function one(context: Context) {
+async function showBlueprint(context: Context) {
   const { boundaryId } = await inBoundary(context)
   const { blueprintId, slug } = context.parameters
   const blueprint = await findBlueprint(context.services, boundaryId, blueprintId ?? slug ?? '')
@@ -63,13 +63,13 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     auth: read,
     summary: 'Read one by its id',
     reply: WholeBlueprintDto,
-    handler: one,
+    handler: showBlueprint,
   }),
   route('GET', `${BLUEPRINTS}/{slug}`, {
     auth: read,
     summary: 'Read one by its slug',
     reply: WholeBlueprintDto,
-    handler: one,
+    handler: showBlueprint,
   }),
   route('POST', `${BLUEPRINTS}/templates`, {
     auth: write,

@@ -111,7 +111,7 @@ async function declaredSpec(
   const { [part?.parentField ?? '']: parent, ...body } = read
   checkNewName(name, context.services.reservedNames, kind.nameMin)
   const place = { boundaryId, resourceGroup, name, ...(part !== undefined && { [part.parentField]: parent }) } as Place
-  const asked = asking(context, body, { boundaryId, resourceGroupName: resourceGroup })
+  const asked = contextWithBody(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)
   if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)
   if (previous === undefined) return specForCreate(kind, asked, place, declaration, { planned })
@@ -119,7 +119,7 @@ async function declaredSpec(
 }
 
 /** Returns the context of the same caller with another body, as if it were a separate request. */
-function asking(context: Context, body: unknown, parameters: Record<string, string>): Context {
+function contextWithBody(context: Context, body: unknown, parameters: Record<string, string>): Context {
   const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe } = context
   return {
     ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe },
@@ -184,10 +184,10 @@ export async function requireActions(
 ): Promise<void> {
   const scope = groupScope(boundaryId, resourceGroup)
   const missing = await missingActions(services, caller.principalId, actions, scope)
-  if (missing.length > 0) throw actionsMissing(missing, scope)
+  if (missing.length > 0) throw permissionsMissing(missing, scope)
 }
 
-function actionsMissing(missing: readonly string[], scope: string): PlatformError {
+function permissionsMissing(missing: readonly string[], scope: string): PlatformError {
   const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
   return new PlatformError('FORBIDDEN', message, { missing, scope })
 }
@@ -214,7 +214,7 @@ export async function requireActionsAtEach(
     // An invalid name is refused later, with the spec.
     if (parseScope(scope) === undefined) continue
     const missing = await missingActions(services, caller.principalId, [one.entry.action], scope)
-    if (missing.length > 0) throw actionsMissing(missing, scope)
+    if (missing.length > 0) throw permissionsMissing(missing, scope)
   }
 }
 

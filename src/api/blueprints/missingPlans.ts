@@ -8,7 +8,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import type { Services } from '../http/context.ts'
 import { PLAN_FIELDS } from './bodies.ts'
 
-type Named = { readonly plan: string; readonly family: string; readonly path: string }
+type NamedPlan = { readonly plan: string; readonly family: string; readonly path: string }
 
 /**
  * Returns warnings for plans that the template names and that do not exist. Not errors, because an administrator may
@@ -20,7 +20,7 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: Parse
   const plans = records.peekAll(ComputePlan)
   const ofComponents = template.components.flatMap(({ collection, spec }, index) => {
     const family = BLUEPRINT_COLLECTIONS.get(collection)?.kind.sized
-    return family === undefined ? [] : namedIn(spec, family, `/components/${index}/spec`)
+    return family === undefined ? [] : planNamesIn(spec, family, `/components/${index}/spec`)
   })
   const presets = template.parameters.flatMap(({ type, family, default: preset }, index) =>
     type === 'plan' && family !== undefined && typeof preset === 'string'
@@ -36,7 +36,7 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: Parse
 }
 
 /** Yields the plans of the spec itself and of its components. */
-function namedIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): Named[] {
+function planNamesIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): NamedPlan[] {
   const own = PLAN_FIELDS.flatMap((field) => {
     const plan = spec[field]
     return typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/${field}` }] : []
@@ -44,6 +44,6 @@ function namedIn(spec: Readonly<Record<string, unknown>>, family: string, path: 
   const parts = Array.isArray(spec.components) ? spec.components : []
   return [
     ...own,
-    ...parts.flatMap((part, index) => (isRecord(part) ? namedIn(part, family, `${path}/components/${index}`) : [])),
+    ...parts.flatMap((part, index) => (isRecord(part) ? planNamesIn(part, family, `${path}/components/${index}`) : [])),
   ]
 }

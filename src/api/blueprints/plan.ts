@@ -84,7 +84,7 @@ async function planOne(
     const awaited = await listMissingDependencies(deploying, located, spec, planned)
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const changes = (mergePatchBetween(previous.spec, spec) ?? {}) as object
-    const patch = toldPatch(spec, changes, Object.keys(rendered.body))
+    const patch = visiblePatch(spec, changes, Object.keys(rendered.body))
     // Must not reveal whether a secret value changes, nor compare with what the caller may not read.
     const isShown = entry.collection !== 'secrets' && mayReadComponent(deploying, located)
     const isSame = isShown && Object.keys(changes).length === 0
@@ -100,18 +100,18 @@ const ChangeDto = z.object({ path: z.string(), from: z.unknown(), to: z.unknown(
  * Returns the patch to store, which readers of deployments see. It contains every field of the template, changed or
  * not: an omitted field would reveal that the stored value is the same.
  */
-function toldPatch(spec: object, changes: object, given: readonly string[]): object {
+function visiblePatch(spec: object, changes: object, given: readonly string[]): object {
   const fields = spec as Readonly<Record<string, unknown>>
   const named = given.filter((name) => Object.hasOwn(fields, name))
   const changed = changes as Readonly<Record<string, unknown>>
-  return { ...changes, ...Object.fromEntries(named.map((name) => [name, wholly(fields[name], changed[name])])) }
+  return { ...changes, ...Object.fromEntries(named.map((name) => [name, replacingPatch(fields[name], changed[name])])) }
 }
 
 /** Returns the value as a patch that also removes members that it does not have. */
-function wholly(value: unknown, change: unknown): unknown {
+function replacingPatch(value: unknown, change: unknown): unknown {
   if (!isRecord(value) || !isRecord(change)) return value
   const gone = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
-  const kept = Object.entries(value).map(([name, part]) => [name, wholly(part, change[name])])
+  const kept = Object.entries(value).map(([name, part]) => [name, replacingPatch(part, change[name])])
   return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) }
 }
 
@@ -147,7 +147,7 @@ function stepDto(
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
-  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : wordsOf(refusal)
+  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : messagesOf(refusal)
   const shown = (text: string) => restoreExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes =
@@ -155,13 +155,13 @@ function stepDto(
       ? []
       : mayReadComponent(deploying, located)
         ? [...changesOf(located.previous?.spec, changed, '')]
-        : givenTo(rendered)
+        : templateFieldsOf(rendered)
   for (const change of changes)
     change.to = mapTexts(change.to, (found) => (typeof found === 'string' ? shown(found) : found))
   return { component: name, collection, resourceName, action, changes, problems: problems.map(shown) }
 }
 
-function wordsOf({ message, extras }: PlatformError): string[] {
+function messagesOf({ message, extras }: PlatformError): string[] {
   const errors = extras.errors as FieldError[] | undefined
   return errors === undefined || errors.length === 0
     ? [message]
@@ -169,7 +169,7 @@ function wordsOf({ message, extras }: PlatformError): string[] {
 }
 
 /** Returns every field of the template, changed or not: an omitted field would reveal the current value. */
-function givenTo({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
+function templateFieldsOf({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
   return Object.entries(body).map(([name, to]) => {
     const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
     return { path: `/${escapedPart(name)}`, from: MASK, to: isTold ? to : MASK }

@@ -26,7 +26,7 @@ const retryIdOf = ({ metadata }: ExecutionRecord) => uuidV5(`retry of ${metadata
 export async function retryExecution(context: Retry, boundaryId: string, failed: ExecutionRecord) {
   const { services } = context
   const { spec, status } = failed
-  refuseUnfailed(failed)
+  requireFailed(failed)
   refuseRetried(context as Context, failed)
   const deploying = {
     context: context as Context,
@@ -36,7 +36,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     lateMark: spec.lateMark ?? '',
   }
   const secrets = await secretsOf(context as Context, failed)
-  const components = spec.steps.map(renderedAgain)
+  const components = spec.steps.map(rerenderStep)
   const actions = permissionsOf({ components: components.map(({ component }) => component) } as Template)
   await requireActions(deploying, actions)
   const ready = new Set(
@@ -60,7 +60,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
 }
 
 /** @throws PlatformError INVALID_STATE */
-function refuseUnfailed({ status }: ExecutionRecord): void {
+function requireFailed({ status }: ExecutionRecord): void {
   if (status?.state === 'Failed') return
   const shown = shownState(status)
   const message = `Only a failed deployment can be retried; this one is ${shown.status}.`
@@ -73,7 +73,7 @@ function refuseRetried({ services }: Context, failed: ExecutionRecord): void {
   if (retry !== undefined) throw alreadyRetried(failed.metadata.name, retry.metadata.name)
 }
 
-function renderedAgain(step: ExecutionStep, index: number): RenderedComponent {
+function rerenderStep(step: ExecutionStep, index: number): RenderedComponent {
   const { component: name, collection, resourceName, dependsOn = [], isSkipped = false, retain = false } = step
   const body = JSON.parse(step.body) as Record<string, unknown>
   const component = { name, collection, resourceName, dependsOn: [], retain, spec: {} }
@@ -89,7 +89,7 @@ async function secretsOf({ services }: Context, execution: ExecutionRecord): Pro
   const names = spec.secretParameters ?? []
   if (names.length === 0) return {}
   const { namespace = '' } = metadata
-  for (const id of [metadata.name, ...earlierThan(services, execution)]) {
+  for (const id of [metadata.name, ...retriedExecutions(services, execution)]) {
     const stored = await services.blueprints.secrets.read(namespace, executionSecretName(id))
     if (stored !== undefined)
       return Object.fromEntries(names.map((name) => [name, Buffer.from(stored[name] ?? '', 'base64').toString('utf8')]))
@@ -98,7 +98,7 @@ async function secretsOf({ services }: Context, execution: ExecutionRecord): Pro
 }
 
 /** Yields the executions that this one retries, newest first. */
-function* earlierThan({ records }: Context['services'], { metadata, spec }: ExecutionRecord): Iterable<string> {
+function* retriedExecutions({ records }: Context['services'], { metadata, spec }: ExecutionRecord): Iterable<string> {
   const seen = new Set<string>()
   for (let id = spec.retryOf; id !== undefined && !seen.has(id); ) {
     seen.add(id)

@@ -136,7 +136,7 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
     refuseOtherName(repositoryFullName, repositoryUrl)
   } else requireUseOfSources(context as Context, boundaryId)
-  const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
+  const derived = hasUrl ? providerOf(repositoryUrl) : requireProvider(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const read = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
   const spec = { ...read, path: normalizeFolder(read.path) }
@@ -166,14 +166,14 @@ function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['s
   )
 }
 
-function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
+function applyChange(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
   // An invalid path is refused with the rest of the spec.
   const folder = path ? normalizeFolder(path) : (path ?? spec.path)
   return { ...spec, ref: ref ?? spec.ref, path: folder, enabled: enabled ?? spec.enabled }
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */
-function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
+function requireProvider({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
   const found = services.records
     .peekAll(DeploymentSource, { namespace })
     .find((source) => isCredentialSourceOf(source, { installationId }))
@@ -185,7 +185,7 @@ function providerBehind({ services }: Context<string, unknown, unknown>, namespa
 
 export const CATALOGUE_SOURCES_PATH = '{B}/resources/blueprints/sources'
 
-const turn = ({ namespace }: BoundaryHome) => ({
+const sourcesLock = ({ namespace }: BoundaryHome) => ({
   key: `blueprint sources ${namespace}`,
   sees: [{ kind: BlueprintSource, namespace }],
 })
@@ -213,15 +213,15 @@ export const catalogueSources = collection(BlueprintSource, {
     further: BUILD_RIGHTS,
     body: CreateCatalogSourceRequest,
     toSpec: creationSpec,
-    turn,
+    turn: sourcesLock,
   },
   patch: {
     summary: 'Change the branch or folder, or stop offering its templates',
     further: BUILD_RIGHTS,
     body: UpdateCatalogSourceRequest,
-    turn,
+    turn: sourcesLock,
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {
-      const next = changed(spec, context.body)
+      const next = applyChange(spec, context.body)
       if (isSameTemplateFolder(next, spec)) return
       if (spec.installationId !== undefined) requireUseOfSources(context as Context, boundaryId)
       const all = context.services.records.peekAll(BlueprintSource, { namespace })
@@ -230,7 +230,7 @@ export const catalogueSources = collection(BlueprintSource, {
         next,
       )
     },
-    toSpec: ({ spec }, { body }) => changed(spec, body),
+    toSpec: ({ spec }, { body }) => applyChange(spec, body),
   },
   remove: { summary: 'Remove a repository and its templates; what was deployed from them stays' },
 })

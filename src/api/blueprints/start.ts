@@ -39,7 +39,7 @@ export async function startExecution(
   secrets: Readonly<Record<string, string>>,
 ): Promise<ExecutionRecord> {
   const { context, boundaryId, resourceGroup, clusterId, lateMark } = deploying
-  refusePlanned(planned, lateMark)
+  refuseConflicts(planned, lateMark)
   const { slug, version, name: blueprintName } = wanted.template
   const secretParameters = Object.keys(secrets)
   const spec = {
@@ -90,7 +90,7 @@ export function alreadyRetried(id: string, executionId: string): PlatformError {
 }
 
 /** @throws PlatformError */
-function refusePlanned(planned: readonly PlannedComponent[], lateMark: string): void {
+function refuseConflicts(planned: readonly PlannedComponent[], lateMark: string): void {
   const taken = planned.filter(({ action }) => action === 'Conflict')
   if (taken.length > 0) {
     const resources = taken.map(({ rendered: { component, resourceName: name } }) => ({

@@ -85,7 +85,7 @@ async function refreshCatalog(context: Context) {
   const idle = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
   const isRunning = idle.some((source) => catalogueSourceStateOf(source) === 'Syncing')
   await Promise.all(
-    idle.filter((source) => catalogueSourceStateOf(source) !== 'Syncing').map((source) => ask(context, source)),
+    idle.filter((source) => catalogueSourceStateOf(source) !== 'Syncing').map((source) => requestSync(context, source)),
   )
   return (isRunning ? ok : accepted)(builtIn(context, home))
 }
@@ -99,11 +99,14 @@ async function syncOne(context: Context) {
     throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
   }
   if (catalogueSourceStateOf(object) === 'Syncing') return ok(shown(object), { etag: etagOf(object) })
-  const asked = await ask(context, object)
+  const asked = await requestSync(context, object)
   return accepted(shown(asked), { etag: etagOf(asked) })
 }
 
-async function ask({ services, caller, ifMatch }: Context, { metadata }: CatalogueSource): Promise<CatalogueSource> {
+async function requestSync(
+  { services, caller, ifMatch }: Context,
+  { metadata }: CatalogueSource,
+): Promise<CatalogueSource> {
   const syncAt = new Date(services.clock.now()).toISOString()
   const { object } = await services.records.update(
     BlueprintSource,

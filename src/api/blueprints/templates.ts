@@ -37,14 +37,15 @@ export async function validateTemplate(context: Given) {
   const problems = [...read.problems, ...missingPlans(context.services, read)].slice(0, PROBLEMS_MAX)
   const isValid = template !== undefined && !problems.some(isError)
   const slug = template?.slug ?? null
-  const blueprint = template !== undefined && isValid ? await sample(context, boundaryId, template.slug, content) : null
+  const blueprint =
+    template !== undefined && isValid ? await preview(context, boundaryId, template.slug, content) : null
   return ok({ isValid, slug, problems, blueprint })
 }
 
 const isError = ({ severity }: TemplateProblem) => severity === 'Error'
 
 /** Returns the record that the template would have if it were stored. */
-async function sample(context: Given, boundaryId: string, slug: string, content: string): Promise<BlueprintDto> {
+async function preview(context: Given, boundaryId: string, slug: string, content: string): Promise<BlueprintDto> {
   const { apiVersion, kind } = BlueprintTemplate
   const creationTimestamp = new Date(context.services.clock.now()).toISOString()
   const metadata = { name: slug, namespace: boundaryNamespace(boundaryId), creationTimestamp }
@@ -104,7 +105,7 @@ function refuseTooMany({ records }: Context['services'], namespace: string): voi
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }
 
-const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'kubectl under another name' } as const
+const OWNER_NAMES = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'kubectl under another name' } as const
 
 /** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED if a source or the platform owns it */
 export async function removeTemplate(context: Context) {
@@ -119,6 +120,6 @@ export async function removeTemplate(context: Context) {
   }
   if (isUuid(slug)) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
   const { origin, id: blueprintId } = await findBlueprint(services, boundaryId, slug)
-  const message = `Template "${slug}" is kept by ${KEEPERS[origin]}, not by this boundary.`
+  const message = `Template "${slug}" is kept by ${OWNER_NAMES[origin]}, not by this boundary.`
   throw new PlatformError('NOT_OWNED', message, { origin, blueprintId })
 }

@@ -63,7 +63,7 @@ export async function moveTenant(
 ): Promise<TenantMove> {
   return withChangeLock(services, boundaryLock(boundaryId), async () => {
     const namespace = boundaryNamespace(boundaryId)
-    const found = await outsidersOf(services, boundaryId, tenantId)
+    const found = await foreignPrincipals(services, boundaryId, tenantId)
     const removed = new Set(found.assignments.map(assignmentIdOf))
     const groups = new Map(groupsIn(services, boundaryId))
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
@@ -84,13 +84,13 @@ export async function moveTenant(
       await services.records.update(PrincipalGroup, { namespace, name }, { caller, change }).catch(ignoreNotFound)
     }
     await removeInvitations(services, caller, namespace, tenantId)
-    const object = await handOver(services, caller, { boundaryId, tenantId, lastOwner })
+    const object = await changeTenant(services, caller, { boundaryId, tenantId, lastOwner })
     const removedAssignments = removed.size
     return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
   })
 }
 
-async function handOver(
+async function changeTenant(
   { records }: Services,
   caller: Caller,
   { boundaryId, tenantId, lastOwner }: Move,
@@ -164,7 +164,7 @@ async function bindingsOfOthers(
  * Returns what people outside the tenant hold in the boundary: bindings with their assignments, other assignments, and
  * the groups that would shrink.
  */
-async function outsidersOf(services: Services, boundaryId: string, tenantId: string | undefined) {
+async function foreignPrincipals(services: Services, boundaryId: string, tenantId: string | undefined) {
   const namespace = boundaryNamespace(boundaryId)
   const [all, groups] = await Promise.all([
     services.records.list(RoleAssignment, { namespace }, { fresh: true }),

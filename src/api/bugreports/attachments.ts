@@ -12,7 +12,7 @@ const JPEG = Buffer.from('ffd8ff', 'hex')
 const beginsWith = (bytes: Buffer, magic: Buffer) => bytes.subarray(0, magic.length).equals(magic)
 
 /** Checks that the content is what its media type says, so that opening it is safe. */
-const IS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
+const CONTENT_CHECKS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
   'image/png': (bytes) => beginsWith(bytes, PNG),
   'image/jpeg': (bytes) => beginsWith(bytes, JPEG),
   'text/plain': (bytes) => !bytes.includes(0) && Buffer.from(bytes.toString('utf8')).equals(bytes),
@@ -23,16 +23,16 @@ export function readAttachments(sent: readonly SentAttachment[]): DecodedAttachm
   const read = sent.map(({ fileName, mediaType, content }) => {
     const bytes = Buffer.from(content, 'base64')
     if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))
-      throw refused(`The content of "${fileName}" is not base64.`)
-    if (!IS[mediaType](bytes)) throw refused(`The content of "${fileName}" is not ${mediaType}.`)
+      throw invalidAttachment(`The content of "${fileName}" is not base64.`)
+    if (!CONTENT_CHECKS[mediaType](bytes)) throw invalidAttachment(`The content of "${fileName}" is not ${mediaType}.`)
     return { fileName, mediaType, bytes }
   })
   const all = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (all > ATTACHMENT_BYTES_MAX)
-    throw refused(`The attachments have ${all} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`)
+    throw invalidAttachment(`The attachments have ${all} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`)
   return read
 }
 
-function refused(message: string): PlatformError {
+function invalidAttachment(message: string): PlatformError {
   return new PlatformError('invalid-attachment', message)
 }

@@ -24,8 +24,8 @@ declare module '../http/context.ts' {
   }
 }
 
-const HOUR = 3_600_000
-const REPORTS_AN_HOUR = 10
+const HOUR_MS = 3_600_000
+const HOURLY_REPORTS_MAX = 10
 /** Reports per person, closed ones included, until an administrator deletes some: each may hold up to a megabyte. */
 const REPORTS_MAX = 100
 
@@ -79,20 +79,20 @@ function submit(context: Context<string, unknown, Submitted>) {
 function refuseTooMany({ services, caller }: Context, all: readonly Report[]): void {
   const own = all.filter(({ spec }) => spec.reportedBy === caller.principalId)
   const now = services.clock.now()
-  const recent = own.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR)
+  const recent = own.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR_MS)
   if (own.length >= REPORTS_MAX) {
     const message = `You already have ${REPORTS_MAX} reports; an administrator must remove some first.`
-    throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR / 1000 })
+    throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR_MS / 1000 })
   }
-  if (recent.length < REPORTS_AN_HOUR) return
-  const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...recent) + HOUR - now) / 1000))
-  const message = `You have sent ${REPORTS_AN_HOUR} reports within an hour: try again in ${retryAfterSeconds} s.`
+  if (recent.length < HOURLY_REPORTS_MAX) return
+  const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...recent) + HOUR_MS - now) / 1000))
+  const message = `You have sent ${HOURLY_REPORTS_MAX} reports within an hour: try again in ${retryAfterSeconds} s.`
   throw new PlatformError('too-many-reports', message, { retryAfterSeconds })
 }
 
 async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly DecodedAttachment[]) {
   const { services, caller, body } = context
-  const attached = await Promise.all(sent.map(async (file) => ({ ...file, bytes: await kept(context, file) })))
+  const attached = await Promise.all(sent.map(async (file) => ({ ...file, bytes: await redactFile(context, file) })))
   const words = (text: string | null | undefined) => (text ? redacted(text) : undefined)
   const spec = {
     title: redacted(body.title).slice(0, 256),
@@ -124,7 +124,7 @@ async function store(context: Context<string, unknown, Submitted>, name: string,
 }
 
 /** Redacts text, on a worker thread so that other requests are not delayed. Images cannot be redacted. */
-async function kept({ services, caller }: Context, { mediaType, bytes }: DecodedAttachment): Promise<Buffer> {
+async function redactFile({ services, caller }: Context, { mediaType, bytes }: DecodedAttachment): Promise<Buffer> {
   if (mediaType !== 'text/plain') return bytes
   const text = await runOnWorker(
     'attachments',

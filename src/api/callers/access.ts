@@ -59,8 +59,8 @@ type BoundaryObject = WithSpec<Boundary>
 
 const OWNER = 'Owner'
 /** Separates the id of a record from its namespace. */
-const NAMESPACE_MARK = '#'
-type Named = { scope: Scope; incarnation: string | undefined }
+const NAMESPACE_SEPARATOR = '#'
+type ScopeIncarnation = { scope: Scope; incarnation: string | undefined }
 
 /**
  * Decides access from the assignments in force. Follows the caches, so that an own write counts for the next request,
@@ -75,17 +75,17 @@ class CachedAccess implements Access {
   readonly #caches: Caches
   readonly #clock: Clock
   readonly #log: Log
-  readonly #late: GrantRefresher | undefined
+  readonly #refresher: GrantRefresher | undefined
   readonly #stops: (() => void)[] = []
   /** By object, the callbacks that judge again the records that name its incarnation. */
-  readonly #waiting = new Map<string, Map<string, () => void>>()
-  readonly #waitsFor = new Map<string, readonly string[]>()
+  readonly #rechecksByKey = new Map<string, Map<string, () => void>>()
+  readonly #keysOfRecord = new Map<string, readonly string[]>()
 
   constructor({ caches, clock, log, late }: AccessOptions) {
     this.#caches = caches
     this.#clock = clock
     this.#log = log
-    this.#late = late
+    this.#refresher = late
     this.#follow<Role>(RoleDefinition.resource, (event) => this.#role(event))
     this.#follow<Group>(PrincipalGroup.resource, (event) => this.#group(event))
     this.#follow<Assignment>(RoleAssignment.resource, (event) => this.#assignment(event))
@@ -104,44 +104,44 @@ class CachedAccess implements Access {
   }
 
   isAllowed(principalId: string, action: string, scope: string): boolean {
-    return this.#of(principalId).isAllowed(principalId, action, scope, this.#clock.now())
+    return this.#evaluatorFor(principalId).isAllowed(principalId, action, scope, this.#clock.now())
   }
 
   async catchUp(principalId: string, scope: string): Promise<void> {
-    await this.#late?.(principalId, scope)
+    await this.#refresher?.(principalId, scope)
   }
 
   explain(principalId: string, action: string, scope: string): Decision {
-    const decision = this.#of(principalId).explain(principalId, action, scope, this.#clock.now())
+    const decision = this.#evaluatorFor(principalId).explain(principalId, action, scope, this.#clock.now())
     const { decidedBy } = decision
     if (decidedBy === undefined) return decision
     const { viaGroupId } = decidedBy
     const via = viaGroupId === undefined ? {} : { viaGroupId: viaGroupId.slice(viaGroupId.indexOf('/') + 1) }
-    return { ...decision, decidedBy: { ...decidedBy, id: decidedBy.id.split(NAMESPACE_MARK)[0] ?? '', ...via } }
+    return { ...decision, decidedBy: { ...decidedBy, id: decidedBy.id.split(NAMESPACE_SEPARATOR)[0] ?? '', ...via } }
   }
 
   permissionsAt(principalId: string, scope: string): ActionName[] {
-    return this.#of(principalId).permissionsAt(principalId, scope, this.#clock.now())
+    return this.#evaluatorFor(principalId).permissionsAt(principalId, scope, this.#clock.now())
   }
 
   scopesWith(principalId: string, action: string): ScopesOfAction {
-    const { granted, denied } = this.#of(principalId).scopesWith(principalId, action, this.#clock.now())
+    const { granted, denied } = this.#evaluatorFor(principalId).scopesWith(principalId, action, this.#clock.now())
     return { granted, denied: denied.filter((scope) => !isFormerScope(scope)) }
   }
 
   boundariesOf(principalId: string): BoundariesOfPrincipal {
-    return this.#of(principalId).boundariesOf(principalId, this.#clock.now())
+    return this.#evaluatorFor(principalId).boundariesOf(principalId, this.#clock.now())
   }
 
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean {
-    return this.#of(principalId).holdsAll(principalId, permissions, scope, this.#clock.now())
+    return this.#evaluatorFor(principalId).holdsAll(principalId, permissions, scope, this.#clock.now())
   }
 
   rolesAt(principalId: string, scope: string): string[] {
-    return this.#of(principalId).rolesAt(principalId, scope, this.#clock.now())
+    return this.#evaluatorFor(principalId).rolesAt(principalId, scope, this.#clock.now())
   }
 
-  #of(principalId: string): Evaluator {
+  #evaluatorFor(principalId: string): Evaluator {
     this.#evaluator.policy.readers.note(principalId)
     return this.#evaluator
   }
@@ -167,10 +167,10 @@ class CachedAccess implements Access {
     const { displayName } = object.spec
     if (type === 'removed') this.#evaluator.policy.removeRole(object.metadata.name)
     try {
-      this.#settleRole(displayName)
+      this.#chooseRole(displayName)
     } finally {
       const before = previous?.spec.displayName
-      if (before !== undefined && before !== displayName) this.#settleRole(before)
+      if (before !== undefined && before !== displayName) this.#chooseRole(before)
     }
     const first = roleNamed(this.#roles(), displayName)
     if (type === 'removed' || first?.metadata.name === object.metadata.name) return
@@ -183,7 +183,7 @@ class CachedAccess implements Access {
   }
 
   /** If several roles have the same display name, the same one counts after every restart. */
-  #settleRole(displayName: string): void {
+  #chooseRole(displayName: string): void {
     const { policy } = this.#evaluator
     const roles = this.#roles().filter(({ spec }) => spec.displayName === displayName)
     const first = roleNamed(roles, displayName)
@@ -202,11 +202,11 @@ class CachedAccess implements Access {
     const id = groupId(namespace, name)
     this.#principal(name)
     if (type === 'removed') {
-      this.#waitFor(`group ${id}`, [], () => {})
+      this.#recheckOnChange(`group ${id}`, [], () => {})
       this.#evaluator.policy.removeGroup(id)
       return
     }
-    this.#waitFor(`group ${id}`, this.#principalKeys(object), () => {
+    this.#recheckOnChange(`group ${id}`, this.#principalKeys(object), () => {
       const present = object.spec.memberIds.filter((member) => namesCurrentPrincipal(this.#find, object, member))
       const memberIds = present.flatMap((member) => memberKeys(namespace, member))
       this.#evaluator.policy.upsertGroup({ id, memberIds })
@@ -220,7 +220,7 @@ class CachedAccess implements Access {
     // Made by kubectl or Git without a scope incarnation: ignored until the controller fills it in.
     const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
     const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
-    this.#recheck(object, `assignment ${id}`, named, (counts) => {
+    this.#watchRecord(object, `assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
       if (!counts || !namesCurrentPrincipal(this.#find, object, object.spec.principalId)) return
       const { principalId, principalType, roleDefinitionName: roleName, expiresAt, jitRequestId } = object.spec
@@ -248,7 +248,7 @@ class CachedAccess implements Access {
     const judge = (counts: boolean) => {
       const { policy } = this.#evaluator
       const place = counts ? object.spec.scope : scope && formerScope(object.spec.scope)
-      if (place === undefined || this.#isOfAnother(object, object.spec.principalId)) {
+      if (place === undefined || this.#isOfFormerHolder(object, object.spec.principalId)) {
         policy.removeDeny(id)
         policy.removeDeny(id + PLATFORM_SUFFIX)
         return
@@ -267,14 +267,14 @@ class CachedAccess implements Access {
         policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
       }
     }
-    this.#recheck(object, `deny ${id}`, named, judge, { withFormer: true })
+    this.#watchRecord(object, `deny ${id}`, named, judge, { withFormer: true })
   }
 
   #trust({ type, object }: CacheEvent<Trust>): void {
     const id = recordId(BoundaryTrust.resource, object)
     const { boundaryId, trustedBoundaryId, actions, bidirectional, expiresAt } = object.spec
     const gone = type === 'removed' || object.metadata.namespace !== SYSTEM_NAMESPACE
-    const named: Named[] = gone
+    const named: ScopeIncarnation[] = gone
       ? []
       : [
           { scope: { level: 'boundary', boundaryId }, incarnation: object.spec.boundaryIncarnation },
@@ -283,7 +283,7 @@ class CachedAccess implements Access {
             incarnation: object.spec.trustedBoundaryIncarnation,
           },
         ]
-    this.#recheck(object, `trust ${id}`, named, (counts) => {
+    this.#watchRecord(object, `trust ${id}`, named, (counts) => {
       const { policy } = this.#evaluator
       if (!counts) policy.removeTrust(id)
       else policy.upsertTrust({ id, boundaryId, trustedBoundaryId, actions, bidirectional, ...expiry(expiresAt) })
@@ -294,38 +294,38 @@ class CachedAccess implements Access {
    * Decides whether a record counts: now, and again whenever an object whose incarnation it names is created, deleted
    * or recreated. A record that names no scope does not count.
    */
-  #recheck(
+  #watchRecord(
     record: KubeObject,
     id: string,
-    named: readonly Named[],
+    named: readonly ScopeIncarnation[],
     decide: (counts: boolean) => void,
     { withFormer = false } = {},
   ): void {
     const pinned = named.filter(({ incarnation }) => incarnation !== undefined)
     const recheck = () =>
-      decide(named.length > 0 && pinned.every((one) => this.#livesAt(one, withFormer).includes(one.incarnation)))
+      decide(named.length > 0 && pinned.every((one) => this.#incarnationsAt(one, withFormer).includes(one.incarnation)))
     const places = pinned.flatMap(({ scope }) => scopeObject(scope)?.key ?? [])
-    this.#waitFor(id, named.length === 0 ? [] : [...places, ...this.#principalKeys(record)], recheck)
+    this.#recheckOnChange(id, named.length === 0 ? [] : [...places, ...this.#principalKeys(record)], recheck)
   }
 
   /** Runs `recheck` now, and again whenever an object with one of the keys is created, deleted or recreated. */
-  #waitFor(id: string, keys: readonly string[], recheck: () => void): void {
-    for (const key of this.#waitsFor.get(id) ?? []) {
-      const waiting = this.#waiting.get(key)
+  #recheckOnChange(id: string, keys: readonly string[], recheck: () => void): void {
+    for (const key of this.#keysOfRecord.get(id) ?? []) {
+      const waiting = this.#rechecksByKey.get(key)
       waiting?.delete(id)
-      if (waiting?.size === 0) this.#waiting.delete(key)
+      if (waiting?.size === 0) this.#rechecksByKey.delete(key)
     }
-    this.#waitsFor.delete(id)
+    this.#keysOfRecord.delete(id)
     for (const key of keys) {
-      const waiting = this.#waiting.get(key) ?? new Map<string, () => void>()
-      this.#waiting.set(key, waiting.set(id, recheck))
+      const waiting = this.#rechecksByKey.get(key) ?? new Map<string, () => void>()
+      this.#rechecksByKey.set(key, waiting.set(id, recheck))
     }
-    if (keys.length > 0) this.#waitsFor.set(id, keys)
+    if (keys.length > 0) this.#keysOfRecord.set(id, keys)
     recheck()
   }
 
   /** @param withFormer also the incarnations whose data the object adopted: denies at those apply to its data */
-  #livesAt({ scope }: Named, withFormer: boolean): readonly (string | undefined)[] {
+  #incarnationsAt({ scope }: ScopeIncarnation, withFormer: boolean): readonly (string | undefined)[] {
     const target = scopeObject(scope)
     if (target === undefined || !this.#caches.has(target.resource)) return []
     const { namespace, name, resource } = target
@@ -342,18 +342,18 @@ class CachedAccess implements Access {
   }
 
   /** A deny applies while nobody is known under the id, but not to a later holder of the id. */
-  #isOfAnother(record: KubeObject, id: string | undefined): boolean {
+  #isOfFormerHolder(record: KubeObject, id: string | undefined): boolean {
     if (id === undefined || namesCurrentPrincipal(this.#find, record, id)) return false
     return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
   }
 
   #principal(id: string): void {
-    for (const recheck of this.#waiting.get(principalKey(id))?.values() ?? []) recheck()
+    for (const recheck of this.#rechecksByKey.get(principalKey(id))?.values() ?? []) recheck()
   }
 
   /** An object that records are about was created, deleted or recreated. */
   #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
-    for (const recheck of this.#waiting.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) recheck()
+    for (const recheck of this.#rechecksByKey.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) recheck()
   }
 
   /** The initial owner counts as Owner until the controller has written the assignment, and never again after that. */
@@ -364,7 +364,7 @@ class CachedAccess implements Access {
     const isOver = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
     const { policy } = this.#evaluator
     const counts = type !== 'removed' && initialOwner !== undefined && !isOver
-    this.#waitFor(id, counts ? this.#principalKeys(object) : [], () => {
+    this.#recheckOnChange(id, counts ? this.#principalKeys(object) : [], () => {
       if (counts && namesCurrentPrincipal(this.#find, object, initialOwner.principalId))
         policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
       else policy.removeAssignment(id)
@@ -385,7 +385,7 @@ function expiry(expiresAt: string | undefined): { expiresAt?: number } {
  * boundary would replace one of another, even a deny.
  */
 function recordId(resource: Resource, { metadata }: KubeObject): string {
-  return `${objectId(resource, metadata)}${NAMESPACE_MARK}${metadata.namespace ?? ''}`
+  return `${objectId(resource, metadata)}${NAMESPACE_SEPARATOR}${metadata.namespace ?? ''}`
 }
 
 /** The scope of a record, if its namespace may hold records of that scope. */

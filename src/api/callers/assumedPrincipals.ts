@@ -10,13 +10,13 @@ export function assumedPrincipals(recorded: Principals): Principals {
     async find(ids, boundaryId) {
       const wanted = [...new Set(ids)]
       const found = new Map(await recorded.find(wanted, boundaryId))
-      for (const id of wanted) if (!found.has(id) && isUuid(id)) found.set(id, assumed(id))
+      for (const id of wanted) if (!found.has(id) && isUuid(id)) found.set(id, unknownPrincipal(id))
       return found
     },
   }
 }
 
-function assumed(id: string): Principal {
+function unknownPrincipal(id: string): Principal {
   const unknown = { displayName: null, email: null, lastSignInAt: null, tenantIds: [] }
   return { id, principalType: 'User', ...unknown, isEnabled: true, isAssumed: true }
 }

@@ -7,16 +7,16 @@ import { pauseFor } from '../../core/pause.ts'
 import type { InactiveReason, PrincipalStatus } from './principalStatus.ts'
 
 /** Milliseconds for which an answer of the identity provider is cached. */
-const KEPT = 60_000
+const STATUS_TTL_MS = 60_000
 /** Milliseconds until it is asked again if it did not answer. */
-const ASKED_AGAIN = 10_000
+const FAILURE_TTL_MS = 10_000
 /** Milliseconds that a caller waits for the answer: an API server that asks for kubectl gives up after a second. */
-const PATIENCE = 300
-const MOST = 10_000
+const ANSWER_TIMEOUT_MS = 300
+const CACHED_MAX = 10_000
 /** Concurrent calls. */
-const AT_ONCE = 10
+const CONCURRENCY_MAX = 10
 
-type Known = { readonly ended: InactiveReason | undefined; readonly isFound: boolean; readonly until: number }
+type CachedStatus = { readonly ended: InactiveReason | undefined; readonly isFound: boolean; readonly until: number }
 
 /**
  * Standing if the identity provider stores the people itself. It is asked about each caller once a minute. If it does
@@ -29,9 +29,9 @@ export function directoryPrincipalStatus({
   users: Pick<UserDirectory, 'find'>
   clock: Clock
 }): PrincipalStatus {
-  const known = createLruCache<string, Known>(MOST)
+  const known = createLruCache<string, CachedStatus>(CACHED_MAX)
   const asking = new Map<string, Promise<void>>()
-  const places = new KeyedSemaphore(AT_ONCE)
+  const places = new KeyedSemaphore(CONCURRENCY_MAX)
 
   async function ask(id: string, isPerson: boolean): Promise<void> {
     const release = await places.take('users')
@@ -41,10 +41,10 @@ export function directoryPrincipalStatus({
       const user = await users.find(id)
       // A service account that was never found may be one that has no user there.
       const isMissing = user === undefined && (isPerson || before?.isFound === true)
-      const ended = isMissing ? 'deleted' : endOfUser(user)
-      known.set(id, { ended, isFound: user !== undefined || before?.isFound === true, until: until(KEPT) })
+      const ended = isMissing ? 'deleted' : inactiveReasonOf(user)
+      known.set(id, { ended, isFound: user !== undefined || before?.isFound === true, until: until(STATUS_TTL_MS) })
     } catch {
-      known.set(id, { ended: undefined, isFound: false, ...before, until: until(ASKED_AGAIN) })
+      known.set(id, { ended: undefined, isFound: false, ...before, until: until(FAILURE_TTL_MS) })
     } finally {
       release()
       asking.delete(id)
@@ -59,11 +59,11 @@ export function directoryPrincipalStatus({
       const asked = asking.get(principalId) ?? ask(principalId, type === 'User')
       asking.set(principalId, asked)
       const isOver = new AbortController()
-      await Promise.race([asked, pauseFor(clock, PATIENCE, isOver.signal)])
+      await Promise.race([asked, pauseFor(clock, ANSWER_TIMEOUT_MS, isOver.signal)])
       isOver.abort()
       return known.get(principalId)?.ended
     },
   }
 }
 
-const endOfUser = (user: UserRecord | undefined) => (user?.isEnabled === false ? 'disabled' : undefined)
+const inactiveReasonOf = (user: UserRecord | undefined) => (user?.isEnabled === false ? 'disabled' : undefined)

@@ -6,12 +6,12 @@ import { displayNameOf } from '../people/accounts.ts'
 import type { Principal, Principals } from './principals.ts'
 
 /** Milliseconds for which an answer of the identity provider is cached: lists name the same people repeatedly. */
-const KEPT = 10_000
-const MOST = 10_000
+const PRINCIPAL_TTL_MS = 10_000
+const CACHED_MAX = 10_000
 /** Concurrent calls: lists of grants may name thousands of people. */
-const AT_ONCE = 10
+const CONCURRENCY_MAX = 10
 /** Keycloak keeps a user for each service account. */
-const SERVICE_ACCOUNT = 'service-account-'
+const SERVICE_ACCOUNT_PREFIX = 'service-account-'
 
 /** Principals if the identity provider stores the people itself; groups and all that has a record come from records. */
 export function directoryPrincipals(
@@ -21,7 +21,7 @@ export function directoryPrincipals(
 ): Principals {
   const kept = new Map<string, { user: UserRecord | undefined; until: number }>()
   const asking = new Map<string, Promise<UserRecord | undefined>>()
-  const places = new KeyedSemaphore(AT_ONCE)
+  const places = new KeyedSemaphore(CONCURRENCY_MAX)
   async function look(id: string): Promise<UserRecord | undefined> {
     const before = kept.get(id)
     if (before !== undefined && before.until > clock.monotonic()) return before.user
@@ -33,8 +33,8 @@ export function directoryPrincipals(
     const release = await places.take('users')
     try {
       const user = await users.find(id)
-      if (kept.size >= MOST) kept.clear()
-      kept.set(id, { user, until: clock.monotonic() + KEPT })
+      if (kept.size >= CACHED_MAX) kept.clear()
+      kept.set(id, { user, until: clock.monotonic() + PRINCIPAL_TTL_MS })
       return user
     } finally {
       release()
@@ -57,7 +57,7 @@ function principalOf(user: UserRecord): Principal {
   const { id, userName, email, isEnabled, lastSignInAt, tenantIds } = user
   return {
     id,
-    principalType: userName.startsWith(SERVICE_ACCOUNT) ? 'ServicePrincipal' : 'User',
+    principalType: userName.startsWith(SERVICE_ACCOUNT_PREFIX) ? 'ServicePrincipal' : 'User',
     displayName: displayNameOf(user),
     email: email ?? null,
     isEnabled,

@@ -22,35 +22,35 @@ export type GrantRefresherOptions = { client: Pick<KubeClient, 'get' | 'list'>; 
 export type GrantRefresher = (principalId: string, scope: string) => Promise<void>
 
 /** Milliseconds for which a lookup counts, and in which the lookups of a principal are counted. */
-const WINDOW = 2_000
+const LOOKUP_WINDOW_MS = 2_000
 /** Scopes looked up per principal in that time: beyond that, somebody who invents boundaries is refused at once. */
-const LOOKS = 10
+const LOOKUPS_MAX = 10
 /** Windows that are kept: a principal whose window is evicted may look up again. */
-const MAX_PRINCIPALS = 1_000
+const WINDOWS_MAX = 1_000
 /** The most groups of a boundary that are read, and the most whose assignments are read. */
-const GROUPS_READ = 100
-const GROUPS_FOLLOWED = 5
+const GROUPS_READ_MAX = 100
+const MEMBER_GROUPS_MAX = 5
 /** Milliseconds for a lookup, because a refusal waits for it. */
-const LOOK_TIMEOUT = 2_000
+const LOOKUP_TIMEOUT_MS = 2_000
 
 type Assignment = RoleAssignment & KubeObject
 type Group = PrincipalGroup & KubeObject
 type Window = { readonly until: number; readonly looks: Map<string, Promise<void>> }
 
 export function createGrantRefresher({ client, caches, clock }: GrantRefresherOptions): GrantRefresher {
-  const windows = createLruCache<string, Window>(MAX_PRINCIPALS)
-  const reading = new Reading(client, caches)
+  const windows = createLruCache<string, Window>(WINDOWS_MAX)
+  const reading = new GrantReader(client, caches)
   return (principalId, text) => {
     const scope = parseScope(text)
     if (scope === undefined) return Promise.resolve()
     const now = clock.monotonic()
     let window = windows.get(principalId)
     if (window === undefined || now >= window.until) {
-      window = { until: now + WINDOW, looks: new Map() }
+      window = { until: now + LOOKUP_WINDOW_MS, looks: new Map() }
       windows.set(principalId, window)
     }
     const known = window.looks.get(text)
-    if (known !== undefined || window.looks.size >= LOOKS) return known ?? Promise.resolve()
+    if (known !== undefined || window.looks.size >= LOOKUPS_MAX) return known ?? Promise.resolve()
     // If the API server does not answer, what the caches know decides.
     const look = reading.look(principalId, scope).catch(() => undefined)
     window.looks.set(text, look)
@@ -59,7 +59,7 @@ export function createGrantRefresher({ client, caches, clock }: GrantRefresherOp
 }
 
 /** Puts what it reads into the caches, whose subscribers then judge again. */
-class Reading {
+class GrantReader {
   readonly #client: GrantRefresherOptions['client']
   readonly #caches: Caches
 
@@ -70,74 +70,74 @@ class Reading {
 
   async look(principalId: string, scope: Scope): Promise<void> {
     if (scope.level === 'root') {
-      await this.#denies(SYSTEM_NAMESPACE)
-      await this.#assignments(principalId, SYSTEM_NAMESPACE)
+      await this.#refreshDenies(SYSTEM_NAMESPACE)
+      await this.#refreshAssignments(principalId, SYSTEM_NAMESPACE)
       return
     }
     const { boundaryId } = scope
     const home = boundaryNamespace(boundaryId)
     // Nobody holds anything in a boundary that does not exist.
-    if (!(await this.#object({ level: 'boundary', boundaryId }))) return
+    if (!(await this.#refreshObject({ level: 'boundary', boundaryId }))) return
     // Denies come first: a role must not count a moment before what is denied with it.
     await Promise.all([
-      ...below(scope).map((place) => this.#object(place)),
-      this.#denies(SYSTEM_NAMESPACE),
-      this.#denies(home),
+      ...scopesWithin(scope).map((place) => this.#refreshObject(place)),
+      this.#refreshDenies(SYSTEM_NAMESPACE),
+      this.#refreshDenies(home),
     ])
     await Promise.all([
-      this.#assignments(principalId, SYSTEM_NAMESPACE),
-      this.#assignments(principalId, home),
-      this.#groups(principalId, home),
+      this.#refreshAssignments(principalId, SYSTEM_NAMESPACE),
+      this.#refreshAssignments(principalId, home),
+      this.#refreshGroups(principalId, home),
     ])
   }
 
   /** Reads the object of a scope unless it is known. @returns whether it is there */
-  async #object(scope: Scope): Promise<boolean> {
+  async #refreshObject(scope: Scope): Promise<boolean> {
     const place = scopeObject(scope)
     if (place === undefined || !this.#caches.has(place.resource)) return false
     const { resource, namespace, name } = place
     if (this.#caches.get(resource).get(namespace, name) !== undefined) return true
-    const found = await this.#client.get(resource, { namespace, name }, { timeout: LOOK_TIMEOUT }).catch(absent)
-    if (found !== undefined) this.#tell(resource, found)
+    const found = await this.#client.get(resource, { namespace, name }, { timeout: LOOKUP_TIMEOUT_MS }).catch(absent)
+    if (found !== undefined) this.#updateCache(resource, found)
     return found !== undefined
   }
 
-  async #denies(namespace: string): Promise<void> {
-    await this.#list(DenyAssignment.resource, { namespace })
+  async #refreshDenies(namespace: string): Promise<void> {
+    await this.#listChanged(DenyAssignment.resource, { namespace })
   }
 
-  async #assignments(principalId: string, namespace: string): Promise<void> {
+  async #refreshAssignments(principalId: string, namespace: string): Promise<void> {
     const fieldSelector = `spec.principalId=${principalId}`
-    const news = await this.#list<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
+    const news = await this.#listChanged<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
     const roles = this.#caches.get<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
     const isKnown = ({ spec }: Assignment) => roles.some((role) => role.spec.displayName === spec.roleDefinitionName)
-    if (!news.every(isKnown)) await this.#list(RoleDefinition.resource, {})
+    if (!news.every(isKnown)) await this.#listChanged(RoleDefinition.resource, {})
   }
 
   /** Reads the groups of the boundary, and the assignments of those that the principal is in. */
-  async #groups(principalId: string, namespace: string): Promise<void> {
-    await this.#list<Group>(PrincipalGroup.resource, { namespace, limit: GROUPS_READ })
+  async #refreshGroups(principalId: string, namespace: string): Promise<void> {
+    await this.#listChanged<Group>(PrincipalGroup.resource, { namespace, limit: GROUPS_READ_MAX })
     const groups = this.#caches.get<Group>(PrincipalGroup.resource).list({ namespace })
     const holders = [principalId]
     for (const holder of holders) {
       const around = groups.filter(({ spec }) => spec.memberIds.includes(holder)).map(({ metadata }) => metadata.name)
       holders.push(...around.filter((name) => !holders.includes(name)))
-      if (holders.length > GROUPS_FOLLOWED) break
+      if (holders.length > MEMBER_GROUPS_MAX) break
     }
-    const followed = holders.slice(1, GROUPS_FOLLOWED + 1)
-    await Promise.all(followed.map((group) => this.#assignments(group, namespace)))
+    const followed = holders.slice(1, MEMBER_GROUPS_MAX + 1)
+    await Promise.all(followed.map((group) => this.#refreshAssignments(group, namespace)))
   }
 
   /** @returns the objects that the caches did not have in this version */
-  async #list<T extends KubeObject>(
+  async #listChanged<T extends KubeObject>(
     resource: Resource,
     options: { namespace?: string; fieldSelector?: string; limit?: number },
   ): Promise<T[]> {
-    const { items } = await this.#client.list<T>(resource, { ...options, timeout: LOOK_TIMEOUT })
-    return items.filter((item) => this.#tell(resource, item))
+    const { items } = await this.#client.list<T>(resource, { ...options, timeout: LOOKUP_TIMEOUT_MS })
+    return items.filter((item) => this.#updateCache(resource, item))
   }
 
-  #tell(resource: Resource, object: KubeObject): boolean {
+  #updateCache(resource: Resource, object: KubeObject): boolean {
     const cache = this.#caches.get(resource)
     const { namespace, name, resourceVersion } = object.metadata
     if (cache.get(namespace, name)?.metadata.resourceVersion === resourceVersion) return false
@@ -147,7 +147,7 @@ class Reading {
 }
 
 /** Returns the group of a scope, and the resource if it names one. */
-function below(scope: Exclude<Scope, { level: 'root' }>): Scope[] {
+function scopesWithin(scope: Exclude<Scope, { level: 'root' }>): Scope[] {
   if (scope.level === 'boundary') return []
   const { boundaryId, resourceGroup } = scope
   const group: Scope = { level: 'resourceGroup', boundaryId, resourceGroup }

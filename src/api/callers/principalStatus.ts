@@ -35,13 +35,13 @@ export type PrincipalStatusOptions = {
   clock?: Clock
 }
 
-const KINDS_OF = {
+const PRINCIPAL_KINDS = {
   User: [PlatformUser.resource],
   ServicePrincipal: [PlatformClient.resource],
   either: [PlatformClient.resource, PlatformUser.resource],
 } as const
 /** How long an answer of the API server counts: requests with a deleted principal's token must not all reach it. */
-const ANSWER_MILLISECONDS = 2_000
+const STATUS_TTL_MS = 2_000
 /** Bounds the memory that invented principals take. */
 const MAX_ANSWERS = 1_000
 
@@ -61,7 +61,7 @@ export function createPrincipalStatus({
   ): Promise<InactiveReason | undefined> {
     for (const resource of resources) {
       const found = await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
-      if (found !== undefined) return endOfObject(found, uid)
+      if (found !== undefined) return inactiveReasonOf(found, uid)
     }
     return 'deleted'
   }
@@ -74,7 +74,7 @@ export function createPrincipalStatus({
     const known = answers.get(key)
     if (known !== undefined && clock.monotonic() < known.until) return known.answer
     const answer = ask(resources, name, uid)
-    answers.set(key, { until: clock.monotonic() + ANSWER_MILLISECONDS, answer })
+    answers.set(key, { until: clock.monotonic() + STATUS_TTL_MS, answer })
     answer.catch(() => answers.delete(key))
     return answer
   }
@@ -82,10 +82,11 @@ export function createPrincipalStatus({
     async endOf(principalId, type, uid) {
       // Only a uuid may become part of a path.
       if (!isUuid(principalId)) return 'deleted'
-      const resources = KINDS_OF[type ?? 'either']
+      const resources = PRINCIPAL_KINDS[type ?? 'either']
       for (const resource of resources) {
         const found = caches.get<Principal>(resource).get(SYSTEM_NAMESPACE, principalId)
-        if (found !== undefined && (uid === undefined || found.metadata.uid === uid)) return endOfObject(found, uid)
+        if (found !== undefined && (uid === undefined || found.metadata.uid === uid))
+          return inactiveReasonOf(found, uid)
       }
       return remembered(resources, principalId, uid)
     },
@@ -96,7 +97,7 @@ export function createPrincipalStatus({
 export function recordedStanding({ caches }: Pick<PrincipalStatusOptions, 'caches'>): PrincipalStatus {
   return {
     async endOf(principalId, type) {
-      const found = KINDS_OF[type ?? 'either'].map((kind) =>
+      const found = PRINCIPAL_KINDS[type ?? 'either'].map((kind) =>
         caches.get<Principal>(kind).get(SYSTEM_NAMESPACE, principalId),
       )
       return found.some((object) => object?.spec.isEnabled === false) ? 'disabled' : undefined
@@ -104,7 +105,7 @@ export function recordedStanding({ caches }: Pick<PrincipalStatusOptions, 'cache
   }
 }
 
-function endOfObject({ metadata, spec }: Principal, uid: string | undefined): InactiveReason | undefined {
+function inactiveReasonOf({ metadata, spec }: Principal, uid: string | undefined): InactiveReason | undefined {
   if (metadata.deletionTimestamp !== undefined || (uid !== undefined && metadata.uid !== uid)) return 'deleted'
   return spec.isEnabled === false ? 'disabled' : undefined
 }

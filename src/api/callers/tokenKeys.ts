@@ -35,17 +35,17 @@ export type TokenKeysOptions = {
 }
 
 /** Milliseconds after which keys in use are refreshed in the background, so that a withdrawn key stops working. */
-const REFRESH_AFTER = 60_000
+const REFRESH_AFTER_MS = 60_000
 /** After this long without use, a caller waits for the fetch instead. */
-const WAIT_AFTER = 10 * 60_000
+const BLOCKING_REFRESH_AFTER_MS = 10 * 60_000
 /**
  * Tokens with invented key ids must not cause a flood of requests to the issuer: after a few fetches close together,
  * there is one per cooldown. The few are for keys that had to be replaced at once.
  */
-const COOLDOWN = 30_000
-const FETCHES_AT_ONCE = 4
+const COOLDOWN_MS = 30_000
+const COOLDOWN_FETCHES_MAX = 4
 /** Milliseconds between any two fetches, also while the issuer has never answered: it may start later than we do. */
-const SHORTEST_PAUSE = 1_000
+const MIN_FETCH_INTERVAL_MS = 1_000
 
 /** Decides when to fetch, whatever the way to fetch. `fetchKeys` resolves to the parsed JSON of the key set. */
 export function createTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): TokenKeys {
@@ -60,18 +60,18 @@ export function createTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): To
   function fetch(): Promise<void> {
     if (pending !== undefined) return pending
     if (!mayFetch()) return Promise.resolve()
-    attempts = [...attempts, clock.monotonic()].slice(-FETCHES_AT_ONCE)
+    attempts = [...attempts, clock.monotonic()].slice(-COOLDOWN_FETCHES_MAX)
     pending = load().finally(() => {
       pending = undefined
     })
     return pending
   }
   function mayFetch(): boolean {
-    if (since(attempts.at(-1)) < SHORTEST_PAUSE) return false
+    if (since(attempts.at(-1)) < MIN_FETCH_INTERVAL_MS) return false
     return (
       known === undefined ||
-      since(attempts.at(-1)) >= COOLDOWN ||
-      since(attempts.at(-FETCHES_AT_ONCE)) >= FETCHES_AT_ONCE * COOLDOWN
+      since(attempts.at(-1)) >= COOLDOWN_MS ||
+      since(attempts.at(-COOLDOWN_FETCHES_MAX)) >= COOLDOWN_FETCHES_MAX * COOLDOWN_MS
     )
   }
   async function load(): Promise<void> {
@@ -85,8 +85,8 @@ export function createTokenKeys({ fetchKeys, clock, log }: TokenKeysOptions): To
   }
   return {
     async current() {
-      if (known === undefined || since(knownSince) > WAIT_AFTER) await fetch()
-      else if (since(knownSince) > REFRESH_AFTER) void fetch()
+      if (known === undefined || since(knownSince) > BLOCKING_REFRESH_AFTER_MS) await fetch()
+      else if (since(knownSince) > REFRESH_AFTER_MS) void fetch()
       return known
     },
     async renewed() {
@@ -119,20 +119,20 @@ function isPublicSigningKey(key: JWK): key is JWK & { kid: string } {
   return isPublic && typeof key.kid === 'string' && key.kid !== '' && (key.use === undefined || key.use === 'sig')
 }
 
-const FETCH_TIMEOUT = 5_000
+const FETCH_TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 256 * 1024
 
 /** Fetches a key set over HTTPS, without following redirects: keys come from the configured place or not at all. */
 export function keyFetcher(url: string, certificateAuthority: string | undefined) {
   const agent = new Agent({
     connections: 1,
-    connect: { timeout: FETCH_TIMEOUT, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) },
+    connect: { timeout: FETCH_TIMEOUT_MS, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) },
   })
   async function fetchKeys(): Promise<unknown> {
     const { statusCode, body } = await request(url, {
       dispatcher: agent,
       headers: { accept: 'application/jwk-set+json, application/json' },
-      signal: AbortSignal.timeout(FETCH_TIMEOUT),
+      signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
     })
     const tooLong = () => new Error(`${url} answered more than ${MAX_ANSWER_BYTES} bytes.`)
     const bytes = await readWithin(MAX_ANSWER_BYTES, body, tooLong)

@@ -57,22 +57,22 @@ const MAX_HEADER_CHARACTERS = 16 * 1024
 const CLOCK_SKEW_SECONDS = 30
 /** The same limit as the API server's, so that a token good here is good there. */
 const MAX_LIFETIME_SECONDS = 86_400
-const MAX_REMEMBERED = 10_000
+const CACHED_TOKENS_MAX = 10_000
 
 /** Verifies access tokens (RFC 9068, and Keycloak's form of them; interface section 5). */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { clock = systemClock, log } = options
   const fetcher = keyFetcher(options.jwksUrl, options.certificateAuthority)
   const keys = options.keys ?? createTokenKeys({ fetchKeys: fetcher.fetchKeys, clock, log })
-  const check = checker(options, clock)
-  const remembered = new RememberedCallers(clock)
+  const check = claimsVerifier(options, clock)
+  const remembered = new CallerCache(clock)
 
   async function verify(token: string): Promise<Caller> {
     const keySet = await keys.current()
     const digest = hash('sha256', token, 'base64')
     const found = keySet === undefined ? undefined : remembered.find(digest, keySet)
     if (found !== undefined) return found
-    refuseOtherSpelling(token)
+    requireCanonical(token)
     if (keySet === undefined) {
       throw new PlatformError(
         'SERVICE_UNAVAILABLE',
@@ -99,7 +99,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
         return await verify(token)
       } catch (error) {
         if (error instanceof PlatformError) throw error
-        throw refusal(error)
+        throw translateError(error)
       }
     },
     keysChanged: () => keys.changed(),
@@ -136,7 +136,7 @@ function bearerToken(header: string | undefined): string {
 }
 
 /** Accepts one spelling of a token only: spare bits at the end of a segment would allow others. */
-function refuseOtherSpelling(token: string): void {
+function requireCanonical(token: string): void {
   const isCanonical = token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
   if (!isCanonical) throw unauthorized('The access token is malformed.')
 }
@@ -157,7 +157,7 @@ function headerOf(token: string): ProtectedHeaderParameters & { kid: string } {
   return { ...header, kid }
 }
 
-function checker(options: TokenVerifierOptions, clock: Clock) {
+function claimsVerifier(options: TokenVerifierOptions, clock: Clock) {
   const { issuer, audience } = options
   return async (token: string, keySet: KeySet): Promise<Caller> => {
     const now = clock.now()
@@ -186,10 +186,10 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
   if (exp <= iat || exp - iat > MAX_LIFETIME_SECONDS) {
     throw unauthorized(`The access token must expire after it was issued, at most ${MAX_LIFETIME_SECONDS} s later.`)
   }
-  const displayName = text(claims.name) ?? text(claims.preferred_username)
-  const email = claims.email_verified === true ? text(claims.email) : undefined
-  const sessionId = text(claims.sid)
-  const principalUid = text(claims.principal_uid)
+  const displayName = claimText(claims.name) ?? claimText(claims.preferred_username)
+  const email = claims.email_verified === true ? claimText(claims.email) : undefined
+  const sessionId = claimText(claims.sid)
+  const principalUid = claimText(claims.principal_uid)
   const authTime = typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : undefined
   return Object.freeze({
     principalId: sub,
@@ -212,15 +212,15 @@ function isServiceAccount({ sub, azp, client_id, preferred_username, sid }: JWTP
   return typeof azp === 'string' && sid === undefined && preferred_username === `service-account-${azp.toLowerCase()}`
 }
 
-function text(claim: unknown): string | undefined {
+function claimText(claim: unknown): string | undefined {
   return typeof claim === 'string' && claim !== '' && claim.length <= 256 ? claim : undefined
 }
 
-type Remembered = { caller: Caller; kid: string; thumbprint: string | undefined }
+type CachedToken = { caller: Caller; kid: string; thumbprint: string | undefined }
 
 /** Verified tokens by the SHA-256 of their whole text, the least recently used forgotten first. */
-class RememberedCallers {
-  readonly #entries = createLruCache<string, Remembered>(MAX_REMEMBERED)
+class CallerCache {
+  readonly #entries = createLruCache<string, CachedToken>(CACHED_TOKENS_MAX)
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -245,7 +245,7 @@ class RememberedCallers {
 }
 
 /** Replaces the messages of jose, which would name claims and their values. */
-function refusal(error: unknown): PlatformError {
+function translateError(error: unknown): PlatformError {
   if (error instanceof errors.JWTExpired) {
     return unauthorized('The access token has expired; request a new one.', error)
   }

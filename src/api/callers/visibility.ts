@@ -44,7 +44,7 @@ export async function boundariesWith(context: Context, action: ActionName): Prom
   return found.filter((boundary) => boundary !== undefined).filter(isHeldAt)
 }
 
-/** Whether the principal may act, after a look at the API server if need be. For a handler's additional checks. */
+/** Whether the principal may act, after asking the API server if need be. For a handler's additional checks. */
 export async function isAllowedNow(
   { access }: Pick<Services, 'access'>,
   principalId: string,

@@ -61,11 +61,11 @@ export async function findVisiblePrincipals(
   const isSeen = await visiblePersonFilter(services, caller)
   const strangers = people.filter((person) => !isSeen(person)).map(({ id }) => id)
   if (strangers.length === 0) return found
-  const members = namedIn(services, boundaryId)
+  const members = principalsIn(services, boundaryId)
   return new Map([...found].filter(([id]) => !strangers.includes(id) || members.has(id)))
 }
 
-function namedIn({ records }: Sources, boundaryId: string | undefined): ReadonlySet<string> {
+function principalsIn({ records }: Sources, boundaryId: string | undefined): ReadonlySet<string> {
   const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
   const assignments = [namespace, SYSTEM_NAMESPACE].flatMap((home) =>
     records.peekAll(RoleAssignment, { namespace: home }),

@@ -178,7 +178,7 @@ function refuseLocal({ spec }: ClusterRecord): void {
 }
 
 /** Revoking again changes nothing, unless an agent has joined in the meantime. */
-async function revoke(context: Context) {
+async function revokeAgent(context: Context) {
   refuseLocal(await find(context))
   const object = await change(context, ({ spec, status }) => {
     const joinedAt = Date.parse(status?.agent?.joinedAt ?? '')
@@ -212,11 +212,14 @@ async function issueToken(context: Context<string, unknown, z.output<typeof Issu
       ? stored.spec
       : { ...stored.spec, joinTokens: withToken(stored.spec.joinTokens, { hash, expiresAt, reusable }, now) },
   )
-  const answer = { token, expiresAt, clusterId, ...gate, command: commandOf(gate, token) }
+  const answer = { token, expiresAt, clusterId, ...gate, command: joinCommand(gate, token) }
   return created(answer, { headers: NO_STORE })
 }
 
-function commandOf({ serverUrl, caFingerprint }: { serverUrl: string; caFingerprint: string }, token: string): string {
+function joinCommand(
+  { serverUrl, caFingerprint }: { serverUrl: string; caFingerprint: string },
+  token: string,
+): string {
   const values = { hub: serverUrl, fingerprint: caFingerprint, token }
   const literals = Object.entries(values).map(([name, value]) => `--from-literal=${name}=${value}`)
   return [
@@ -288,7 +291,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     summary: 'Revoke the agent at once; what runs there keeps running',
     reply: ClusterViewModel,
     errors,
-    handler: revoke,
+    handler: revokeAgent,
   }),
   route('POST', `${ONE}/join-token`, {
     auth: write,

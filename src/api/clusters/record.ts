@@ -21,7 +21,7 @@ const StorageClassDto = namedRecord('ClusterStorageClass', {
 })
 
 /** More than any cluster has; a bound is needed because a record may be sent back as read. */
-const MOST_LISTED = 10_000
+const LISTED_MAX = 10_000
 
 export const ClusterViewModel = namedRecord('ClusterViewModel', {
   id: Uuid,
@@ -44,10 +44,10 @@ export const ClusterViewModel = namedRecord('ClusterViewModel', {
   memoryCapacity: z.string().nullable(),
   cpuRequested: z.string().nullable(),
   memoryRequested: z.string().nullable(),
-  capabilities: z.array(z.string()).max(MOST_LISTED),
+  capabilities: z.array(z.string()).max(LISTED_MAX),
   ingressDomain: z.string().nullable(),
   defaultStorageClass: z.string().nullable(),
-  storageClasses: z.array(StorageClassDto).max(MOST_LISTED),
+  storageClasses: z.array(StorageClassDto).max(LISTED_MAX),
   certificateExpiresAt: DateTime.nullable(),
   clockSkewMilliseconds: z.int().nullable(),
   projectionCount: z.int(),
@@ -56,17 +56,17 @@ export const ClusterViewModel = namedRecord('ClusterViewModel', {
 })
 export type ClusterViewModel = z.output<typeof ClusterViewModel>
 
-type Placed = { readonly spec: { readonly clusterId?: string | undefined } }
+type OnCluster = { readonly spec: { readonly clusterId?: string | undefined } }
 
-function countByCluster(objects: readonly Placed[]): ReadonlyMap<string | undefined, number> {
+function countByCluster(objects: readonly OnCluster[]): ReadonlyMap<string | undefined, number> {
   const counts = new Map<string | undefined, number>()
   for (const { spec } of objects) counts.set(spec.clusterId, (counts.get(spec.clusterId) ?? 0) + 1)
   return counts
 }
 
-const projections = derivedFrom(BoundaryProjection, (objects) => countByCluster(objects as readonly Placed[]))
+const projections = derivedFrom(BoundaryProjection, (objects) => countByCluster(objects as readonly OnCluster[]))
 const resources = RESOURCE_KINDS.map((kind) =>
-  derivedFrom(kind, (objects) => countByCluster(objects as readonly Placed[])),
+  derivedFrom(kind, (objects) => countByCluster(objects as readonly OnCluster[])),
 )
 
 /** Counts what refers to a cluster. A resource without a cluster is on the platform's own. */

@@ -81,7 +81,7 @@ const BackupPolicySpecDto = strictRecord('BackupPolicySpecDto', {
   ...ignoredFields(Object.keys(computed)),
 })
 
-const MOST_SHOWN = 20
+const SHOWN_RUNS_MAX = 20
 
 /** `.../backup-policy`: the backup policy of an instance and its backups. */
 export function backupPolicyRoutes(base: string): RouteDraft[] {
@@ -183,7 +183,7 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
     status: !policy.enabled ? 'Paused' : isFailing ? 'Failing' : 'Active',
     lastBackup: last === undefined ? null : runOf(last),
     nextRunAt: policy.enabled ? nextRunAt(services, policy.schedule) : null,
-    backups: backups.slice(0, MOST_SHOWN).map(runOf),
+    backups: backups.slice(0, SHOWN_RUNS_MAX).map(runOf),
   }
 }
 

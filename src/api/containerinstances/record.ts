@@ -112,7 +112,7 @@ function chosenTarget({ components, publicComponent, publicPort }: Draft, { prev
   return isDeepStrictEqual(given, shownTarget({ components })) ? {} : given
 }
 
-const sizedAs = (component: SizedSpec, computePlan: string | undefined): SizedSpec => ({
+const withSizes = (component: SizedSpec, computePlan: string | undefined): SizedSpec => ({
   ...component,
   computePlan: component.computePlan ?? computePlan,
 })
@@ -120,7 +120,7 @@ const sizedAs = (component: SizedSpec, computePlan: string | undefined): SizedSp
 /** Returns the components with their effective sizes. */
 function shownComponents({ services, object: { spec } }: InstanceView) {
   return spec.components.map((component) => {
-    const sized = sizedAs(component, spec.computePlan)
+    const sized = withSizes(component, spec.computePlan)
     const {
       storageSize: _size,
       storageClass: _class,
@@ -134,7 +134,7 @@ function shownComponents({ services, object: { spec } }: InstanceView) {
 function sizedComponent(component: Sizable, computePlan: string | undefined, view: InstanceWrite): object {
   const before = view.previous?.spec
   const old = before?.components.find(({ name }) => name === component.name)
-  const previous = before && old && { spec: sizedAs(old as SizedSpec, before.computePlan) }
+  const previous = before && old && { spec: withSizes(old as SizedSpec, before.computePlan) }
   const around = { ...view, form: 'put' as const, previous }
   const asked = component.computePlan ?? computePlan
   const { effective } = choosePlan('ContainerInstance', { computePlan: asked }, around)

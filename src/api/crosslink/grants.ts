@@ -29,14 +29,14 @@ import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 const admin = action('crosslink/admin')
 const HIDDEN = { headers: NO_STORE }
 /** How long the hub may take to issue a grant, in milliseconds. */
-const ISSUED_WITHIN = 10_000
+const ISSUE_TIMEOUT_MS = 10_000
 
 async function entriesOf({ services }: CrosslinkContext, namespace: string): Promise<GrantEntries> {
   return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
 }
 
 /** Changes entries of the grants Secret under a lock shared by all facade replicas. */
-function changing<T>(
+function changeGrants<T>(
   context: CrosslinkContext,
   { apiVersion, kind, metadata }: CrosslinkRecord,
   change: (entries: GrantEntries) => { answer: T; entries: GrantEntries | undefined },
@@ -62,7 +62,7 @@ async function grant(context: CrosslinkContext<unknown, Grant | undefined>) {
   const now = services.clock.now()
   refusePast(now, 'expiresUtc', body)
   const stored = { ...body, expiresUtc: timestamp(Math.min(Date.parse(body.expiresUtc), now + GRANT_TTL_MS)) }
-  await changing(context, found, ({ reported }) => ({
+  await changeGrants(context, found, ({ reported }) => ({
     answer: undefined,
     entries: { reported: withGrant(reported, stored, now) },
   }))
@@ -76,12 +76,12 @@ async function issue(context: CrosslinkContext, found: CrosslinkRecord) {
   const { status } = found
   if (status?.phase === 'EngineMissing')
     throw new PlatformError('ENGINE_MISSING', 'The hub has no Skupper that makes grants.', { engine: 'skupper' })
-  if (status?.hub?.status !== SITE_STATUS.active) throw late('The hub is not active')
+  if (status?.hub?.status !== SITE_STATUS.active) throw tryAgain('The hub is not active')
   // The hub answers only the newest request, and a grant is for one spoke.
-  return services.records.exclusively(`crosslink-request/${namespace}`, () => askHub(context, namespace))
+  return services.records.exclusively(`crosslink-request/${namespace}`, () => requestGrant(context, namespace))
 }
 
-async function askHub(context: CrosslinkContext, namespace: string) {
+async function requestGrant(context: CrosslinkContext, namespace: string) {
   const { services, caller } = context
   const ref = { namespace, name: CROSSLINK_NAME }
   const asked = new Date(services.clock.now()).toISOString()
@@ -90,25 +90,26 @@ async function askHub(context: CrosslinkContext, namespace: string) {
     change: ({ spec }) => ({ ...spec, grantRequestedAt: asked }),
   })
   const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
-  if (!(await pollUntilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
+  if (!(await pollUntilChanged(context as Context, look, ISSUE_TIMEOUT_MS)))
+    throw tryAgain('The hub made no grant in time')
   const made = newestGrant(await entriesOf(context, namespace), services.clock.now())
-  if (made === undefined) throw late('The grant has already ended')
+  if (made === undefined) throw tryAgain('The grant has already ended')
   return created(made, HIDDEN)
 }
 
-function late(what: string): PlatformError {
+function tryAgain(what: string): PlatformError {
   return new PlatformError('SERVICE_UNAVAILABLE', `${what}: try again.`, { retryAfterSeconds: 10 })
 }
 
 /** Returns the same grant to a spoke while it is valid, and never one that another spoke got. */
-async function open(context: CrosslinkContext<{ clusterId: string }>) {
+async function openGrant(context: CrosslinkContext<{ clusterId: string }>) {
   const { clusterId } = context.query
   const none = () => notFound(`An open grant for cluster "${clusterId}"`)
   const found = await findEnabledCrosslink(context).catch((error) => {
     throw error instanceof PlatformError && error.code === 'CROSSLINK_DISABLED' ? none() : error
   })
   const now = context.services.clock.now()
-  const answer = await changing(context, found, (entries) => {
+  const answer = await changeGrants(context, found, (entries) => {
     const given = selectSpokeGrant(entries, clusterId, now)
     return { answer: given?.grant, entries: given?.taken === undefined ? undefined : { taken: given.taken } }
   })
@@ -130,5 +131,5 @@ export const grantReadRoute = route('GET', '{B}/crosslink/access-grant', {
   summary: 'The grant with which a spoke links to the hub',
   query: z.strictObject({ clusterId: Uuid.describe('Of the spoke') }),
   reply: CrosslinkAccessGrant,
-  handler: open as never,
+  handler: openGrant as never,
 })

@@ -42,7 +42,7 @@ function shown({ services }: CrosslinkContext, found: CrosslinkRecord | undefine
 }
 
 /** Returns whether the boundary is projected on a cluster. */
-function isOn(services: Services, boundaryId: string, clusterId: string): boolean {
+function isProjected(services: Services, boundaryId: string, clusterId: string): boolean {
   const ref = { namespace: boundaryNamespace(boundaryId), name: clusterId }
   return clusterId === defaultCluster(services).id || services.records.peek(BoundaryProjection, ref) !== undefined
 }
@@ -57,7 +57,7 @@ async function update(context: CrosslinkContext<unknown, z.output<typeof Crossli
   const { services, caller, ifMatch, body, parameters } = context
   const { enabled, hubClusterId = null } = body
   await findCrosslink(context)
-  if (hubClusterId !== null && !isOn(services, parameters.boundaryId, hubClusterId))
+  if (hubClusterId !== null && !isProjected(services, parameters.boundaryId, hubClusterId))
     throw notProjected('hubClusterId', hubClusterId)
   const ref = crosslinkRef(parameters)
   const wanted = { enabled, ...(hubClusterId !== null && { hubClusterId }) }
@@ -84,7 +84,7 @@ async function update(context: CrosslinkContext<unknown, z.output<typeof Crossli
 }
 
 /** How long a new CA may take, in milliseconds. */
-const MADE_WITHIN = 10_000
+const ROTATION_TIMEOUT_MS = 10_000
 
 /** @throws PlatformError CROSSLINK_DISABLED, ROTATION_RUNNING, SERVICE_UNAVAILABLE */
 async function rotate(context: CrosslinkContext) {
@@ -105,7 +105,7 @@ async function rotate(context: CrosslinkContext) {
   })
   const wanted = object.spec.pkiVersion
   const look = async () => (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wanted
-  const isMade = await pollUntilChanged(context as Context, look, MADE_WITHIN)
+  const isMade = await pollUntilChanged(context as Context, look, ROTATION_TIMEOUT_MS)
   const made = services.records.peek(BoundaryCrosslink, ref)
   if (isMade && made?.status?.ca !== undefined) return accepted(made.status.ca, { etag: etagOf(made) })
   const message = 'The rotation was accepted, but the new authority is not ready yet: see the status.'
@@ -121,15 +121,16 @@ async function report(context: CrosslinkContext<unknown, z.output<typeof Crossli
     ['exposures', body.exposures],
   ] as const)
     for (const [index, { clusterId }] of rows.entries())
-      if (!isOn(services, parameters.boundaryId, clusterId)) throw notProjected(`${list}.${index}.clusterId`, clusterId)
+      if (!isProjected(services, parameters.boundaryId, clusterId))
+        throw notProjected(`${list}.${index}.clusterId`, clusterId)
   const ref = crosslinkRef(parameters)
-  const told = await services.crosslink.reports.record(ref, wordsOf(body), services.clock.now())
+  const told = await services.crosslink.reports.record(ref, acceptedReport(body), services.clock.now())
   const written = (await services.records.get(BoundaryCrosslink, ref, { fresh: true })) ?? found
   return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
 }
 
 /** Returns the fields of a report that count: CA and conflicts are determined by the platform. */
-function wordsOf({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkStatusReport>): CrosslinkReport {
+function acceptedReport({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkStatusReport>): CrosslinkReport {
   const known = (row: object) =>
     Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined))
   return {

@@ -128,7 +128,7 @@ export function statusReport(
   }
 }
 
-const NOTHING: Summary = { status: 'Stopped', phase: null, statusMessage: null }
+const STOPPED_SUMMARY: Summary = { status: 'Stopped', phase: null, statusMessage: null }
 
 export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName: string | null) {
   const { spec, status } = record ?? {}
@@ -137,7 +137,7 @@ export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName
   return {
     ...{ enabled: spec?.enabled ?? false, hubClusterId: spec?.hubClusterId ?? null, hubClusterName },
     pkiVersion: spec?.pkiVersion ?? 1,
-    ...(record === undefined ? NOTHING : summaryOf(record)),
+    ...(record === undefined ? STOPPED_SUMMARY : summaryOf(record)),
     siteCount: sites.length,
     connectedCount: sites.filter(({ linkStatus }) => linkStatus === LINK_STATUS.connected).length,
     exposureCount: exposures.length,

@@ -61,7 +61,7 @@ export function loadBalancerAddress(object: Reachable, port: { name: string; por
   return externalAddressOf(object, { isEnabled: object.spec.enableLoadBalancer, ports: [port] })
 }
 
-type Ways = {
+type ReachabilityOptions = {
   readonly isEnabled: boolean
   readonly isReady?: boolean
   /** By default that of the load balancer. */
@@ -72,7 +72,7 @@ type Ways = {
 /** Returns how clients outside the cluster reach a database. */
 export function externalAddressOf(
   object: Reachable,
-  { isEnabled, isReady, hostname, ports }: Ways,
+  { isEnabled, isReady, hostname, ports }: ReachabilityOptions,
 ): ExternalAddressDto {
   const addresses = balancedAddresses(object)
   const summary = summaryOf(object)

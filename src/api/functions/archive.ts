@@ -5,7 +5,7 @@ import type { SourceFile } from '../../contracts/functionSources.ts'
 import { createPauser } from '../../core/slices.ts'
 
 /** A fixed modification time, so that the same files give the same archive and hash. */
-const TIME = new Date('2000-01-01T00:00:00Z')
+const FIXED_MTIME = new Date('2000-01-01T00:00:00Z')
 
 /** Returns the files as a zip, ordered by path. Compression runs on other threads, CRC on this one. */
 export async function archiveOf(files: readonly SourceFile[]): Promise<{ bytes: Buffer; hash: string }> {
@@ -13,7 +13,7 @@ export async function archiveOf(files: readonly SourceFile[]): Promise<{ bytes: 
   const pause = createPauser()
   for (const { path, content } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1))) {
     await pause()
-    zip.addBuffer(content, path, { mtime: TIME, mode: 0o100644, forceDosTimestamp: true })
+    zip.addBuffer(content, path, { mtime: FIXED_MTIME, mode: 0o100644, forceDosTimestamp: true })
   }
   zip.end()
   const bytes = await buffer(zip.outputStream)

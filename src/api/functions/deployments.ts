@@ -8,7 +8,7 @@ import type { DeploymentBody } from '../resources/deployments/record.ts'
 import { placeOf } from '../resources/places.ts'
 import { requireFunctionCodeRights } from './record.ts'
 
-const SOURCE = /^functions\/(.+)$/
+const SOURCE_PATH = /^functions\/(.+)$/
 
 /** Returns the function in `source` (`functions/<functionName>`) of a deployment. @throws PlatformError BAD_REQUEST */
 export async function deployedFunction(
@@ -16,7 +16,7 @@ export async function deployedFunction(
   { source }: DeploymentBody,
   context: Context,
 ): Promise<string> {
-  const [, name = ''] = SOURCE.exec(source ?? '') ?? []
+  const [, name = ''] = SOURCE_PATH.exec(source ?? '') ?? []
   const ownerName = functionObjectName(namespaceName, name)
   const { boundaryId, resourceGroup } = placeOf(context, 'namespaceName')
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: ownerName }
@@ -33,7 +33,7 @@ export async function requireDeployedCodeRights({ source }: DeploymentBody, cont
   const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
   const id = parameters.deploymentId
   const known = id === undefined ? undefined : await services.records.get(DeploymentRecord, { namespace, name: id })
-  const [, named = ''] = SOURCE.exec(source ?? known?.spec.source ?? '') ?? []
+  const [, named = ''] = SOURCE_PATH.exec(source ?? known?.spec.source ?? '') ?? []
   const name = known?.spec.ownerName ?? functionObjectName(place.name, named)
   const object = await services.records.get(ServerlessFunction, { namespace, name })
   requireFunctionCodeRights({ env: object?.spec.env ?? [] }, { ...place, services, context })

@@ -20,11 +20,11 @@ import { decodeContent, Encoding, encodeContent } from './encoding.ts'
 import { type FoundFunction, FUNCTION_PATH, findFunction } from './functions.ts'
 
 /** Bytes of a request, which is held in memory. A test call is not meant for uploads. */
-const MOST_REQUEST_BYTES = 256 * 1024
-const MOST_HEADERS = 32
+const REQUEST_MAX_BYTES = 256 * 1024
+const HEADERS_MAX = 32
 
 /** HTTP header names are case-insensitive, so only one of the values would arrive. */
-function isEachNamedOnce(headers: object): boolean {
+function hasUniqueNames(headers: object): boolean {
   const names = Object.keys(headers)
   return new Set(names.map((name) => name.toLowerCase())).size === names.length
 }
@@ -43,9 +43,9 @@ const InvokeFunctionRequest = strictRecord('InvokeFunctionRequest', {
       z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of a header'),
       matching(4096, /^[\t -~]*$/, 'must hold visible characters of ASCII'),
     )
-    .refine((headers) => Object.keys(headers).length <= MOST_HEADERS, `must have at most ${MOST_HEADERS} names`)
-    .refine(isEachNamedOnce, 'must not have names that differ in case only')
-    .meta({ maxProperties: MOST_HEADERS })
+    .refine((headers) => Object.keys(headers).length <= HEADERS_MAX, `must have at most ${HEADERS_MAX} names`)
+    .refine(hasUniqueNames, 'must not have names that differ in case only')
+    .meta({ maxProperties: HEADERS_MAX })
     .nullish(),
   body: z.string().nullish(),
   encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
@@ -71,7 +71,7 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION_PATH}/invoke`, 
   summary: 'Calls the function once, and answers with what it answered',
   body: InvokeFunctionRequest,
   isBodyOptional: true,
-  bodyLimit: MOST_REQUEST_BYTES,
+  bodyLimit: REQUEST_MAX_BYTES,
   example: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"you"}' },
   reply: InvokeFunctionResult,
   handler: async (context: Context<string, unknown, Asked | undefined>) => {
@@ -83,7 +83,7 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION_PATH}/invoke`, 
     if (clusterId !== undefined) requireReachableCluster(services, clusterId)
     const { namespace, name } = found.ref
     const answer = await services.functions.calls.call(namespace, name, call, whilePermitted)
-    if (answer === undefined) throw away('Calls of functions cannot be made at the moment')
+    if (answer === undefined) throw unavailable('Calls of functions cannot be made at the moment')
     if ('refused' in answer) throw refusal(answer.refused, await findFunction(context as Context))
     const { body, isTruncated, ...told } = answer
     const { text, encoding } = encodeContent(Buffer.from(body, 'base64'), isTruncated)
@@ -138,10 +138,10 @@ function refuseUnstartable(object: FoundFunction['object'], name: string): void 
   throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
 }
 
-const away = (why: string, retryAfterSeconds = 5) =>
+const unavailable = (why: string, retryAfterSeconds = 5) =>
   new PlatformError('SERVICE_UNAVAILABLE', `${why}: try again.`, { retryAfterSeconds })
 
-function whyNone(object: FoundFunction['object']): string {
+function describeNoCopies(object: FoundFunction['object']): string {
   const { status, statusMessage } = summaryOf(object)
   return status === 'Failed' && statusMessage !== null ? statusMessage : 'see its status.'
 }
@@ -152,7 +152,7 @@ function refusal(why: TestCallFailure, { object, at }: FoundFunction): PlatformE
   const failed = (message: string) => new PlatformError('UPSTREAM_FAILED', message)
   switch (why) {
     case 'Gone':
-      return away(`${it} cannot be called yet`, 1)
+      return unavailable(`${it} cannot be called yet`, 1)
     case 'Disabled':
       return invalidState(object, `${it} or its namespace was switched off.`)
     case 'Full':
@@ -160,7 +160,7 @@ function refusal(why: TestCallFailure, { object, at }: FoundFunction): PlatformE
         retryAfterSeconds: 1,
       })
     case 'NoCopy':
-      return failed(`No copy of function "${at.name}" had room for the call ${within}: ${whyNone(object)}`)
+      return failed(`No copy of function "${at.name}" had room for the call ${within}: ${describeNoCopies(object)}`)
     case 'TooSlow':
       return failed(`${it} did not answer ${within}.`)
     case 'Broken':

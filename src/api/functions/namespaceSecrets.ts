@@ -35,7 +35,7 @@ export function listReadableSecrets(
 export function secretsForNewCode(asking: Asking): string[] {
   const { services, boundaryId, resourceGroup, namespaceName } = asking
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: namespaceName }
-  return readableAmong(secretsGivenTo(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
+  return readableSecrets(secretsGivenTo(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
 }
 
 /**
@@ -45,13 +45,13 @@ export function secretsForNewCode(asking: Asking): string[] {
  */
 export function secretsForNewVariables(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
   const single = new Set(functions.flatMap(({ env }) => secretsGivenTo({ env })))
-  const found = readableAmong([...single], asking).filter((secret) => secret !== IDENTITIES)
+  const found = readableSecrets([...single], asking).filter((secret) => secret !== IDENTITIES)
   if (found.filter((secret) => secret.includes('/')).length <= VARIABLES_MAX) return found
   const message = `would come beside secrets of more than ${VARIABLES_MAX} resources, which only who may read all of a kind in the group may write`
   throw refusedFields([{ field: 'env', message }])
 }
 
-function readableAmong(single: readonly string[], asking: Asking): string[] {
+function readableSecrets(single: readonly string[], asking: Asking): string[] {
   const all = listReadableSecrets([...ACTIONS_OF_SECRETS.keys()], asking)
   const others = single.filter((secret) => !all.includes(collectionOf(secret)))
   return [...all, ...listReadableSecrets(others, asking)]

@@ -37,7 +37,7 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     if (!isDeepStrictEqual(given, before)) requireReferenceRights({ components: [{ env }], managedIdentity }, view)
     refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
-    return { runtimeVersion, functionSecrets: secretsBeside(env, view) }
+    return { runtimeVersion, functionSecrets: grantedSecrets(env, view) }
   },
 })
 
@@ -49,7 +49,7 @@ const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, mana
  * before.
  * @throws PlatformError FORBIDDEN if the variables change and the caller may not read secrets of the functions
  */
-function secretsBeside(env: Environment, view: Write): string[] {
+function grantedSecrets(env: Environment, view: Write): string[] {
   const { env: former = [], functionSecrets = [] } = view.previous?.spec ?? {}
   if (isDeepStrictEqual(env, former)) return functionSecrets
   if (env.length === 0) return []

@@ -71,7 +71,7 @@ const record = recordOf(ServerlessFunction, {
     refuse({ ...draft, triggers }, view)
     // Without a plan the function uses that of its namespace, so no default is stored.
     const computePlan = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
-    const namespaceSecrets = secretsFor(draft, { ...view, namespaceName })
+    const namespaceSecrets = grantedSecrets(draft, { ...view, namespaceName })
     return { namespaceName, functionName: name, triggers, computePlan, namespaceSecrets, clusterId: undefined } as Draft
   },
 })
@@ -99,20 +99,20 @@ function nextRunOf({ kind, schedule, timeZone }: Record<string, unknown>, view: 
 }
 
 const contentOf = ({ env = [], handler }: Draft) => ({ env, handler })
-const bringsCode = (draft: Draft, before: Draft | undefined) =>
+const changesCode = (draft: Draft, before: Draft | undefined) =>
   before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before))
 
 /** Returns what the function may be given after this write: never more than before. */
-function secretsFor(draft: Draft, view: Write & { namespaceName: string }): string[] {
+function grantedSecrets(draft: Draft, view: Write & { namespaceName: string }): string[] {
   const before = view.previous?.spec
   if (before === undefined) return secretsForNewCode(view)
-  return bringsCode(draft, before) ? listReadableSecrets(before.namespaceSecrets, view) : before.namespaceSecrets
+  return changesCode(draft, before) ? listReadableSecrets(before.namespaceSecrets, view) : before.namespaceSecrets
 }
 
 /** @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND, BAD_REQUEST */
 function refuse(draft: Draft, view: Write): void {
   const before = view.previous?.spec
-  if (bringsCode(draft, before)) requireFunctionCodeRights(draft, view)
+  if (changesCode(draft, before)) requireFunctionCodeRights(draft, view)
   const { triggers = [] } = draft
   if (!isDeepStrictEqual(triggers, before?.triggers ?? [])) {
     requireVaultRights(

@@ -60,11 +60,11 @@ const Query = z.strictObject({
 })
 
 /** Bytes of a request. Base64 and JSON take more space than the files. */
-const MOST_REQUEST_BYTES = 64 * 1024 * 1024
+const REQUEST_MAX_BYTES = 64 * 1024 * 1024
 /** Bytes of all sources of a boundary, because they are stored in etcd. */
-const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
+const BOUNDARY_SOURCE_MAX_BYTES = 256 * 1024 * 1024
 
-const writing = checkedByHandler('the action `functions/write` at the namespace of functions')
+const functionsWrite = checkedByHandler('the action `functions/write` at the namespace of functions')
 
 export const sourceRoutes: readonly RouteDraft[] = [
   route('POST', SOURCE, {
@@ -73,25 +73,25 @@ export const sourceRoutes: readonly RouteDraft[] = [
     isHeld: true,
     summary: 'Stores the files of a function and builds them',
     body: UploadSourceRequest,
-    bodyLimit: MOST_REQUEST_BYTES,
+    bodyLimit: REQUEST_MAX_BYTES,
     example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
     reply: FunctionSourceDto,
     answers: [200],
     handler: upload,
   }),
   route('GET', SOURCE, {
-    auth: writing,
+    auth: functionsWrite,
     summary: 'The stored files as a zip',
     replyMediaType: 'application/zip',
     reply: z.string(),
     handler: download,
   }),
   route('DELETE', SOURCE, {
-    auth: writing,
+    auth: functionsWrite,
     summary: 'Deletes the stored files',
     query: Query,
     answers: [204],
-    handler: forget,
+    handler: removeSource,
   }),
 ]
 
@@ -100,13 +100,13 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const found = await findFunction(context as Context)
   refuseWhileDeleting(found.object)
   const runtime = runtimeOf(context as Context, found)
-  if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
+  if (runtime !== undefined && !hasServer(runtime)) throw buildsUnsupported(runtime)
   const judge = (spec: FoundFunction['object']['spec']) =>
     requireFunctionCodeRights(spec, { ...found.at, services, context: context as Context })
   judge(found.object.spec)
-  const files = await runInSlices(readingFiles(body.files))
+  const files = await runInSlices(decodeFiles(body.files))
   const { bytes, hash } = await archiveOf(files)
-  refuseTooMuch(context as Context, found, bytes.length)
+  refuseOverQuota(context as Context, found, bytes.length)
   const { blobs } = services.functions
   const source = {
     hash,
@@ -136,8 +136,8 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const { apiVersion, kind, metadata } = found.object
   const labels = ownerSelector(kind, found.ref.name)
   const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
-  const parted = { bytes, placeOf: placeOfPart(found.ref, hash), owner }
-  const writeCounted = () => counted(context as Context, found, bytes.length, () => write(true))
+  const parted = { bytes, placeOf: partRef(found.ref, hash), owner }
+  const writeCounted = () => withinQuota(context as Context, found, bytes.length, () => write(true))
   const { object } = await withParts(blobs, parted, writeCounted, {
     async isReferredTo() {
       const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
@@ -150,14 +150,14 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   return ok(shown, { etag: etagOf(object) })
 }
 
-const placeOfPart =
+const partRef =
   ({ namespace, name }: FoundFunction['ref'], hash: string) =>
   (part: number) => ({
     namespace,
     name: functionNames(name).source(hash, part),
   })
 
-function notBuilt(runtime: string): PlatformError {
+function buildsUnsupported(runtime: string): PlatformError {
   const extras = { feature: 'builds', field: 'runtime', value: runtime }
   return new PlatformError('FEATURE_UNSUPPORTED', `Sources of runtime ${runtime} cannot be built yet.`, extras)
 }
@@ -167,7 +167,7 @@ function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
 }
 
 /** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, MODEL_BINDING_FAILED */
-function* readingFiles(given: z.output<typeof SourceFileDto>[]): SlicedWork<SourceFile[]> {
+function* decodeFiles(given: z.output<typeof SourceFileDto>[]): SlicedWork<SourceFile[]> {
   const obstacle = sourceObstacle(given.map(({ path }) => path))
   if (obstacle !== undefined) {
     const field = `files.${obstacle.at}.path`
@@ -187,24 +187,24 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): SlicedWork<Sour
 }
 
 /** Serializes uploads into one boundary, so that each is counted. @throws PlatformError QUOTA_EXCEEDED */
-function counted<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
+function withinQuota<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
   const { boundaryId } = found.at
   const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
   return withChangeLock(context.services, turn, () => {
-    refuseTooMuch(context, found, bytes)
+    refuseOverQuota(context, found, bytes)
     return write()
   })
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */
-function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, bytes: number): void {
+function refuseOverQuota({ services }: Context, { object, at }: FoundFunction, bytes: number): void {
   const others = services.records
     .peekAll(ServerlessFunction, { boundaryId: at.boundaryId })
     .filter(({ metadata }) => metadata.uid !== object.metadata.uid)
   const used = others.reduce((sum, { spec }) => sum + (spec.source?.sizeBytes ?? 0), 0)
-  if (used + bytes <= MOST_OF_A_BOUNDARY) return
-  const message = `The sources of the boundary use ${used} of ${MOST_OF_A_BOUNDARY} bytes; this one has ${bytes}.`
-  const extras = { quota: 'functionSources', limit: MOST_OF_A_BOUNDARY, used, requested: bytes }
+  if (used + bytes <= BOUNDARY_SOURCE_MAX_BYTES) return
+  const message = `The sources of the boundary use ${used} of ${BOUNDARY_SOURCE_MAX_BYTES} bytes; this one has ${bytes}.`
+  const extras = { quota: 'functionSources', limit: BOUNDARY_SOURCE_MAX_BYTES, used, requested: bytes }
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }
 
@@ -225,7 +225,7 @@ async function download(context: Context): Promise<Answer<never>> {
   const { object, ref } = await writable(context)
   const { source } = object.spec
   const { blobs } = context.services.functions
-  const pieces = source && (await readParts(blobs, placeOfPart(ref, source.hash), source.parts))
+  const pieces = source && (await readParts(blobs, partRef(ref, source.hash), source.parts))
   if (source === undefined || pieces === undefined)
     throw notFound(`A stored source of function "${object.spec.functionName}"`)
   const headers = {
@@ -240,7 +240,7 @@ async function download(context: Context): Promise<Answer<never>> {
 /** An ETag of the stored files: equal files have equal tags. */
 const tagOfFiles = ({ hash }: { hash: string }) => `"${hash}"`
 
-async function forget(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
+async function removeSource(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
   const { ref } = await writable(context as Context)
   const { services, caller, query, ifMatch } = context
   // If-Match may name the version of the files or that of the function.

@@ -13,7 +13,7 @@ export function badName(
     part === 'resource'
       ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
       : /resourcegroups\/\{[^/]+\}$/.test(route.path)
-  const shown = segments.map((segment) => decoded(segment).slice(0, 64))
+  const shown = segments.map((segment) => decodeSegment(segment).slice(0, 64))
   const [, boundary = '', , group = ''] = shown
   const [collection = '', name = ''] = shown.slice(placesOf(route).collectionAt)
   if (!isCreation || !isLast) {
@@ -25,7 +25,7 @@ export function badName(
 }
 
 /** Returns the segment as the caller wrote it, if that is text that can be shown. */
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     const text = decodeURIComponent(segment)
     return /\p{C}/u.test(text) ? segment : text

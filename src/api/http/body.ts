@@ -9,14 +9,14 @@ import { parseStrictJson, type StrictJsonResult, unwrapStrictJson } from '../../
 export const ANY_TYPE = '*/*'
 export const JSON_LIMIT_BYTES = 1_048_576
 /** How long a JSON body may take: one byte every ten seconds would hold the connection forever. */
-const BODY_MILLISECONDS = 20_000
+const BODY_TIMEOUT_MS = 20_000
 /** Larger bodies take milliseconds to parse, and are parsed on a worker thread. */
-const LARGE_BYTES = 65_536
+const WORKER_MIN_BYTES = 65_536
 /**
  * Bodies of up to this many times the limit are read to the end and dropped before they are refused: many clients read
  * the response only after sending the whole body, and would see a closed connection instead.
  */
-const DROPPED_FACTOR = 8
+const DRAIN_FACTOR = 8
 
 export type BodyRules = {
   mediaTypes: readonly string[]
@@ -75,7 +75,7 @@ export async function readJsonBody(
   checkMediaType(request, rules.mediaTypes)
   const announced = Number(request.headers['content-length'] ?? 0)
   const isWaiting = expectsContinue(request)
-  if (announced > (isWaiting ? 1 : DROPPED_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
+  if (announced > (isWaiting ? 1 : DRAIN_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
   // Spend before reading: reading a body only to refuse it costs memory, and garbage collection delays everybody else.
   rules.spend?.(Math.min(announced, rules.limitBytes))
   if (isWaiting) response.writeContinue()
@@ -84,7 +84,7 @@ export async function readJsonBody(
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
-  return unwrapStrictJson(bytes.length <= LARGE_BYTES ? parseStrictJson(bytes) : await rules.readLarge(bytes))
+  return unwrapStrictJson(bytes.length <= WORKER_MIN_BYTES ? parseStrictJson(bytes) : await rules.readLarge(bytes))
 }
 
 export function tooLarge(limitBytes: number): PlatformError {
@@ -115,10 +115,10 @@ export function collect(
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > DROPPED_FACTOR * limitBytes) return finish()
+      if (size > DRAIN_FACTOR * limitBytes) return finish()
       if (size > limitBytes) chunks.length = 0
       else {
-        if (size - spent >= LARGE_BYTES) settle()
+        if (size - spent >= WORKER_MIN_BYTES) settle()
         chunks.push(chunk)
       }
     }
@@ -136,7 +136,7 @@ export function collect(
       if (size > limitBytes || settle()) finish()
     }
     const onGone = () => finish(refuse('The body ended too early.'))
-    const timer = clock.setTimeout(() => finish(refuse('The body did not arrive in time.')), BODY_MILLISECONDS)
+    const timer = clock.setTimeout(() => finish(refuse('The body did not arrive in time.')), BODY_TIMEOUT_MS)
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   })
 }

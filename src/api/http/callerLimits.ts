@@ -27,27 +27,27 @@ export type CallerLimitsOptions = RequestLimits & {
 }
 
 /** Milliseconds after which a caller may retry when there is no room for its body. */
-const ROOM_AGAIN = 5_000
+const BODY_RETRY_AFTER_MS = 5_000
 /** Parsing takes up to three times the bytes of a body, and a container of the facade has 1 GiB. */
-const HELD_BODY_BYTES = 192 * 1_048_576
+const HELD_BODIES_MAX_BYTES = 192 * 1_048_576
 
 /** The most milliseconds an upload waits. A caller that owes more has very many in flight, each with a chunk held. */
-const LONGEST_WAIT = 5_000
+const UPLOAD_WAIT_MAX_MS = 5_000
 
 /** Whose limits a request counts against: its principal's, or without a principal its address's. */
 export type RateLimitKey = { readonly kind: 'principal' | 'address'; readonly key: string }
 
-type Asking = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
+type Requester = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
 
-export function rateLimitKeyOf({ caller, address }: Asking): RateLimitKey {
+export function rateLimitKeyOf({ caller, address }: Requester): RateLimitKey {
   if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
   return { kind: 'address', key: addressKey(address) }
 }
 
-type Placed = Asking & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
+type Routed = Requester & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
 
 /** Returns the boundary of the path; for strangers, who may name any boundary, their address. */
-export function rateLimitPlaceOf(asking: Placed): string {
+export function rateLimitPlaceOf(asking: Routed): string {
   const { key } = rateLimitKeyOf(asking)
   return asking.caller === undefined ? key : (asking.match?.parameters.boundaryId ?? key)
 }
@@ -63,12 +63,12 @@ export type UnauthenticatedRequest = {
 /** The rate limits of each caller, because one thread serves all of them. */
 export class CallerLimits {
   readonly #requests: Record<RateLimitKey['kind'], TokenBucket>
-  readonly #unproved: UnauthenticatedRequests
+  readonly #unauthenticated: UnauthenticatedRequests
   readonly #bodies = new TokenBucket(BODY_RATE)
   readonly #uploads: TokenBucket
   readonly #answers: TokenBucket
-  readonly #unread = new UnreadAnswers()
-  readonly #held: SharedPlaces
+  readonly #unreadAnswers = new UnreadAnswers()
+  readonly #heldBodies: SharedPlaces
   readonly #refusals: LateRefusals
   readonly #clock: Clock
   readonly #metrics: HttpMetrics
@@ -78,11 +78,11 @@ export class CallerLimits {
       principal: new TokenBucket(requestRate(limits.requestsPerMinute)),
       address: new TokenBucket(requestRate(limits.anonymousRequestsPerMinute)),
     }
-    this.#unproved = new UnauthenticatedRequests(this.#requests.address, () => clock.monotonic())
+    this.#unauthenticated = new UnauthenticatedRequests(this.#requests.address, () => clock.monotonic())
     this.#uploads = new TokenBucket(byteRate(limits.uploadBytesPerSecond))
     this.#answers = new TokenBucket(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
-    this.#held = new SharedPlaces(limits.heldBodyBytes ?? HELD_BODY_BYTES)
+    this.#heldBodies = new SharedPlaces(limits.heldBodyBytes ?? HELD_BODIES_MAX_BYTES)
     this.#clock = clock
     this.#metrics = metrics
   }
@@ -96,14 +96,14 @@ export class CallerLimits {
 
   /** Like `takeRequest`, for requests whose content may prove their sender. @throws PlatformError TOO_MANY_REQUESTS */
   async takeUnproved(taker: RateLimitKey): Promise<UnauthenticatedRequest> {
-    this.#refuseFor(taker, await this.#unproved.begin(taker.key))
+    this.#refuseFor(taker, await this.#unauthenticated.begin(taker.key))
     let isProved = false
     return {
       prove: (principal) => {
         isProved = true
         this.takeRequest({ kind: 'principal', key: principal })
       },
-      end: () => this.#unproved.end(taker.key, isProved),
+      end: () => this.#unauthenticated.end(taker.key, isProved),
     }
   }
 
@@ -124,11 +124,11 @@ export class CallerLimits {
     response: Pick<ServerResponse, 'closed' | 'once'>,
   ): (bytes: number) => void {
     let own = 0
-    response.once('close', () => this.#held.take(place, -own))
+    response.once('close', () => this.#heldBodies.take(place, -own))
     return (bytes) => {
       if (bytes <= FREE_BODY_BYTES || response.closed) return
-      if (!this.#held.hasRoomFor(place, bytes)) this.#refuseFor({ kind, key: place }, ROOM_AGAIN)
-      this.#held.take(place, bytes)
+      if (!this.#heldBodies.hasRoomFor(place, bytes)) this.#refuseFor({ kind, key: place }, BODY_RETRY_AFTER_MS)
+      this.#heldBodies.take(place, bytes)
       own += bytes
     }
   }
@@ -136,7 +136,7 @@ export class CallerLimits {
   /** Must be called before a streamed body is read. @throws PlatformError TOO_MANY_REQUESTS */
   beginUpload(taker: RateLimitKey): void {
     const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
-    if (wait > LONGEST_WAIT) this.#refuseFor(taker, wait - LONGEST_WAIT)
+    if (wait > UPLOAD_WAIT_MAX_MS) this.#refuseFor(taker, wait - UPLOAD_WAIT_MAX_MS)
   }
 
   /**
@@ -157,7 +157,7 @@ export class CallerLimits {
    */
   payDropped(taker: RateLimitKey, bytes: number): number | undefined {
     const wait = this.payUpload(taker, bytes)
-    return wait > LONGEST_WAIT ? undefined : wait
+    return wait > UPLOAD_WAIT_MAX_MS ? undefined : wait
   }
 
   /**
@@ -172,7 +172,7 @@ export class CallerLimits {
   ): void {
     if (bytes <= FREE_ANSWER_BYTES) return
     this.#answers.owe(key, bytes, this.#clock.monotonic())
-    if (unread !== undefined) this.#unread.add({ key, place: unread.place }, bytes, unread.response)
+    if (unread !== undefined) this.#unreadAnswers.add({ key, place: unread.place }, bytes, unread.response)
   }
 
   /** Delays a refusal; ends early if the caller disconnects. */

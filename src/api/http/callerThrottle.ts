@@ -5,13 +5,13 @@ import { type Rate, TokenBucket } from './limits.ts'
 /** Slows down callers over their rate that cannot be refused: nothing is lost, only delayed. */
 export class CallerThrottle {
   readonly #budget: TokenBucket
-  readonly #longest: number
+  readonly #maxWait: number
   readonly #clock: Clock
 
   /** @param longest the longest wait, in milliseconds */
   constructor({ longest, ...rate }: Rate & { readonly longest: number }, clock: Clock) {
     this.#budget = new TokenBucket(rate)
-    this.#longest = longest
+    this.#maxWait = longest
     this.#clock = clock
   }
 
@@ -20,7 +20,7 @@ export class CallerThrottle {
     const now = this.#clock.monotonic()
     const wait = this.#budget.until(key, 1, now) ?? 0
     // Calls beyond the longest wait add no debt: a flood is slowed while it lasts, not for minutes after it.
-    if (wait < this.#longest) this.#budget.owe(key, 1, now)
-    return wait === 0 ? undefined : pauseFor(this.#clock, Math.min(wait, this.#longest))
+    if (wait < this.#maxWait) this.#budget.owe(key, 1, now)
+    return wait === 0 ? undefined : pauseFor(this.#clock, Math.min(wait, this.#maxWait))
   }
 }

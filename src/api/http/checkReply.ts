@@ -13,7 +13,7 @@ export function checkReply(route: Route, answer: Answer): void {
   if (route.reply === undefined || body === undefined) return
   const result = route.reply.safeParse(body)
   if (!result.success) throw new TypeError(`${route.method} ${route.path}: ${result.error.message}`)
-  const extra = undeclared(body, result.data)
+  const extra = findUndeclared(body, result.data)
   if (extra !== undefined)
     throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
 }
@@ -39,12 +39,12 @@ export function checkFurtherPermission({ authorization, further, method, path }:
 }
 
 /** Returns the path of the first field of an answer that its schema does not know. */
-function undeclared(body: unknown, known: unknown): string | undefined {
+function findUndeclared(body: unknown, known: unknown): string | undefined {
   if (typeof body !== 'object' || body === null || typeof known !== 'object' || known === null) return undefined
   for (const [name, value] of Object.entries(body)) {
     if (value === undefined) continue
     if (!Object.hasOwn(known, name)) return name
-    const below = undeclared(value, (known as Record<string, unknown>)[name])
+    const below = findUndeclared(value, (known as Record<string, unknown>)[name])
     if (below !== undefined) return `${name}.${below}`
   }
   return undefined

@@ -3,15 +3,15 @@ import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import { sentenceSubjectOf } from '../../crds/restNames.ts'
 
-type Described = { metadata: ObjectMeta }
+type Versioned = { metadata: ObjectMeta }
 /** An object, with what refusals need to name it. */
-type Called = Described & { kind: string; spec?: unknown }
+type NamedObject = Versioned & { kind: string; spec?: unknown }
 
 /** The version of an object that a caller has seen: the start of its uid, and its generation. */
 export type SeenVersion = { readonly life: string; readonly generation: number }
 
 /** A recreated object counts its generations from 1 again, so a generation alone does not identify a version. */
-export function versionOf({ metadata }: Described): SeenVersion {
+export function versionOf({ metadata }: Versioned): SeenVersion {
   return { life: metadata.uid?.slice(0, 8) ?? '0', generation: metadata.generation ?? 1 }
 }
 
@@ -19,13 +19,13 @@ export function versionOf({ metadata }: Described): SeenVersion {
  * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which changes with the spec, and the
  * life, the start of the uid; the resource version only makes tags differ with the status. It is opaque to clients.
  */
-export function etagOf(object: Described): string {
+export function etagOf(object: Versioned): string {
   const { life, generation } = versionOf(object)
   return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
 }
 
 /** Returns the ETag header of a record that may not have an object. */
-export const etagHeader = (object: Described | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
+export const etagHeader = (object: Versioned | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
 
 /** Returns the tag of something without a custom resource, such as a person of another provider, from its content. */
 export function contentTag(content: string | Buffer): string {
@@ -56,25 +56,25 @@ export function ifMatchIncludesTag(header: string | undefined, wanted: string): 
 }
 
 /** Whether the object is at one of the versions. */
-export function matchesAnyVersion(versions: readonly SeenVersion[], object: Described): boolean {
+export function matchesAnyVersion(versions: readonly SeenVersion[], object: Versioned): boolean {
   const { life, generation } = versionOf(object)
   return versions.some((seen) => seen.life === life && seen.generation === generation)
 }
 
 /** Whether a version may be newer than the object: a higher generation, or another uid, which has no order. */
-export function mayBeNewer(versions: readonly SeenVersion[], object: Described): boolean {
+export function mayBeNewer(versions: readonly SeenVersion[], object: Versioned): boolean {
   const { life, generation } = versionOf(object)
   return versions.some((seen) => seen.life !== life || seen.generation > generation)
 }
 
 /** The refusal of an If-Match that does not name the current version. */
-export function staleVersion(current: Called): PlatformError {
+export function staleVersion(current: NamedObject): PlatformError {
   const message = `${sentenceSubjectOf(current.kind, current)} has changed since it was read; read it again, and send its ETag in If-Match.`
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
 /** For a record of several objects: If-Match must name a version of one of them. @throws PlatformError CONFLICT */
-export function refuseStale(behind: readonly Called[], ifMatch: readonly SeenVersion[] | undefined): void {
+export function refuseStale(behind: readonly NamedObject[], ifMatch: readonly SeenVersion[] | undefined): void {
   const [first] = behind
   if (first !== undefined && ifMatch !== undefined && !behind.some((one) => matchesAnyVersion(ifMatch, one)))
     throw staleVersion(first)

@@ -14,11 +14,11 @@ export type Rate = { readonly perSecond: number; readonly burst: number }
  */
 export class TokenBucket {
   readonly #rate: Rate
-  readonly #left: LRUCache<string, { amount: number; at: number }>
+  readonly #remaining: LRUCache<string, { amount: number; at: number }>
 
   constructor(rate: Rate, keys = KEYS_MAX) {
     this.#rate = rate
-    this.#left = createLruCache(keys)
+    this.#remaining = createLruCache(keys)
   }
 
   /**
@@ -40,18 +40,18 @@ export class TokenBucket {
    * @returns undefined if the amount is available, otherwise the milliseconds until it is
    */
   until(key: string, amount: number, now: number): number | undefined {
-    const lacking = Math.min(amount, this.#rate.burst) - this.#leftOf(key, now)
+    const lacking = Math.min(amount, this.#rate.burst) - this.#remainingOf(key, now)
     return lacking > 0 ? (lacking / this.#rate.perSecond) * 1000 : undefined
   }
 
   /** Takes an amount that is known only afterwards, even if the bucket does not hold it. */
   owe(key: string, amount: number, now: number): void {
-    this.#left.set(key, { amount: this.#leftOf(key, now) - amount, at: now })
+    this.#remaining.set(key, { amount: this.#remainingOf(key, now) - amount, at: now })
   }
 
-  #leftOf(key: string, now: number): number {
+  #remainingOf(key: string, now: number): number {
     const { perSecond, burst } = this.#rate
-    const known = this.#left.get(key) ?? { amount: burst, at: now }
+    const known = this.#remaining.get(key) ?? { amount: burst, at: now }
     return Math.min(burst, known.amount + ((now - known.at) / 1000) * perSecond)
   }
 }

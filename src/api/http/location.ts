@@ -11,9 +11,9 @@ const KEY_MAX = 256
  */
 export function withLocation(router: Router, route: Route, path: string, answer: Answer): Answer {
   const isOwn = route.path.endsWith('}')
-  const places = isOwn ? [{ name: undefined, place: path }] : placesBelow(path, answer.body)
+  const places = isOwn ? [{ name: undefined, place: path }] : candidatePaths(path, answer.body)
   const found = places.find(({ name, place }) => {
-    const read = readAt(router, place)
+    const read = findReadRoute(router, place)
     return read !== undefined && (name === undefined || isNamedAfter(read, name))
   })
   return found === undefined ? answer : { ...answer, headers: { location: found.place, ...answer.headers } }
@@ -22,16 +22,16 @@ export function withLocation(router: Router, route: Route, path: string, answer:
 /** @throws TypeError if nothing can be read at the Location of an answer, which is a bug */
 export function checkLocation(router: Router, { headers = {} }: Answer): void {
   const { location } = headers
-  if (location !== undefined && readAt(router, location) === undefined)
+  if (location !== undefined && findReadRoute(router, location) === undefined)
     throw new TypeError(`Nothing can be read at the Location ${location}.`)
 }
 
-function readAt(router: Router, place: string): Route | undefined {
+function findReadRoute(router: Router, place: string): Route | undefined {
   return router.find('GET', place)?.route
 }
 
 /** Returns possible paths of a record below its collection: one for each of its short texts, its id and name last. */
-function placesBelow(path: string, body: unknown): { name: string; place: string }[] {
+function candidatePaths(path: string, body: unknown): { name: string; place: string }[] {
   const fields = Object.entries((body ?? {}) as Record<string, unknown>)
   const isGeneral = ([name]: readonly [string, unknown]) => Number(name === 'id' || name === 'name')
   return fields

@@ -24,7 +24,7 @@ export type ManagementOptions = {
 export type ManagementServer = { port: number; stop(): Promise<void> }
 
 /** A kubelet or Prometheus keeps one or two each. */
-const MOST_CONNECTIONS = 500
+const CONNECTIONS_MAX = 500
 
 /**
  * Starts the management port, separate from the public one: `/livez` (the event loop turns), `/readyz` (caches are
@@ -38,7 +38,7 @@ export async function startManagementServer(options: ManagementOptions): Promise
       { ...CONNECTION_TIMEOUTS, requestTimeout: 10_000 },
       withoutPipelining(closeWhenIdle(inOriginForm(listener(options)))),
     ),
-    MOST_CONNECTIONS,
+    CONNECTIONS_MAX,
   )
   await listen(server, 'The management port', options)
   return {
@@ -48,16 +48,16 @@ export async function startManagementServer(options: ManagementOptions): Promise
 }
 
 /** Milliseconds for which rendered metrics are reused. */
-const METRICS_KEPT = 1_000
+const METRICS_TTL_MS = 1_000
 
 /**
  * Renders the metrics at most once a second: rendering takes milliseconds, and every pod of the cluster can reach the
  * port. Nobody is refused, because the kubelet may share its address with others.
  */
-function recentMetrics(registry: Registry, now: () => number): () => Promise<string> {
+function cachedMetrics(registry: Registry, now: () => number): () => Promise<string> {
   let last: { at: number; text: Promise<string> } | undefined
   return () => {
-    if (last === undefined || now() - last.at >= METRICS_KEPT) {
+    if (last === undefined || now() - last.at >= METRICS_TTL_MS) {
       const text = registry.metrics()
       last = { at: now(), text }
       // The next request tries again.
@@ -70,7 +70,7 @@ function recentMetrics(registry: Registry, now: () => number): () => Promise<str
 }
 
 function listener({ registry, checks, now = () => performance.now() }: ManagementOptions): RequestListener {
-  const metrics = recentMetrics(registry, now)
+  const metrics = cachedMetrics(registry, now)
   const text = (status: number, body: string, type = 'text/plain; charset=utf-8') => ({ status, body, type })
   const answers: Record<string, () => Promise<ReturnType<typeof text>> | ReturnType<typeof text>> = {
     '/livez': () => text(200, 'ok\n'),

@@ -10,7 +10,7 @@ export type HttpMetrics = {
 }
 
 /** Seconds: from a cached read to a slow write (OpenTelemetry semantic conventions, HTTP server metrics). */
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Metrics of the facade in the Prometheus form of the OpenTelemetry HTTP conventions. */
 export function createHttpMetrics(registry: Registry): HttpMetrics {
@@ -18,7 +18,7 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     name: 'http_server_request_duration_seconds',
     help: 'Duration of requests to the facade',
     labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
-    buckets: BUCKETS,
+    buckets: BUCKETS_SECONDS,
     registers: [registry],
   })
   let active = 0

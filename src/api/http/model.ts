@@ -16,7 +16,7 @@ function isBinding(issue: Issue): boolean {
   return issue.code === 'invalid_format' && BINDING_FORMATS.includes(issue.format)
 }
 
-const SHOWN_MAX = 20
+const ERRORS_MAX = 20
 
 /** Says where else an unknown field of a body can be changed. */
 export type FieldHint = (field: string) => string | undefined
@@ -24,7 +24,7 @@ export type FieldHint = (field: string) => string | undefined
 function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: FieldHint): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, SHOWN_MAX).map((key) => ({
+    return issue.keys.slice(0, ERRORS_MAX).map((key) => ({
       field: [...path, key].join('.').slice(0, 200),
       message: (path.length === 0 ? elsewhere?.(key) : undefined) ?? unknownFieldReason(schema, issue.path, key),
     }))
@@ -51,17 +51,17 @@ export function readModel<Schema extends z.ZodType>(
 /** Returns what `readModel` throws for these issues. */
 export function modelBindingFailure(schema: z.ZodType, issues: readonly Issue[], elsewhere?: FieldHint): PlatformError {
   const errors = withoutWiderBounds(issues)
-    .slice(0, SHOWN_MAX)
+    .slice(0, ERRORS_MAX)
     .flatMap((issue) => fieldErrors(schema, issue, elsewhere))
-    .slice(0, SHOWN_MAX)
-  if (issues.every(isUncalled))
+    .slice(0, ERRORS_MAX)
+  if (issues.every(isForbiddenUrl))
     return new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })
   const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
   return new PlatformError(code, firstReason(errors), { errors })
 }
 
 /** Whether an address is well-formed, but one that the platform never calls. */
-function isUncalled(issue: Issue): boolean {
+function isForbiddenUrl(issue: Issue): boolean {
   return issue.code === 'invalid_format' && isForbiddenOutgoingUrl(issue.pattern, issue.input)
 }
 
@@ -108,14 +108,14 @@ function withCaseOfChoices(value: unknown, issues: readonly Issue[]): unknown {
     const choice = issue.values.find((known) => typeof known === 'string' && known.toLowerCase() === wanted)
     if (choice === undefined) continue
     copy ??= structuredClone(value)
-    copy = withAt(copy, issue.path, choice)
+    copy = setAtPath(copy, issue.path, choice)
   }
   return copy
 }
 
-function withAt(target: unknown, [name, ...rest]: readonly PropertyKey[], value: unknown): unknown {
+function setAtPath(target: unknown, [name, ...rest]: readonly PropertyKey[], value: unknown): unknown {
   if (name === undefined) return value
   const holder = target as Record<PropertyKey, unknown>
-  holder[name] = withAt(holder[name], rest, value)
+  holder[name] = setAtPath(holder[name], rest, value)
   return holder
 }

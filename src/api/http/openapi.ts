@@ -230,7 +230,9 @@ const OWN_CODES: Readonly<Record<number, ErrorCode>> = {
   501: 'webhooks-not-supported',
 }
 
-const LATER = z.object({ 'Retry-After': z.int().min(1).optional().describe('Seconds after which to try again') })
+const RETRY_HEADERS = z.object({
+  'Retry-After': z.int().min(1).optional().describe('Seconds after which to try again'),
+})
 
 const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
 
@@ -247,7 +249,7 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const place = { module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
   const example = { error: `${description}.`, code, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
   const content = { 'application/json': { schema: PlatformError, example } }
-  const headers = [429, 503].includes(status) ? { headers: LATER } : {}
+  const headers = [429, 503].includes(status) ? { headers: RETRY_HEADERS } : {}
   if (form === 'platform') return { id: `Refusal${status}`, description, ...headers, content }
   // An unreadable request is refused before the route runs; one that is not allowed is refused by the route.
   const own = isOwn ? (OWN_CODES[status] ?? code) : code
@@ -268,7 +270,7 @@ function responseOf(route: Route, status: number) {
     return route.repliesAt.includes(status) ? withReply(refused, route) : refused
   }
   const description = STATUSES[status]?.[0] ?? 'See the description of the area'
-  const headers = { ...LOCATIONS[status]?.shape, ...([200, 201].includes(status) && hasTag(route) && TAG) }
+  const headers = { ...LOCATIONS[status]?.shape, ...([200, 201].includes(status) && hasEtag(route) && ETAG) }
   return {
     description,
     ...(Object.keys(headers).length > 0 && { headers: z.object(headers) }),
@@ -290,9 +292,9 @@ const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
   302: z.object({ Location: z.string().describe('Where the client is sent') }),
 }
 
-const TAG = { ETag: z.string().optional().describe('The version of what is shown, for If-Match unless it is weak') }
+const ETAG = { ETag: z.string().optional().describe('The version of what is shown, for If-Match unless it is weak') }
 
-const hasTag = (route: Route) =>
+const hasEtag = (route: Route) =>
   honoursIfMatch(route) ||
   (route.method === 'GET' && route.list === undefined && route.replyMediaType === 'application/json')
 

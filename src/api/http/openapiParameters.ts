@@ -81,7 +81,7 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
 }
 
 /** The beginning of a filter's value, by the type of its field. */
-const VALUES: Readonly<Partial<Record<FieldType, string>>> = {
+const VALUE_PATTERNS: Readonly<Partial<Record<FieldType, string>>> = {
   number: '-?[0-9]',
   dateTime: '[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]',
   boolean: '(true|false)$',
@@ -94,7 +94,7 @@ function filterPattern(list: NonNullable<Route['list']>): RegExp {
     const known = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
     const { type = 'text', values } = known
     const operators = operatorsOf(type).filter((operator) => operator !== 'exists')
-    const value = values === undefined ? (VALUES[type] ?? '') : `(${values.join('|')})`
+    const value = values === undefined ? (VALUE_PATTERNS[type] ?? '') : `(${values.join('|')})`
     return `${names[index]}:(${operators.join('|')}):${value}`
   })
   return new RegExp(`^((${names.join('|')}):exists:(true|false)$|${fields.join('|')})`)

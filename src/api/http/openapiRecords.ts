@@ -44,7 +44,7 @@ class Records {
   nameBody(body: Body | undefined, names: readonly string[]): void {
     for (const shape of Object.values(body?.content ?? {})) {
       const schema = this.within(shape.schema, names[0] ?? '')
-      shape.schema = isRecord(schema) ? this.#refer(schema, names, names[0]) : schema
+      shape.schema = isRecord(schema) ? this.#register(schema, names, names[0]) : schema
     }
   }
 
@@ -68,19 +68,19 @@ class Records {
   /** Returns a reference if the schema is a record, otherwise the schema with references inside. */
   named(schema: unknown, name: string): unknown {
     const whole = this.within(schema, name)
-    return isRecord(whole) ? this.#refer(whole, [name, `${name}Record`]) : whole
+    return isRecord(whole) ? this.#register(whole, [name, `${name}Record`]) : whole
   }
 
   /** @param owner set for a record that must not be shared with others that look alike */
-  #refer(record: Schema, wanted: readonly string[], owner = ''): { $ref: string } {
+  #register(record: Schema, wanted: readonly string[], owner = ''): { $ref: string } {
     const text = owner + JSON.stringify(record)
-    const name = this.#names.get(text) ?? this.#free(wanted)
+    const name = this.#names.get(text) ?? this.#freeName(wanted)
     this.#names.set(text, name)
     this.#schemas[name] = record
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  #free(wanted: readonly string[]): string {
+  #freeName(wanted: readonly string[]): string {
     const isFree = (name: string) => !Object.hasOwn(this.#schemas, name)
     let name = wanted.find(isFree) ?? wanted[0] ?? ''
     for (let count = 2; !isFree(name); count += 1) name = `${wanted[0]}${count}`

@@ -9,17 +9,17 @@ type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
 /** Allows nulls in records of bodies, which differ from the object of query parameters by taking no further fields. */
 export const documentedSchema: ZodOpenApiOverride = ({ jsonSchema, io }) => {
-  sayForGenerators(jsonSchema)
+  normalizeSchema(jsonSchema)
   if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
 }
 
 /** Idempotent, because the parts of a schema may be visited before or after it. */
-function sayForGenerators(schema: DocumentedSchema): void {
-  sayOrNull(schema)
-  if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern)
-  if (schema.format === 'date-time' || schema.format === 'uuid') sayByFormatAlone(schema)
-  if (String(schema.enum) === 'true,false') sayBoolean(schema)
-  sayTypes(schema)
+function normalizeSchema(schema: DocumentedSchema): void {
+  mergeNullChoice(schema)
+  if (schema.pattern !== undefined) schema.pattern = portablePattern(schema.pattern)
+  if (schema.format === 'date-time' || schema.format === 'uuid') keepFormatOnly(schema)
+  if (String(schema.enum) === 'true,false') setBooleanType(schema)
+  normalizeTypes(schema)
 }
 
 const SCALARS: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
@@ -28,7 +28,7 @@ const SCALARS: readonly unknown[] = ['string', 'integer', 'number', 'boolean']
  * Writes a nullable text or number as a list of two types, of which no generator makes a record of its own. The default
  * of anything else moves beside the choice, where all generators look for it.
  */
-function sayOrNull(schema: DocumentedSchema): void {
+function mergeNullChoice(schema: DocumentedSchema): void {
   const [value, nothing, ...others] = schema.anyOf ?? []
   if (typeof value !== 'object' || typeof nothing !== 'object' || nothing.type !== 'null' || others.length > 0) return
   if (SCALARS.includes(value.type) && value.enum === undefined && value.const === undefined) {
@@ -41,16 +41,16 @@ function sayOrNull(schema: DocumentedSchema): void {
 }
 
 /** Some readers of documents do not know Unicode classes in patterns: `\s` stands in for the invisible characters. */
-const portable = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
+const portablePattern = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
 
 /** Generators represent it as a time or an id, to which neither a pattern nor a length applies. */
-function sayByFormatAlone(schema: DocumentedSchema): void {
+function keepFormatOnly(schema: DocumentedSchema): void {
   delete schema.pattern
   delete schema.maxLength
 }
 
 /** A flag of a query takes the words of a boolean. */
-function sayBoolean(schema: DocumentedSchema): void {
+function setBooleanType(schema: DocumentedSchema): void {
   schema.type = 'boolean'
   delete schema.enum
 }
@@ -58,7 +58,7 @@ function sayBoolean(schema: DocumentedSchema): void {
 const INT32_MAX = 2 ** 31 - 1
 
 /** Generators read a list of types as one type and null, and a number without a format as 32 bits. */
-function sayTypes(schema: DocumentedSchema): void {
+function normalizeTypes(schema: DocumentedSchema): void {
   const types = [schema.type ?? []].flat()
   if (types.includes('number')) schema.format = 'double'
   if (types.includes('integer') && (schema.maximum ?? Number.POSITIVE_INFINITY) > INT32_MAX) schema.format = 'int64'
@@ -79,13 +79,13 @@ function allowNulls(schema: DocumentedSchema & { [NEVER_NULL]?: readonly string[
 function nullable(schema: DocumentedSchema | boolean): DocumentedSchema | boolean {
   if (typeof schema === 'boolean' || isNullable(schema) || schema.readOnly === true) return schema
   const { description, default: byDefault, ...value } = schema
-  sayForGenerators(value)
+  normalizeSchema(value)
   const either: DocumentedSchema = {
     anyOf: [value, { type: 'null' }],
     ...(description !== undefined && { description }),
     ...(byDefault !== undefined && { default: byDefault }),
   }
-  sayOrNull(either)
+  mergeNullChoice(either)
   return either
 }
 

@@ -67,10 +67,10 @@ export type PipelineOptions = {
   tracer?: RequestTracer | undefined
 }
 
-const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
+const INACTIVE_PHRASES = { deleted: 'no longer exists', disabled: 'is disabled' } as const
 
 /** All followed lists share the turns of this key: one tenant may have many principals that each follow many lists. */
-const FOLLOWED = 'followed lists'
+const FOLLOWED_LISTS_KEY = 'followed lists'
 
 /**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
@@ -82,7 +82,7 @@ export class Pipeline {
   readonly #router: Router
   readonly #places: ReadonlyMap<Route, PathPlaces>
   readonly #limits: CallerLimits
-  readonly #share = new FairShare()
+  readonly #fairShare = new FairShare()
   readonly #streams: OpenStreams
   readonly #metadata: string
   #isReady = false
@@ -138,9 +138,9 @@ export class Pipeline {
       // The duration of a stream says nothing about the time to answer, so measure now.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
-        turn: () => this.#share.take(taker.key),
+        turn: () => this.#fairShare.take(taker.key),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes, { place: rateLimitPlaceOf(passage), response }),
-        dropping: this.#dropping(taker),
+        dropping: this.#drainOptions(taker),
       })
     } catch (thrown) {
       failure = this.#failure(passage, thrown)
@@ -148,16 +148,16 @@ export class Pipeline {
     if (failure !== undefined) {
       measure(failure.error.status)
       if (failure.error.status === 429) await this.#limits.holdRefusal(disconnectSignalOf(response))
-      sendRefusal(passage, failure.error, this.#dropping(rateLimitKeyOf(passage)))
+      sendRefusal(passage, failure.error, this.#drainOptions(rateLimitKeyOf(passage)))
     }
     const { method = '' } = request
     const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
     tracer?.traced({ ...told, milliseconds: measure(response.statusCode) })
     logRequest(this.#options.log, passage, measure(response.statusCode), failure ?? passage.unread)
-    this.#tellWitness(passage, beganAt, failure)
+    this.#notifyWitness(passage, beganAt, failure)
   }
 
-  #dropping(taker: RateLimitKey): DrainOptions {
+  #drainOptions(taker: RateLimitKey): DrainOptions {
     return { clock: this.#options.services.clock, pay: (bytes) => this.#limits.payDropped(taker, bytes) }
   }
 
@@ -172,7 +172,7 @@ export class Pipeline {
     }
   }
 
-  #tellWitness(passage: RequestState, beganAt: number, failure: Failure | undefined) {
+  #notifyWitness(passage: RequestState, beganAt: number, failure: Failure | undefined) {
     const { attendance, match, caller, trace, address, response } = passage
     if (attendance === undefined || match === undefined || caller === undefined) return
     const { id, writes: written, isUnchanged } = attendance
@@ -209,7 +209,7 @@ export class Pipeline {
     const isFollowed = negotiate(route, firstHeaderValue(request, 'accept'))
     refuseUnsupportedConditions(route, request.headers)
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
-    const requirePermitted = this.#permittedSince(passage, passage.match)
+    const requirePermitted = this.#permissionCheck(passage, passage.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
     const sent = { ...passage, route, replacing, place: rateLimitPlaceOf(passage) }
     const body = await readRouteBody(sent, this.#limits, this.#options.services)
@@ -249,7 +249,7 @@ export class Pipeline {
   /** Takes a turn of the caller if it is known, otherwise of the address. */
   async #takeTurn(passage: RequestState): Promise<void> {
     const taker = rateLimitKeyOf(passage)
-    await this.#share.take(taker.key)
+    await this.#fairShare.take(taker.key)
     const authorization = passage.match?.route.authorization
     const isSigned = authorization?.kind === 'anonymous' && authorization.isSigned === true
     if (isSigned) passage.unproved = await this.#limits.takeUnproved(taker)
@@ -268,7 +268,7 @@ export class Pipeline {
   async #authenticate(passage: RequestState, route?: Route): Promise<void> {
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
-      await this.#requireStanding(caller, route)
+      await this.#requireActivePrincipal(caller, route)
       passage.caller = caller
     } catch (error) {
       this.#limits.takeRequest({ kind: 'address', key: addressKey(passage.address) })
@@ -278,10 +278,10 @@ export class Pipeline {
   }
 
   /** @throws PlatformError UNAUTHORIZED if the token's principal was deleted or disabled after it was issued */
-  async #requireStanding({ principalId, principalType, principalUid }: Caller, route?: Route): Promise<void> {
+  async #requireActivePrincipal({ principalId, principalType, principalUid }: Caller, route?: Route): Promise<void> {
     const ended = await this.#options.standing?.endOf(principalId, principalType, principalUid)
     if (ended === undefined || (ended === 'deleted' && route?.answersUnknownCallers === true)) return
-    throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
+    throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${INACTIVE_PHRASES[ended]}.`)
   }
 
   /** @returns the scope that was checked; undefined on routes without an action */
@@ -327,7 +327,7 @@ export class Pipeline {
     const taker = rateLimitKeyOf(passage)
     const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, taker.key)).join()
     const read = async () => {
-      await this.#askAgain(passage, match)
+      await this.#recheckAccess(passage, match)
       const { entries } = await match.route.handler(this.#context(passage, match, parts))
       if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
       return entries()
@@ -342,9 +342,9 @@ export class Pipeline {
           }),
         ask: async () => {
           refuseStaleCaches(this.#options.staleness)
-          await this.#askAgain(passage, match).catch(rethrowRefusal)
+          await this.#recheckAccess(passage, match).catch(rethrowRefusal)
         },
-        turn: () => this.#share.take(FOLLOWED),
+        turn: () => this.#fairShare.take(FOLLOWED_LISTS_KEY),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
         refusalOf: (error) => JSON.stringify(buildRefusal(passage, toPlatformError(error)).body),
         lastEventId: firstHeaderValue(passage.request, 'last-event-id'),
@@ -364,12 +364,12 @@ export class Pipeline {
    * Returns a check that repeats authorization after a body that took long: a caller who sends slowly keeps no right
    * longer than others.
    */
-  #permittedSince(passage: RequestState, match: Match): () => Promise<void> {
+  #permissionCheck(passage: RequestState, match: Match): () => Promise<void> {
     const { clock } = this.#options.services
     const since = clock.monotonic()
     return async () => {
-      if (passage.caller === undefined || clock.monotonic() - since <= PERMITTED_FOR) return
-      await this.#askAgain(passage, match).catch((error: unknown) => {
+      if (passage.caller === undefined || clock.monotonic() - since <= PERMISSION_TTL_MS) return
+      await this.#recheckAccess(passage, match).catch((error: unknown) => {
         passage.ended = error
         throw error
       })
@@ -377,16 +377,16 @@ export class Pipeline {
   }
 
   /** Repeats authentication and authorization. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
-  async #askAgain(passage: RequestState, match: Match): Promise<void> {
+  async #recheckAccess(passage: RequestState, match: Match): Promise<void> {
     const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
-    await this.#requireStanding(caller, match.route)
+    await this.#requireActivePrincipal(caller, match.route)
     await this.#authorize(passage, match)
   }
 
   /** @throws KubeError if this cannot be decided now */
   async #isPermitted(passage: RequestState, match: Match): Promise<boolean> {
     try {
-      await this.#askAgain(passage, match)
+      await this.#recheckAccess(passage, match)
       return true
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -398,4 +398,4 @@ export class Pipeline {
 }
 
 /** Milliseconds for which an authorization holds without being checked again. */
-const PERMITTED_FOR = 1_000
+const PERMISSION_TTL_MS = 1_000

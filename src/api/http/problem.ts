@@ -36,7 +36,7 @@ export type ErrorAnswer = { status: number; headers: Record<string, string>; bod
  * Errors before the route runs keep the platform-wide codes and form (interface section 7): no sign-in, no permission,
  * an unreadable body, and what every route refuses alike. The route refuses a body that is readable but not allowed.
  */
-const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
+const PRE_ROUTE_CODES: ReadonlySet<ErrorCode> = new Set([
   'UNAUTHORIZED',
   'FORBIDDEN',
   'MODEL_BINDING_FAILED',
@@ -48,20 +48,20 @@ const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
 
 /** Returns the form and the code of an error at a route: modules with problem-details have codes in kebab-case. */
 export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean; code: string } {
-  if (form === 'problem' && !BEFORE_THE_ROUTE.has(code))
+  if (form === 'problem' && !PRE_ROUTE_CODES.has(code))
     return { isProblem: true, code: code.toLowerCase().replaceAll('_', '-') }
   return { isProblem: form === 'problem of 500' && ERROR_STATUS[code] === 500, code }
 }
 
 /** Extras that become headers; `challenge` replaces the bearer challenge. */
-type Unshown = { retryAfterSeconds?: number; challenge?: string }
+type HeaderExtras = { retryAfterSeconds?: number; challenge?: string }
 
 /** Builds the error body in one of the two forms of section 7 of the interface. */
 export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
   const { message, extras, status } = error
   const { isProblem, code } = shownAs(place.form, error.code)
-  const { retryAfterSeconds, challenge, ...rest } = extras as Record<string, unknown> & Unshown
-  const shown = Array.isArray(rest.errors) ? { ...rest, errors: rest.errors.map(asShown) } : rest
+  const { retryAfterSeconds, challenge, ...rest } = extras as Record<string, unknown> & HeaderExtras
+  const shown = Array.isArray(rest.errors) ? { ...rest, errors: rest.errors.map(withoutRepeatedName) } : rest
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(place)
@@ -80,7 +80,7 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
 }
 
 /** Removes the field's name from its reason, because both are shown; errors of another form stay as they are. */
-function asShown(error: object): object {
+function withoutRepeatedName(error: object): object {
   const { field, message } = error as Partial<FieldError>
   return typeof field !== 'string' || typeof message !== 'string'
     ? error
@@ -169,12 +169,12 @@ const upstreamFailed = (error: KubeError, how: string) =>
   new PlatformError('UPSTREAM_FAILED', `${refusalSubjectOf(error)} ${how}.`, {}, { cause: error })
 
 /** Retry-After in seconds if the API server names none. */
-const RETRY_AFTER = 2
+const RETRY_AFTER_SECONDS = 2
 
 function unavailable(
   message: string,
   cause: { cause: unknown },
-  retryAfterSeconds: number = RETRY_AFTER,
+  retryAfterSeconds: number = RETRY_AFTER_SECONDS,
 ): PlatformError {
   return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }, cause)
 }
@@ -202,7 +202,7 @@ export function recordField(path: string): string {
 }
 
 /** The prefix of a rule's message from the API server: the type of the refused value, in place of the value. */
-const BEFORE_RULE = /^Invalid value: "(object|array|string|integer|number|boolean)": /
+const RULE_PREFIX = /^Invalid value: "(object|array|string|integer|number|boolean)": /
 
 function refused(error: KubeError): PlatformError {
   const { denial } = error
@@ -220,7 +220,7 @@ function refused(error: KubeError): PlatformError {
   }
   const errors = error.causes.map(({ field, message }) => ({
     field: recordField(field),
-    message: message.replace(BEFORE_RULE, ''),
+    message: message.replace(RULE_PREFIX, ''),
   }))
   const message = errors.length === 0 ? 'The API server refused the object.' : firstReason(errors)
   return new PlatformError('BAD_REQUEST', message, { errors }, { cause: error })

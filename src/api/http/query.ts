@@ -19,11 +19,11 @@ export const WholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
     z.int().min(min).max(max),
   )
 
-type Raw = Record<string, string[]>
+type RawQuery = Record<string, string[]>
 
 /** Parses a query string strictly: broken percent encoding is refused, not guessed. */
-function readQuery(text: string): Raw {
-  const raw: Raw = Object.create(null) as Raw
+function readQuery(text: string): RawQuery {
+  const raw: RawQuery = Object.create(null) as RawQuery
   if (text === '') return raw
   if (text.length > QUERY_MAX_LENGTH) throw badParameter('', `The query is longer than ${QUERY_MAX_LENGTH} characters.`)
   const pairs = text.split('&')
@@ -62,7 +62,7 @@ export function parseQuery(route: Route, text: string, isFollowed = false): { qu
   for (const [name, values] of Object.entries(raw)) {
     const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
     if (isDeclared) {
-      const isRepeatable = takesList(route.query?.shape[name])
+      const isRepeatable = acceptsList(route.query?.shape[name])
       if (values.length > 1 && !isRepeatable) faults.add(name, `The query parameter ${name} may be given only once.`)
       own[name] = isRepeatable ? values : values[0]
     } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
@@ -75,22 +75,22 @@ export function parseQuery(route: Route, text: string, isFollowed = false): { qu
   return { query, list: isFollowed ? { ...list, ...WHOLE_PAGE } : list }
 }
 
-function refusePages({ list }: Route, raw: Raw, faults: QueryFaults): void {
+function refusePages({ list }: Route, raw: RawQuery, faults: QueryFaults): void {
   for (const name of ['page', 'pageSize', list?.limitName]) {
     if (name === undefined || raw[name] === undefined) continue
     faults.add(name, `A list that is followed has no pages: leave ${name} out.`)
   }
 }
 
-const LISTS = new WeakMap<object, boolean>()
+const ACCEPTS_LIST = new WeakMap<object, boolean>()
 
 /** Cached for each parameter: a schema that accepts a list accepts an empty one. */
-function takesList(schema: z.core.$ZodType | undefined): boolean {
+function acceptsList(schema: z.core.$ZodType | undefined): boolean {
   if (schema === undefined) return false
-  const known = LISTS.get(schema)
+  const known = ACCEPTS_LIST.get(schema)
   if (known !== undefined) return known
   const takes = z.safeParse(schema, []).success
-  LISTS.set(schema, takes)
+  ACCEPTS_LIST.set(schema, takes)
   return takes
 }
 

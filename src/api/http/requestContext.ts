@@ -25,7 +25,7 @@ export type RequestOrigin = {
 }
 
 /** Milliseconds between two checks whether a stream may continue, so that it ends within five seconds. */
-const LOOK_AGAIN = 2_000
+const RECHECK_INTERVAL_MS = 2_000
 
 /** A class, because the getters of an object literal would be created for each request. */
 export class RequestContext implements Context {
@@ -46,7 +46,7 @@ export class RequestContext implements Context {
   readonly #response: ServerResponse
   readonly #rawBody: RawBody | undefined
   readonly #caller: Caller | undefined
-  readonly #unproved: UnauthenticatedRequest | undefined
+  readonly #unauthenticated: UnauthenticatedRequest | undefined
   readonly #isPermitted: () => Promise<boolean>
   readonly owe: Context['owe']
 
@@ -73,7 +73,7 @@ export class RequestContext implements Context {
     this.isAnonymous = caller === undefined
     this.#response = response
     this.#caller = caller
-    this.#unproved = unproved
+    this.#unauthenticated = unproved
     this.#isPermitted = isPermitted
     this.owe = owe
   }
@@ -89,7 +89,7 @@ export class RequestContext implements Context {
   }
 
   prove(principal: string): void {
-    this.#unproved?.prove(principal)
+    this.#unauthenticated?.prove(principal)
   }
 
   get ifMatch(): Context['ifMatch'] {
@@ -115,10 +115,10 @@ export class RequestContext implements Context {
     const controller = new AbortController()
     const look = async () => {
       if (this.#response.closed) return
-      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(look, LOOK_AGAIN)
+      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(look, RECHECK_INTERVAL_MS)
       else controller.abort(new Error('The caller may no longer see this.'))
     }
-    clock.setTimeout(look, LOOK_AGAIN)
+    clock.setTimeout(look, RECHECK_INTERVAL_MS)
     return AbortSignal.any([this.signal, controller.signal])
   }
 }

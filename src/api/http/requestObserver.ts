@@ -32,7 +32,7 @@ export class RequestWrites implements Origin {
   readonly caller: string
   readonly auditId: string
   readonly writes: { resource: Resource; object: KubeObject }[] = []
-  #hasAskedForNothing = false
+  #hasUnchangedWrite = false
 
   constructor(principalId: string) {
     this.caller = principalId
@@ -44,10 +44,10 @@ export class RequestWrites implements Origin {
   }
 
   unchanged(): void {
-    this.#hasAskedForNothing = true
+    this.#hasUnchangedWrite = true
   }
 
   get isUnchanged(): boolean {
-    return this.#hasAskedForNothing && this.writes.length === 0
+    return this.#hasUnchangedWrite && this.writes.length === 0
   }
 }

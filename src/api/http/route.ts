@@ -46,7 +46,7 @@ export type BodyKind = 'none' | 'json' | 'raw'
 export type NamingRule = { readonly rule: string; readonly pattern: string }
 
 /** Optional parts of a declaration, with defaults. */
-type Said = {
+type RouteOptions = {
   /** The level at which the permission is checked; the level of the path if absent. */
   readonly scope?: ScopeLevel | undefined
   /** Path parameters that may hold any text, such as the key of a row; only below the scope. */
@@ -99,7 +99,7 @@ type Said = {
   readonly errors?: ErrorForm
 }
 
-export type Route = Required<Said> & {
+export type Route = Required<RouteOptions> & {
   readonly area: string
   /** The name of the module in errors, documents and metrics. */
   readonly module: string
@@ -120,7 +120,7 @@ export type Route = Required<Said> & {
   readonly handler: (context: Context) => Answer | Promise<Answer>
 }
 
-export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = Said & {
+export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = RouteOptions & {
   auth: Authorization
   summary: string
   query?: Query
@@ -166,7 +166,7 @@ export function route<
   const row = interfaceRow({ method, path: expanded })
   const all = new Set([...(row?.answers ?? []), ...answers])
   return {
-    ...USUAL,
+    ...ROUTE_DEFAULTS,
     bodyKind: body === undefined ? 'none' : 'json',
     ...said,
     method,
@@ -185,7 +185,7 @@ export function route<
 }
 
 /** Defaults for all fields, so that all routes have one shape. */
-const USUAL = {
+const ROUTE_DEFAULTS = {
   opaque: [],
   scopeFrom: undefined,
   mayPass: undefined,
@@ -206,16 +206,16 @@ const USUAL = {
   replyMediaType: 'application/json',
   repliesAt: [],
   errors: 'platform',
-} satisfies Omit<Required<Said>, 'answers' | 'bodyKind' | 'scope'>
+} satisfies Omit<Required<RouteOptions>, 'answers' | 'bodyKind' | 'scope'>
 
 /** Rows of a table carry their version in the body; files, uploads and backups have no version. */
-const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
+const UNVERSIONED_PATHS = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
 
 /** Whether the route's writes can be conditional on the version that the caller has read. */
 export function honoursIfMatch(
   route: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody' | 'isHeld'>,
 ): boolean {
-  if (['PUT', 'PATCH', 'DELETE'].includes(route.method)) return !WITHOUT_VERSION.test(route.path)
+  if (['PUT', 'PATCH', 'DELETE'].includes(route.method)) return !UNVERSIONED_PATHS.test(route.path)
   const makes = route.method === 'POST' && route.answers.includes(201)
   return route.isHeld || (makes && !createsUnnamed(route) && (route.path.endsWith('}') || route.isNamedByBody))
 }

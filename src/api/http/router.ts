@@ -82,7 +82,7 @@ export class Router {
     const segments = path.slice(1).split('/')
     if (segments.length > SEGMENTS_MAX) return undefined
     const values: string[] = []
-    const leaf = walk(this.#root, wanted, segments, 0, values)
+    const leaf = findEntry(this.#root, wanted, segments, 0, values)
     const entry = leaf === undefined ? undefined : choose(leaf.routes.get(wanted), values)
     if (entry === undefined) return undefined
     const parameters: Record<string, string> = {}
@@ -122,7 +122,7 @@ function choose(entries: readonly Entry[] | undefined, values: readonly string[]
  * A literal segment without this method does not hide the parameter beside it, so that `POST …/config` is refused as
  * the bad name that it is.
  */
-function walk(
+function findEntry(
   at: Node,
   method: Method,
   segments: readonly string[],
@@ -134,13 +134,13 @@ function walk(
   const literal = at.literals.get(segment)
   if (literal !== undefined) {
     const depth = values.length
-    const found = walk(literal, method, segments, index + 1, values)
+    const found = findEntry(literal, method, segments, index + 1, values)
     if (found !== undefined) return found
     values.length = depth
   }
   const found =
-    walkInto(at.parameter, decodeSegment, method, segments, index, values) ??
-    walkInto(at.opaque, decodeOpaque, method, segments, index, values)
+    findEntryIn(at.parameter, decodeSegment, method, segments, index, values) ??
+    findEntryIn(at.opaque, decodeOpaque, method, segments, index, values)
   if (found !== undefined) return found
   if (at.rest === undefined) return undefined
   const rest = segments.slice(index).map(decodeSegment)
@@ -149,7 +149,7 @@ function walk(
   return at.rest
 }
 
-function walkInto(
+function findEntryIn(
   next: Node | undefined,
   decode: (raw: string) => string | undefined,
   method: Method,
@@ -161,16 +161,16 @@ function walkInto(
   if (next === undefined || value === undefined) return undefined
   const depth = values.length
   values.push(value)
-  const found = walk(next, method, segments, index + 1, values)
+  const found = findEntry(next, method, segments, index + 1, values)
   if (found === undefined) values.length = depth
   return found
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not pass.
-const PLAIN = /^[^%/\\\u0000-\u0020\u007f-\uffff]+$/
-const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}/\\]/u
+const PLAIN_SEGMENT = /^[^%/\\\u0000-\u0020\u007f-\uffff]+$/
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}/\\]/u
 /** Percent-encoded letters, digits, `-`, `.`, `_` and `~`: a second spelling (RFC 3986 section 6.2.2.2). */
-const NEEDLESS = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
+const NEEDLESS_ENCODING = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
 
 /**
  * Decodes one path segment, exactly once. Undefined if it is not canonical: empty, dots, a slash or backslash in any
@@ -178,21 +178,21 @@ const NEEDLESS = /%(4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae]|3[0-9]|2[de])/i
  */
 export function decodeSegment(raw: string): string | undefined {
   if (raw === '' || raw === '.' || raw === '..' || raw.length > SEGMENT_MAX_LENGTH) return undefined
-  if (PLAIN.test(raw)) return raw
-  if (NEEDLESS.test(raw)) return undefined
+  if (PLAIN_SEGMENT.test(raw)) return raw
+  if (NEEDLESS_ENCODING.test(raw)) return undefined
   const value = percentDecoded(raw)
-  return value === undefined || FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
+  return value === undefined || FORBIDDEN_CHARACTERS.test(value) || value.normalize('NFC') !== value ? undefined : value
 }
 
 /** The output of `encodeURIComponent` and stricter encoders: URI characters, and all else as percent-encoded UTF-8. */
-const ENCODED = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
+const ENCODED_SEGMENT = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
 
 /**
  * Decodes a segment that may hold any text: empty, dots, slashes, control characters, decomposed letters, in any
  * encoding. Undefined if it does not encode text.
  */
 function decodeOpaque(raw: string): string | undefined {
-  return ENCODED.test(raw) ? percentDecoded(raw) : undefined
+  return ENCODED_SEGMENT.test(raw) ? percentDecoded(raw) : undefined
 }
 
 /** Whether people choose the value. The platform makes ids, tokens and numbers, which never equal a literal. */

@@ -3,10 +3,10 @@ import { type Answer, NO_STORE } from './answer.ts'
 import type { Route } from './route.ts'
 
 /** Fields that give access to whoever reads them; names, ids and addresses do not. */
-const SECRET =
+const SECRET_FIELDS =
   /^(?:token|access_?token|refresh_?token|session_?token|password|link|\w*api_?key|\w*connection_?string|secret_?access_?key|\w+secret)$/i
 
-const KNOWN = new WeakMap<Route, boolean>()
+const SECRET_ROUTES = new WeakMap<Route, boolean>()
 
 /** Anyone with the link reads whom it is for, and no sign-in keeps caches from storing the answer. */
 const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
@@ -22,10 +22,10 @@ export function withNoStore(route: Route, answer: Answer): Answer {
 }
 
 export function mayHoldSecret(route: Route): boolean {
-  const known = KNOWN.get(route)
+  const known = SECRET_ROUTES.get(route)
   if (known !== undefined) return known
   const holds = route.list === undefined && route.reply !== undefined && holdsSecret(route.reply, new Set())
-  KNOWN.set(route, holds)
+  SECRET_ROUTES.set(route, holds)
   return holds
 }
 
@@ -35,7 +35,7 @@ function holdsSecret(schema: z.ZodType, seen: Set<z.ZodType>): boolean {
   const below = (part: unknown) => holdsSecret(part as z.ZodType, seen)
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape as Record<string, z.ZodType>).some(
-      ([name, field]) => (SECRET.test(name) && isText(field)) || below(field),
+      ([name, field]) => (SECRET_FIELDS.test(name) && isText(field)) || below(field),
     )
   if (schema instanceof z.ZodArray) return below(schema.element)
   if (schema instanceof z.ZodRecord) return below(schema.valueType)

@@ -18,13 +18,13 @@ export type Sending = {
   readonly dropping?: DrainOptions
 }
 
-const FREE_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
+const UNLIMITED_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
 
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  { turn, spend, dropping = UNMETERED_DRAIN }: Sending = FREE_SENDING,
+  { turn, spend, dropping = UNMETERED_DRAIN }: Sending = UNLIMITED_SENDING,
 ): Promise<void> {
   const rest = drainUnreadBody(request, response, dropping)
   response.statusCode = answer.status
@@ -51,7 +51,7 @@ export async function send(
   const bytes = sumOf(parts, Buffer.byteLength)
   spend(bytes)
   response.setHeader('content-length', bytes)
-  if (sumOf(parts, ({ length }) => length) <= SLICE) endAfter(rest, response, parts.join(''))
+  if (sumOf(parts, ({ length }) => length) <= SLICE_CHARACTERS) endAfter(rest, response, parts.join(''))
   else await sendInSlices(response, parts, turn, rest)
 }
 
@@ -102,7 +102,7 @@ function weakTag(text: string, { headers }: Answer): string {
 }
 
 /** In characters. Encoding and sending a megabyte at once would block the thread for milliseconds. */
-const SLICE = 65_536
+const SLICE_CHARACTERS = 65_536
 
 /** Slices take turns with the caller's requests: otherwise twelve lists at once would send twelve slices a round. */
 async function sendInSlices(
@@ -131,11 +131,11 @@ async function sendInSlices(
 function* slicesOf(parts: readonly string[]): Generator<string> {
   let slice = ''
   for (const part of parts) {
-    if (slice.length + part.length > SLICE && slice !== '') {
+    if (slice.length + part.length > SLICE_CHARACTERS && slice !== '') {
       yield slice
       slice = ''
     }
-    if (part.length > SLICE) yield* piecesOf(part)
+    if (part.length > SLICE_CHARACTERS) yield* piecesOf(part)
     else slice += part
   }
   if (slice !== '') yield slice
@@ -144,8 +144,8 @@ function* slicesOf(parts: readonly string[]): Generator<string> {
 function* piecesOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     // Do not cut a surrogate pair in half.
-    const isSplit = (text.charCodeAt(start + SLICE - 1) & 0xfc00) === 0xd800
-    const end = start + SLICE - (isSplit ? 1 : 0)
+    const isSplit = (text.charCodeAt(start + SLICE_CHARACTERS - 1) & 0xfc00) === 0xd800
+    const end = start + SLICE_CHARACTERS - (isSplit ? 1 : 0)
     yield text.slice(start, end)
     start = end
   }

@@ -132,7 +132,7 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
 }
 
 /** Milliseconds in which a refused client may read the reason. */
-const LINGER = 2_000
+const LINGER_MS = 2_000
 
 /** Answers in the form of section 7 what never became a request, and closes the connection. */
 function endWith(socket: Duplex, message: string): void {
@@ -145,7 +145,7 @@ function endWith(socket: Duplex, message: string): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
   socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
-  const timer = setTimeout(() => socket.destroy(), LINGER)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
 }
 

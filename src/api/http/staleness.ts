@@ -6,7 +6,7 @@ import { isNoCacheRequest } from './requestContext.ts'
 export type Staleness = { readonly age: () => number; readonly bound: number }
 
 /** Milliseconds: a watch that the API server closes is reopened sooner than this. */
-const UNREMARKABLE_AGE = 2_000
+const TOLERATED_AGE_MS = 2_000
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
 
 /**
@@ -20,7 +20,7 @@ export function addAgeHeader(
   { age, bound }: Staleness = NEVER_STALE,
 ): void {
   const milliseconds = age()
-  if (milliseconds < UNREMARKABLE_AGE) return
+  if (milliseconds < TOLERATED_AGE_MS) return
   refuseStaleCaches({ age, bound })
   if (!['GET', 'HEAD'].includes(request.method ?? '') || isNoCacheRequest(request)) return
   response.setHeader('age', String(Math.round(milliseconds / 1000)))

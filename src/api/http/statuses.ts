@@ -1,10 +1,10 @@
 import type { Route } from './route.ts'
 
 /** Routes that depend on another system, or on a tenant's code, that may fail on its own. */
-const ASKS_ANOTHER = /\/(objectstorageaccounts|registries|sources|deployments|sso|editor|invoke)(\/|$)/
+const UPSTREAM_PATHS = /\/(objectstorageaccounts|registries|sources|deployments|sso|editor|invoke)(\/|$)/
 
 /** Routes to features that some of the systems behind them lack. */
-const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/
+const OPTIONAL_FEATURE_PATHS = /\/(identity-providers|token|webhook)(\/|$)/
 
 /**
  * Whether a route itself may refuse with this status. Statuses of refusals before any route runs count only if the
@@ -12,7 +12,7 @@ const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/
  */
 export function routeMayRefuseWith({ answers, path }: Route, status: number): boolean {
   if ([401, 403, 406, 429].includes(status)) return answers.includes(status)
-  return status !== 501 || answers.includes(status) || NOT_BY_ALL.test(path)
+  return status !== 501 || answers.includes(status) || OPTIONAL_FEATURE_PATHS.test(path)
 }
 
 /** Returns every status that a route may answer with, sorted, for its document. */
@@ -28,10 +28,10 @@ export function statusesOf(route: Route): number[] {
     ...route.answers,
     ...[400, ...(isAnonymous ? [] : [401, 403]), 404, 406, ...writes],
     ...(asksEngine ? [409, 422, 502] : []),
-    ...(ASKS_ANOTHER.test(path) ? [502] : []),
+    ...(UPSTREAM_PATHS.test(path) ? [502] : []),
     ...(route.answers.includes(206) ? [416] : []),
     ...[429, 500, 503],
-    ...(NOT_BY_ALL.test(path) ? [501] : []),
+    ...(OPTIONAL_FEATURE_PATHS.test(path) ? [501] : []),
   ]
   return [...new Set(all)].sort((one, other) => one - other)
 }

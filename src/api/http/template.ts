@@ -24,12 +24,12 @@ export function expandPath(path: string): string {
 export type TemplateSegment = { readonly kind: 'literal' | 'parameter' | 'rest'; readonly text: string }
 
 /** Templates are constants in the code, so the cache is bounded; each is needed several times. */
-const known = new Map<string, readonly TemplateSegment[]>()
+const parsedTemplates = new Map<string, readonly TemplateSegment[]>()
 
 /** Returns the segments of an expanded template. Throws TypeError if a segment mixes text and parameter. */
 export function templateSegments(path: string): readonly TemplateSegment[] {
-  const segments = known.get(path) ?? parsedSegments(path)
-  known.set(path, segments)
+  const segments = parsedTemplates.get(path) ?? parsedSegments(path)
+  parsedTemplates.set(path, segments)
   return segments
 }
 

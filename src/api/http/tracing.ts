@@ -32,16 +32,16 @@ const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 const RANDOM_BYTES = 24
 /** Pooled, because a system call per request costs more than routing. No byte is used twice, and none is a secret. */
-let pool = Buffer.alloc(0)
-let used = 0
+let randomPool = Buffer.alloc(0)
+let poolOffset = 0
 
 function randomHex(): string {
-  if (used + RANDOM_BYTES > pool.length) {
-    pool = randomBytes(RANDOM_BYTES * 256)
-    used = 0
+  if (poolOffset + RANDOM_BYTES > randomPool.length) {
+    randomPool = randomBytes(RANDOM_BYTES * 256)
+    poolOffset = 0
   }
-  used += RANDOM_BYTES
-  return pool.toString('hex', used - RANDOM_BYTES, used)
+  poolOffset += RANDOM_BYTES
+  return randomPool.toString('hex', poolOffset - RANDOM_BYTES, poolOffset)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { TokenBucket } from './limits.ts'
 const WAITING_MAX = 1_000
 
 /** Requests of one address: how many are in flight, and those that wait. */
-type Line = { underway: number; readonly waiting: ((wait: number | undefined) => void)[] }
+type AddressQueue = { underway: number; readonly waiting: ((wait: number | undefined) => void)[] }
 
 /**
  * Requests without a token that may yet prove who sends them, such as signed deliveries. Each takes one from the budget
@@ -15,7 +15,7 @@ type Line = { underway: number; readonly waiting: ((wait: number | undefined) =>
 export class UnauthenticatedRequests {
   readonly #budget: TokenBucket
   readonly #now: () => number
-  readonly #lines = new Map<string, Line>()
+  readonly #queues = new Map<string, AddressQueue>()
 
   constructor(budget: TokenBucket, now: () => number) {
     this.#budget = budget
@@ -24,9 +24,9 @@ export class UnauthenticatedRequests {
 
   /** @returns undefined once the request may proceed, otherwise the milliseconds until the budget has one for it */
   begin(key: string): Promise<number | undefined> {
-    const line = this.#lines.get(key) ?? { underway: 0, waiting: [] }
+    const line = this.#queues.get(key) ?? { underway: 0, waiting: [] }
     if (line.waiting.length >= WAITING_MAX) return Promise.resolve(this.#budget.until(key, 1, this.#now()))
-    this.#lines.set(key, line)
+    this.#queues.set(key, line)
     const admitted = new Promise<number | undefined>((resolve) => line.waiting.push(resolve))
     this.#admit(key, line)
     return admitted
@@ -34,14 +34,14 @@ export class UnauthenticatedRequests {
 
   /** Must be called once for each request that may proceed. */
   end(key: string, isProved: boolean): void {
-    const line = this.#lines.get(key)
+    const line = this.#queues.get(key)
     if (line === undefined) return
     line.underway -= 1
     if (isProved) this.#budget.owe(key, -1, this.#now())
     this.#admit(key, line)
   }
 
-  #admit(key: string, line: Line): void {
+  #admit(key: string, line: AddressQueue): void {
     for (let next = line.waiting[0]; next !== undefined; next = line.waiting[0]) {
       const wait = this.#budget.take(key, 1, this.#now())
       if (wait !== undefined && line.underway > 0) return
@@ -49,6 +49,6 @@ export class UnauthenticatedRequests {
       if (wait === undefined) line.underway += 1
       next(wait)
     }
-    if (line.underway === 0) this.#lines.delete(key)
+    if (line.underway === 0) this.#queues.delete(key)
   }
 }

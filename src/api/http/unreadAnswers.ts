@@ -33,13 +33,13 @@ export class UnreadAnswers {
     if (!this.#waiting.has(response)) response.once('close', () => this.#waiting.delete(response))
     this.#waiting.set(response, newest)
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
-    this.#cut(this.#limits.ofOne, newest, ofKey, ofKey)
+    this.#dropOldest(this.#limits.ofOne, newest, ofKey, ofKey)
     const all = () => [...this.#waiting.values()]
-    this.#cut(this.#limits.ofAll, newest, all, () => ofGreediest(all()))
+    this.#dropOldest(this.#limits.ofAll, newest, all, () => ofGreediest(all()))
   }
 
   /** Spares the newest answer: nobody could have read it yet. */
-  #cut(limit: number, newest: Waiting, meant: () => Waiting[], from: () => Waiting[]): void {
+  #dropOldest(limit: number, newest: Waiting, meant: () => Waiting[], from: () => Waiting[]): void {
     while (sumOf(meant()) > limit) {
       const oldest = from().find((one) => one !== newest) ?? meant().find((one) => one !== newest)
       if (oldest === undefined) return

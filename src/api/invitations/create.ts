@@ -19,7 +19,7 @@ import { findRole, incarnationAt } from '../rules/grants.ts'
 import { holdsDirectly, invitedScope, requireGrantRights, requireScopeExists, scopeStillExists } from './grants.ts'
 import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
 
-const DAYS_DEFAULT = 7
+const DEFAULT_EXPIRY_DAYS = 7
 
 type Request = z.output<typeof CreateInvitationRequest>
 
@@ -53,8 +53,8 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
   requireScopeExists(services, scope)
   const scopeIncarnation = incarnationAt(services, scope)
   const namespace = boundaryNamespace(boundaryId)
-  const earlier = await earlierOf(context, email)
-  refuseFlood(services, caller, namespace, email)
+  const earlier = await endedInvitations(context, email)
+  limitMails(services, caller, namespace, email)
   if (user !== undefined && holdsDirectly(services, user.id, role.displayName, scope, text)) {
     throw new PlatformError('already_member', `The person already has the role "${role.displayName}" at ${text}.`)
   }
@@ -79,13 +79,13 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
       message: body.message,
       firstName: body.firstName,
       lastName: body.lastName,
-      expiresAt: timestamp(now + (body.expiresInDays ?? DAYS_DEFAULT) * DAY_MS),
+      expiresAt: timestamp(now + (body.expiresInDays ?? DEFAULT_EXPIRY_DAYS) * DAY_MS),
       tokenHash: hash,
       lastSentAt: timestamp(now),
     },
     isSame: () => true,
   })
-  if (!isNew) throw duplicate()
+  if (!isNew) throw duplicatePending()
   const link = deliver(services, object, boundary.spec.displayName, linkOf(services, token))
   return created<InvitationDto>(invitationDto(services, object, link), { etag: etagOf(object) })
 }
@@ -108,7 +108,7 @@ function resolveTenant({ records, accounts }: Services, boundaryId: string): Bou
 }
 
 /** Returns ended or void invitations of the address. @throws PlatformError duplicate_pending if one is open */
-async function earlierOf(
+async function endedInvitations(
   { services, parameters }: Context<'boundaryId', unknown, Request>,
   email: string,
 ): Promise<readonly InvitationRecord[]> {
@@ -121,7 +121,7 @@ async function earlierOf(
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
   const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))
-  if (earlier.some(isInTheWay)) throw duplicate()
+  if (earlier.some(isInTheWay)) throw duplicatePending()
   return earlier
 }
 
@@ -131,7 +131,7 @@ function invitationId(boundaryId: string, email: string, earlier: readonly Invit
   return uuidV5(['invitation', boundaryId, email.toLowerCase(), ...names].join('/'))
 }
 
-function duplicate(): PlatformError {
+function duplicatePending(): PlatformError {
   return new PlatformError('duplicate_pending', 'The address already has an open invitation to this boundary.')
 }
 
@@ -140,7 +140,7 @@ function duplicate(): PlatformError {
  * an address than resends may.
  * @throws PlatformError TOO_MANY_REQUESTS
  */
-function refuseFlood({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {
+function limitMails({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {
   const { free, interval } = accounts.resendLimits
   const since = clock.now() - interval
   const sent = records

@@ -104,9 +104,9 @@ export function invitationOutdated(why: string): PlatformError {
   return new PlatformError('invalid_state', `${why}: ask for a new invitation.`)
 }
 
-type Promised = { inviteeId: string; role: Role; boundaryId: string; scope: string }
+type OfferedRole = { inviteeId: string; role: Role; boundaryId: string; scope: string }
 
-async function mayStillInvite(services: Services, inviterId: string, promised: Promised): Promise<boolean> {
+async function mayStillInvite(services: Services, inviterId: string, promised: OfferedRole): Promise<boolean> {
   const { inviteeId, role, boundaryId, scope } = promised
   const inviter = (await services.principals.find([inviterId])).get(inviterId)
   const mayInvite = () => services.access.isAllowed(inviterId, INVITE, boundaryScope(boundaryId))

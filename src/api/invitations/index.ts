@@ -49,7 +49,7 @@ const StatusQuery = z
   .optional()
   .describe('Only those; upper and lower case count the same')
 
-const notThere = () => new PlatformError('not_found', 'There is no such invitation in the boundary.')
+const invitationNotFound = () => new PlatformError('not_found', 'There is no such invitation in the boundary.')
 
 const invitations = collection(MemberInvitation, {
   path: INVITATIONS,
@@ -57,7 +57,7 @@ const invitations = collection(MemberInvitation, {
   noun: 'Invitation',
   home: inBoundary,
   keyOf: 'name',
-  missing: notThere,
+  missing: invitationNotFound,
   may: { read: action('boundaries/invitations/read') },
   dto: InvitationDto,
   toDto: (invitation, { services }) => invitationDto(services, invitation),
@@ -94,7 +94,7 @@ async function revokeInvitation(context: Context) {
         return { ...spec, state: 'Revoked' }
       },
     })
-    await revoke.catch(goneAs(notThere))
+    await revoke.catch(goneAs(invitationNotFound))
     // An accept that was interrupted may have left its assignment, which is deleted with the invitation.
     await revokeInvitedAssignment(services, found, caller)
     return noContent()
@@ -110,7 +110,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   const refused = resendRefusalOf(found.spec, services.clock.now(), services.accounts.resendLimits)
   if (refused?.code !== 'invalid_state')
     await requireStillGrantable(services, found, user?.id ?? found.spec.accountId ?? '')
-  if (refused === undefined && !services.accounts.outbox.isConfigured) requireOwnGift(services, caller, found, user?.id)
+  if (refused === undefined && !services.accounts.outbox.isConfigured) requireRights(services, caller, found, user?.id)
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const send = services.records.update(MemberInvitation, ref, {
     ...{ caller, ifMatch },
@@ -125,14 +125,14 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
       return { ...spec, hasAccount, tokenHash: hash, resendCount: spec.resendCount + 1, lastSentAt: timestamp(now) }
     },
   })
-  const { object } = await send.catch(goneAs(notThere))
+  const { object } = await send.catch(goneAs(invitationNotFound))
   const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })
   const link = deliver(services, object, boundary?.spec.displayName ?? '', linkOf(services, token))
   return ok(invitationDto(services, object, link), { etag: etagOf(object) })
 }
 
 /** Whoever sees the link can create the account and get its role. @throws PlatformError forbidden */
-function requireOwnGift(
+function requireRights(
   services: Services,
   caller: Caller,
   { metadata, spec }: InvitationRecord,

@@ -71,7 +71,7 @@ async function writeInvitation(
 }
 
 /** Stores that the expiry was answered, so that the next call gets the state instead. */
-async function tellExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
+async function recordExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
   await writeInvitation(services, invitation, {
     caller,
     change: ({ spec }) =>
@@ -125,7 +125,7 @@ async function setStoredPassword(
   const caller = actorOf(invitation)
   const decision = decideSetPassword(spec, services.clock.now())
   if (decision.refusal !== undefined) {
-    if (decision.refusal.code === 'expired') await tellExpiry(services, invitation, caller)
+    if (decision.refusal.code === 'expired') await recordExpiry(services, invitation, caller)
     throwRefusal(decision.refusal)
   }
   const answer = { signInUrl, email: spec.email, status: 'AwaitingLogin' as const }
@@ -209,7 +209,7 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   const { spec, metadata } = invitation
   const refusal = acceptRefusalOf(spec, acceptor, services.clock.now())
   if (refusal !== undefined) {
-    if (refusal.code === 'expired') await tellExpiry(services, invitation, caller)
+    if (refusal.code === 'expired') await recordExpiry(services, invitation, caller)
     throwRefusal(refusal)
   }
   await requireStillGrantable(services, invitation, caller.principalId)

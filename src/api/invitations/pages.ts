@@ -44,7 +44,7 @@ export const invitationPages: LinkPages = {
     const shown = await shownOf(services, token)
     if (fields('state') !== '') return sendToSignIn(services, token, fields('state'), browser)
     if (shown.requiresPassword) await makeAccount(services, token, fields)
-    else await proveAccount(services, shown, fields('password'), browser.address)
+    else await verifyPassword(services, shown, fields('password'), browser.address)
     const user = await services.accounts.users.findByEmail(shown.email)
     if (user === undefined) throw new PlatformError('not_found', 'There is no account with the invited address.')
     return accept(services, { principalId: user.id, principalType: 'User', expiresAt: 0 }, token, shown)
@@ -64,12 +64,12 @@ async function accept(services: Services, caller: Caller, token: string, shown: 
 /** @throws PlatformError FORBIDDEN if the form was not shown to this browser */
 async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: BrowserRequest) {
   const journey = peekPendingSignIn(browser)
-  if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notBegunHere()
+  if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notStarted()
   const url = await accounts.browserSignIn.addressOf(journey)
   return redirectPage(url, 'Sign in', '<p>After you sign in, you return here.</p>')
 }
 
-const notBegunHere = () =>
+const notStarted = () =>
   new PlatformError('FORBIDDEN', 'This was started in another browser, or too long ago. Try again.')
 
 /** The page to which people return after signing in to accept. Its URL is fixed; the invitation is in a cookie. */
@@ -79,19 +79,19 @@ export const signedInPages: LinkPages = {
     const journey = takePendingSignIn(browser)
     try {
       const { browserSignIn } = services.accounts
-      if (browserSignIn === undefined || journey === undefined) throw notBegunHere()
+      if (browserSignIn === undefined || journey === undefined) throw notStarted()
       const shown = await shownOf(services, journey.token)
       return await accept(services, await browserSignIn.finish(journey, browser.search), journey.token, shown)
     } catch (error) {
-      return notAccepted(services, error, journey)
+      return acceptFailedPage(services, error, journey)
     }
   },
   submit: async () => {
-    throw notBegunHere()
+    throw notStarted()
   },
 }
 
-function notAccepted({ log, accounts }: Services, error: unknown, journey: PendingSignIn | undefined): ShownPage {
+function acceptFailedPage({ log, accounts }: Services, error: unknown, journey: PendingSignIn | undefined): ShownPage {
   const isSaid = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
   if (!isSaid) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
   const text = isSaid ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
@@ -136,14 +136,14 @@ async function formFor(
 <button type="submit">Sign in and accept</button>
 </form>`
   }
-  if (isPassword === undefined) return byProgram(token)
+  if (isPassword === undefined) return terminalHint(token)
   if ((await users.findByEmail(email))?.isExternal === true)
     return `<p>You sign in at your organization: sign in there, then accept on your account page.</p>\n${signInLink(services)}`
   const password = { name: 'password', label: 'Your password', type: 'password', autocomplete: 'current-password' }
   return renderForm([address, password], 'Accept', refused)
 }
 
-function byProgram(token: string): string {
+function terminalHint(token: string): string {
   return `<p>The password of your account is managed elsewhere. Accept in a terminal:</p>
 <pre>freehold login
 freehold invitation accept ${escapeHtml(token)}</pre>`
@@ -158,7 +158,7 @@ async function makeAccount(services: Services, token: string, fields: FormFields
 }
 
 /** @throws PlatformError FORBIDDEN, TOO_MANY_REQUESTS */
-async function proveAccount(
+async function verifyPassword(
   { accounts }: Services,
   { email }: Shown,
   password: string,

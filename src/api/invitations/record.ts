@@ -78,7 +78,7 @@ export const InvitationAcceptedDto = namedRecord('InvitationAcceptedDto', {
   scope: z.string(),
 })
 
-function iso(milliseconds: number | undefined): string | null {
+function isoTime(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : timestamp(milliseconds)
 }
 
@@ -97,7 +97,7 @@ export function invitationDto(
     createdAt: createdAtOf(metadata),
     canResend: resendRefusalOf(spec, now, accounts.resendLimits) === undefined,
     nextResendAt: isInvitationOpen(invitationStateAt(spec, now))
-      ? iso(nextResendAt(spec, now, accounts.resendLimits))
+      ? isoTime(nextResendAt(spec, now, accounts.resendLimits))
       : null,
     link,
   })

@@ -49,7 +49,7 @@ export const additionalJobRoutes: readonly RouteDraft[] = withKind(PlatformJob, 
     handler: async (context) => {
       const { ref, place } = await locateResource(context, 'jobName')
       const { object, isChanged } = await changeResource(PlatformJob, { ref, place }, context, ({ spec, status }) => {
-        if (!spec.cancelled && isJobFinished(status?.state)) throw endedAs(place.name, status?.state)
+        if (!spec.cancelled && isJobFinished(status?.state)) throw alreadyEnded(place.name, status?.state)
         return { ...spec, cancelled: true }
       })
       const view = createViewBuilder<typeof PlatformJob>(context.services, place.boundaryId)(
@@ -61,7 +61,7 @@ export const additionalJobRoutes: readonly RouteDraft[] = withKind(PlatformJob, 
   }),
 ])
 
-function endedAs(name: string, state: JobState | undefined) {
+function alreadyEnded(name: string, state: JobState | undefined) {
   const message = `Job "${name}" has ended as ${state}: there is nothing to cancel.`
   return new PlatformError('INVALID_STATE', message, { status: state, phase: state })
 }
@@ -77,7 +77,7 @@ async function findLog(context: Context, { process = JOB_CONTAINER, previous }: 
   const clusterId = otherClusterOf(context.services, object.spec.clusterId)
   const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process, clusterId }]
   const hasEnded = isJobFinished(state)
-  return { sources, hasEnded, kept: { name: process, open: () => keptLog(blobs, namespace, name, logParts) } }
+  return { sources, hasEnded, kept: { name: process, open: () => storedLog(blobs, namespace, name, logParts) } }
 }
 
 function unknownProcess(process: string) {
@@ -85,7 +85,7 @@ function unknownProcess(process: string) {
   return badRequest(message, [{ field: 'process', message: `must be ${JOB_CONTAINER}` }])
 }
 
-async function* keptLog(blobs: BlobStore, namespace: string, name: string, parts: number): AsyncIterable<Uint8Array> {
+async function* storedLog(blobs: BlobStore, namespace: string, name: string, parts: number): AsyncIterable<Uint8Array> {
   for (let part = 0; part < parts; part += 1) {
     const blob = await blobs.read({ namespace, name: jobNames(name).log(part) })
     if (blob !== undefined) yield blob.bytes

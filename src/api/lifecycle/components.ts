@@ -48,7 +48,7 @@ const FeedRefreshResult = namedRecord('FeedRefreshResult', {
   problems: z.array(namedRecord('FeedProblem', { component: z.string(), message: z.string() })),
 })
 
-async function one(context: Context<'name'>) {
+async function show(context: Context<'name'>) {
   const stock = await readInventory(context)
   const component = componentOf(stock, context.parameters.name)
   const { entries: held } = await context.services.lifecycle.configuration.read()
@@ -84,7 +84,7 @@ async function installSpec(context: Context<'name'>) {
 }
 
 /** Milliseconds. The controllers query the registries, a few at a time. */
-const REFRESH_WAIT = 20_000
+const REFRESH_TIMEOUT_MS = 20_000
 
 /** Names the registry and the cause, which tells whether a retry may help. */
 function unreachable(problems: readonly string[]): PlatformError {
@@ -111,7 +111,7 @@ async function refresh(context: Context) {
       const feed = services.records.peek(PlatformComponent, { namespace, name })?.status?.feed
       return { component: name, feed, isRead: Date.parse(feed?.requestedAt ?? '') >= Date.parse(asked) }
     })
-  await pollUntilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_WAIT)
+  await pollUntilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_TIMEOUT_MS)
   const read = feeds()
   if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
     throw unreachable(read.flatMap(({ component, feed }) => `${component}: ${feed?.problem ?? 'no answer'}`))
@@ -149,7 +149,7 @@ export const componentRoutes: readonly RouteDraft[] = [
       return stock.components.map((component) => summaryOf(component, stock))
     },
   }),
-  route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto, handler: one }),
+  route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto, handler: show }),
   route('GET', `${ONE}/installspec`, {
     auth: view,
     summary: 'What an installation of it needs',

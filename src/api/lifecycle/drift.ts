@@ -11,15 +11,15 @@ import { readInventory } from './inventory.ts'
 import { type ComponentInventory, type ComponentRecord, currentRelease } from './records.ts'
 
 const view = action('lifecycle/view')
-const words = z.string().nullable()
+const NullableText = z.string().nullable()
 export const DRIFT_KINDS = ['Version', 'Missing', 'Unexpected', 'Image', 'Values'] as const
 
 const VersionDriftItem = namedRecord('VersionDriftItem', {
   name: z.string(),
   expectedVersion: z.string().describe('Empty where nothing is expected'),
-  runningVersion: words,
-  desiredDigest: words.describe('Of the chart, as the release feed first had it'),
-  runningDigest: words.describe('Of the chart that is installed'),
+  runningVersion: NullableText,
+  desiredDigest: NullableText.describe('Of the chart, as the release feed first had it'),
+  runningDigest: NullableText.describe('Of the chart that is installed'),
   kind: z.enum(DRIFT_KINDS),
   message: z.string(),
 })
@@ -31,7 +31,7 @@ const DependencyGraphDto = namedRecord('DependencyGraphDto', {
     namedRecord('DependencyNode', {
       name: z.string(),
       kind: z.enum(COMPONENT_KINDS),
-      installedVersion: words,
+      installedVersion: NullableText,
       isInstalled: z.boolean(),
     }),
   ),
@@ -39,7 +39,7 @@ const DependencyGraphDto = namedRecord('DependencyGraphDto', {
     namedRecord('DependencyEdge', {
       from: z.string(),
       to: z.string(),
-      constraint: words,
+      constraint: NullableText,
       kind: z.enum(['DependsOn', 'Pins']),
     }),
   ),

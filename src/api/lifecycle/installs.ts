@@ -118,9 +118,9 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
   }
   if (body?.dryRun === true) {
     await refuseWhileBusy(context)
-    return ok(wouldBe(context, spec))
+    return ok(dryRunDto(context, spec))
   }
-  return begin(context, spec, async () => {
+  return createInstall(context, spec, async () => {
     if (Object.keys(entries).length > 0) await services.lifecycle.configuration.put(entries)
   })
 }
@@ -128,7 +128,7 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
 type NewInstall = { component: string; kind: 'Install' | 'Repair'; version?: string; startedBy: string }
 
 /** Creates the install unless something else is in progress. @throws PlatformError RolloutBusy */
-async function begin(context: Context, spec: NewInstall, before: () => Promise<void> = async () => {}) {
+async function createInstall(context: Context, spec: NewInstall, before: () => Promise<void> = async () => {}) {
   const { services, caller } = context
   const object = await withChangeLock(services, LIFECYCLE_LOCK, async () => {
     await refuseWhileBusy(context)
@@ -144,7 +144,7 @@ function dtoOf(object: InstallRecord, version: string): z.output<typeof InstallD
 }
 
 /** Returns the record that a dry run shows. */
-function wouldBe({ services }: Context, spec: NewInstall): z.output<typeof InstallDto> {
+function dryRunDto({ services }: Context, spec: NewInstall): z.output<typeof InstallDto> {
   const metadata = {
     name: randomUUID(),
     namespace: atPlatform().namespace,
@@ -166,7 +166,10 @@ async function repair(context: Context<'name'>) {
     throw new PlatformError('NotInstalled', message)
   }
   const spec = { component: name, kind: 'Repair' as const, startedBy: context.caller.principalId }
-  return begin(context, spec).then((answer) => ({ ...answer, body: { ...answer.body, version: version ?? '' } }))
+  return createInstall(context, spec).then((answer) => ({
+    ...answer,
+    body: { ...answer.body, version: version ?? '' },
+  }))
 }
 
 /** @throws PlatformError NotResumable, RolloutBusy */

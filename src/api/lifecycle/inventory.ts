@@ -7,15 +7,15 @@ import { atPlatform } from '../resources/collection/homes.ts'
 import type { ComponentInventory, ComponentRecord } from './records.ts'
 
 /** All objects of this area are in the platform's namespace. */
-const HERE = { namespace: atPlatform().namespace }
+const PLATFORM_PLACE = { namespace: atPlatform().namespace }
 
 export function platformObjectId({ resource }: AnyKind, { name }: { name: string }): string {
-  return objectId(resource, { ...HERE, name })
+  return objectId(resource, { ...PLATFORM_PLACE, name })
 }
 
 /** Returns all objects of a kind in the platform's namespace. */
 export function listPlatformObjects<K extends AnyKind>({ services, fresh }: Context, kind: K, now = fresh) {
-  return services.records.list(kind, HERE, { fresh: now })
+  return services.records.list(kind, PLATFORM_PLACE, { fresh: now })
 }
 
 export async function readInventory(context: Context): Promise<ComponentInventory> {

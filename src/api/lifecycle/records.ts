@@ -22,23 +22,23 @@ export type ComponentRecord = RecordOf<typeof PlatformComponent>
 export type ReleaseRecord = RecordOf<typeof ComponentRelease>
 export type InstallRecord = RecordOf<typeof ComponentInstall>
 
-const words = z.string().nullable()
-const date = DateTime.nullable()
+const NullableText = z.string().nullable()
+const NullableTime = DateTime.nullable()
 
 export const ReleaseDto = namedRecord('ReleaseDto', {
   component: z.string(),
   version: z.string(),
-  publishedAt: date,
+  publishedAt: NullableTime,
   digest: z.string(),
-  notesUrl: words,
+  notesUrl: NullableText,
   isInstalled: z.boolean(),
   isNewest: z.boolean(),
   isSchemaBreaking: z.boolean().describe('Objects must be changed by hand before it'),
   migratesDatabase: z.boolean().describe('Only restoring a database undoes it'),
-  minimumFromVersion: words,
-  requiredMinor: words,
-  crdBundleVersion: words,
-  minimumOperatorVersion: words,
+  minimumFromVersion: NullableText,
+  requiredMinor: NullableText,
+  crdBundleVersion: NullableText,
+  minimumOperatorVersion: NullableText,
   requiredValues: z.array(z.string()),
   pins: z.record(z.string(), z.string()).describe('Versions of other components that it is made for'),
   isSigned: z.boolean(),
@@ -48,9 +48,9 @@ const componentFields = {
   name: z.string(),
   title: z.string(),
   kind: z.enum(COMPONENT_KINDS),
-  chartName: words,
-  installedVersion: words,
-  latestVersion: words,
+  chartName: NullableText,
+  installedVersion: NullableText,
+  latestVersion: NullableText,
   isInstalled: z.boolean(),
   isOutdated: z.boolean(),
   isSelectable: z.boolean().describe('Whether a plan may name it'),
@@ -63,8 +63,8 @@ const componentFields = {
   status: z.enum(COMPONENT_STATES),
   health: HealthReportDto.nullable(),
   hasDrift: z.boolean(),
-  lastChangedAt: date,
-  feedReadAt: date,
+  lastChangedAt: NullableTime,
+  feedReadAt: NullableTime,
 }
 export const ComponentSummaryDto = namedRecord('ComponentSummary', componentFields)
 export const ComponentDto = namedRecord('ComponentDto', {
@@ -76,9 +76,9 @@ export const ComponentDto = namedRecord('ComponentDto', {
 const InstallStep = namedRecord('InstallStep', {
   name: z.enum(INSTALL_PHASES),
   status: z.enum(INSTALL_STEP_STATES),
-  message: words,
-  startedAt: date,
-  finishedAt: date,
+  message: NullableText,
+  startedAt: NullableTime,
+  finishedAt: NullableTime,
 })
 
 export const InstallDto = namedRecord('InstallDto', {
@@ -88,10 +88,10 @@ export const InstallDto = namedRecord('InstallDto', {
   kind: z.enum(INSTALL_KINDS),
   status: z.enum(INSTALL_STATES),
   phase: z.enum(INSTALL_PHASES),
-  message: words,
+  message: NullableText,
   startedBy: z.string(),
   startedAt: DateTime.describe('While it waits: when it was requested'),
-  finishedAt: date,
+  finishedAt: NullableTime,
   steps: z.array(InstallStep),
   canResume: z.boolean(),
 })

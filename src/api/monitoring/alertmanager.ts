@@ -33,13 +33,13 @@ const AlertmanagerDelivery = z
   .meta({ id: 'AlertmanagerDelivery' })
 type Delivered = z.output<typeof AlertmanagerDelivery>['alerts'][number]
 
-const LEVELS: Readonly<Record<string, number>> = { critical: 4, error: 3, warning: 2, info: 1, none: 0 }
+const SEVERITIES: Readonly<Record<string, number>> = { critical: 4, error: 3, warning: 2, info: 1, none: 0 }
 const STATES: Readonly<Record<Delivered['status'], AlertState>> = { firing: 'Firing', resolved: 'Resolved' }
 /** Labels that name an object of a workload. */
-const NAMING = ['pod', 'persistentvolumeclaim', 'job_name'] as const
+const OBJECT_LABELS = ['pod', 'persistentvolumeclaim', 'job_name'] as const
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
+const CONTROL_CHARACTERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
 /** Converts an alert of Prometheus. Only the namespace determines where it belongs, because anybody can set labels. */
 export function alertOf(
@@ -59,8 +59,8 @@ export function alertOf(
     alertId: fingerprint,
     title: plainLine(annotations.summary ?? name, 256) || name,
     subject: name,
-    detail: (annotations.description ?? '').replaceAll(CONTROLS, ' ').slice(0, 8192),
-    level: LEVELS[labels.severity ?? ''] ?? 2,
+    detail: (annotations.description ?? '').replaceAll(CONTROL_CHARACTERS, ' ').slice(0, 8192),
+    level: SEVERITIES[labels.severity ?? ''] ?? 2,
     status: STATES[status],
     resourceType: resource?.type ?? plainLine(labels.resource_type ?? '', 64),
     resourceName: resource?.name ?? plainLine(labels.resource_name ?? '', 253),
@@ -80,7 +80,7 @@ function resourceOf(
   resourceGroup: string,
   { namespace = '', ...labels }: Readonly<Record<string, string>>,
 ): { type: string; name: string } | undefined {
-  const named = NAMING.flatMap((label) => labels[label] ?? [])
+  const named = OBJECT_LABELS.flatMap((label) => labels[label] ?? [])
   let best: { type: string; name: string; length: number } | undefined
   for (const [collection, kind] of KIND_BY_COLLECTION) {
     for (const object of services.records.peekAll(kind, { namespace })) {

@@ -46,9 +46,9 @@ const Query = z.strictObject({
 })
 type Asked = Context<string, z.output<typeof Query>>
 
-type Wanted = { namespace: string | undefined; name: string }
+type WantedClaim = { namespace: string | undefined; name: string }
 
-function wantedOf({ claim = [] }: z.output<typeof Query>): Wanted[] {
+function parseWantedClaims({ claim = [] }: z.output<typeof Query>): WantedClaim[] {
   const words = claim.flatMap((text) => text.split(',')).map((word) => word.trim())
   return words
     .filter((word) => word !== '')
@@ -58,16 +58,16 @@ function wantedOf({ claim = [] }: z.output<typeof Query>): Wanted[] {
     })
 }
 
-const isWanted = (wanted: readonly Wanted[], { namespace, name }: { namespace?: string; name: string }) =>
+const isWanted = (wanted: readonly WantedClaim[], { namespace, name }: { namespace?: string; name: string }) =>
   wanted.length === 0 || wanted.some((one) => one.name === name && (one.namespace ?? namespace) === namespace)
 
-type Measures = {
+type ClaimMeasures = {
   used: ReadonlyMap<string, number>
   inodes: ReadonlyMap<string, number>
   growth: ReadonlyMap<string, number>
   history: ReadonlyMap<string, MeasuredSeries['points']> | undefined
 }
-const NOTHING: Measures = { used: new Map(), inodes: new Map(), growth: new Map(), history: undefined }
+const NO_MEASURES: ClaimMeasures = { used: new Map(), inodes: new Map(), growth: new Map(), history: undefined }
 
 const keyOf = (namespace = '', name = '') => `${namespace}/${name}`
 const byClaim = (found: readonly MeasuredSeries[]) =>
@@ -76,9 +76,9 @@ const lastOf = (found: readonly MeasuredSeries[]) =>
   new Map([...byClaim(found)].flatMap(([key, points]) => points.slice(-1).map(({ value }) => [key, value] as const)))
 
 /** Returns what kubelets report about the claims; nothing if there is no metric source or it does not answer. */
-async function measuresOf({ services, query }: Asked, wanted: readonly Wanted[]): Promise<Measures> {
+async function measuresOf({ services, query }: Asked, wanted: readonly WantedClaim[]): Promise<ClaimMeasures> {
   const { metrics } = services.monitoring
-  if (metrics === undefined) return NOTHING
+  if (metrics === undefined) return NO_MEASURES
   const target = {
     namespace: query.namespace ?? 'anywhere',
     claims: wanted.map(({ name }) => ({ claim: name, tail: 'None' as const })),
@@ -100,20 +100,20 @@ async function measuresOf({ services, query }: Asked, wanted: readonly Wanted[])
     ])
     return { used: lastOf(used), inodes: lastOf(inodes), growth: lastOf(growth), history: history && byClaim(history) }
   } catch (error) {
-    if (error instanceof MetricSourceError) return NOTHING
+    if (error instanceof MetricSourceError) return NO_MEASURES
     throw error
   }
 }
 
-const DIGITS = 100
-const rounded = (value: number | undefined) => (value === undefined ? null : Math.round(value * DIGITS) / DIGITS)
+const ROUNDING = 100
+const rounded = (value: number | undefined) => (value === undefined ? null : Math.round(value * ROUNDING) / ROUNDING)
 
 /** Returns the records of claims, with their owners and measurements. */
 export function claimDtos(
   services: Pick<Services, 'records'>,
   { clusterId }: Pick<ListedCluster, 'clusterId'>,
   claims: readonly KubeObject[],
-  measures: Measures,
+  measures: ClaimMeasures,
 ): StorageClaimDto[] {
   const ownerOf = ownerFinder(services)
   return (claims as readonly Claim[]).map((claim) => {
@@ -171,7 +171,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
   id: 'name',
   rowsOf: async (context) => {
     const { services, query } = context
-    const wanted = wantedOf(query)
+    const wanted = parseWantedClaims(query)
     const measures = await measuresOf(context, wanted)
     return async (where) => {
       const claims = await services.monitoring.objects.claims(where)
@@ -179,7 +179,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
         ({ metadata }) => (query.namespace ?? metadata.namespace) === metadata.namespace && isWanted(wanted, metadata),
       )
       // Kubelets of other clusters report to another Prometheus.
-      return claimDtos(services, where, own, where.elsewhere === undefined ? measures : NOTHING)
+      return claimDtos(services, where, own, where.elsewhere === undefined ? measures : NO_MEASURES)
     }
   },
 })

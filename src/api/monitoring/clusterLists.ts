@@ -29,7 +29,7 @@ function clustersOf(services: Services, signal: AbortSignal): { where: ListedClu
 }
 
 /** The timeout for other clusters in milliseconds, so that a hanging one does not delay the rest. */
-const ANSWERS_WITHIN = 5_000
+const CLUSTER_TIMEOUT_MS = 5_000
 
 type Read<Row> = (where: ListedCluster) => Promise<readonly Row[]>
 
@@ -37,7 +37,7 @@ type Read<Row> = (where: ListedCluster) => Promise<readonly Row[]>
 async function rowsOfClusters<Row>(services: Services, read: Read<Row>) {
   const missing: string[] = []
   const ending = new AbortController()
-  const deadline = services.clock.setTimeout(() => ending.abort(), ANSWERS_WITHIN)
+  const deadline = services.clock.setTimeout(() => ending.abort(), CLUSTER_TIMEOUT_MS)
   const rows = await Promise.all(
     clustersOf(services, ending.signal).map(async ({ where, isThere }) => {
       if (!isThere) return void missing.push(where.clusterId)

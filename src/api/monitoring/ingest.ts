@@ -51,7 +51,7 @@ export type AlertIngestResult = z.output<typeof AlertIngestResult>
 type Ingested = { result: AlertIngestResult; alert?: AlertRecord | undefined }
 
 type Place = { namespace: string; resourceGroup: string | undefined }
-const AT_PLATFORM: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefined }
+const PLATFORM_PLACE: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefined }
 
 /** Returns where an alert belongs. With an unknown place, it is stored at the platform. */
 function placeNamed({ services }: Context, pairs: Readonly<Record<string, string>>): Place | undefined {
@@ -59,11 +59,11 @@ function placeNamed({ services }: Context, pairs: Readonly<Record<string, string
   const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary]?.toLowerCase(), pairs[PLACE_KEYS.group]]
   if (boundaryId === undefined) return undefined
   const namespace = boundaryNamespace(boundaryId)
-  if (!isUuid(boundaryId) || isLeaving(services.records.peek(Boundary, { name: boundaryId }))) return AT_PLATFORM
+  if (!isUuid(boundaryId) || isLeaving(services.records.peek(Boundary, { name: boundaryId }))) return PLATFORM_PLACE
   if (resourceGroup === undefined) return { namespace, resourceGroup: undefined }
   const isKnown = isResourceName(resourceGroup)
   const group = isKnown ? services.records.peek(ResourceGroup, { namespace, name: resourceGroup }) : undefined
-  return isLeaving(group) ? AT_PLATFORM : { namespace, resourceGroup }
+  return isLeaving(group) ? PLATFORM_PLACE : { namespace, resourceGroup }
 }
 
 const isLeaving = (object: { metadata: { deletionTimestamp?: string | undefined } } | undefined) =>
@@ -75,7 +75,7 @@ const placeOf = (alert: AlertRecord): Place => ({
 })
 
 /** Without a place, finds the known alert if there is exactly one, preferring the platform's. */
-function find(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
+function findAlert(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
   const { records } = context.services
   const same = records
     .peekAll(PlatformAlert, place && { namespace: place.namespace })
@@ -95,8 +95,8 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   const status = body.status ?? 'Firing'
   const identity = { alertId, resourceType: resourceType ?? '', resourceName: resourceName ?? '' }
   const named = placeNamed(context, body.metadata ?? {})
-  const known = find(context, identity, named)
-  const place = named ?? (known === undefined ? AT_PLATFORM : placeOf(known))
+  const known = findAlert(context, identity, named)
+  const place = named ?? (known === undefined ? PLATFORM_PLACE : placeOf(known))
   const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
   const ref = { namespace: place.namespace, name }
   const told = { id: alertIdOf(ref), alertId, status }
@@ -108,8 +108,8 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
     detail: body.detail ?? '',
     level: body.level,
     status,
-    metadata: { ...(named === undefined && placedBefore(before)), ...body.metadata },
-    told: addAlertReport(before?.told ?? countedBefore(known), status, now),
+    metadata: { ...(named === undefined && previousPlace(before)), ...body.metadata },
+    told: addAlertReport(before?.told ?? previousCount(known), status, now),
   })
   if (known === undefined && status === 'Resolved') {
     // Another replica may have stored it before our watch has seen it.
@@ -125,13 +125,13 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
 }
 
 /** Alerts written with kubectl continue counting from their status. */
-function countedBefore(alert: AlertRecord | undefined) {
+function previousCount(alert: AlertRecord | undefined) {
   if (alert === undefined) return undefined
   const { occurrences = 1, resolvedAt } = alert.status ?? {}
   return { times: occurrences, resolvedAt }
 }
 
-function placedBefore(spec: AlertRecord['spec'] | undefined): Record<string, string> {
+function previousPlace(spec: AlertRecord['spec'] | undefined): Record<string, string> {
   const kept = Object.values(PLACE_KEYS).flatMap((key) => {
     const value = spec?.metadata[key]
     return value === undefined ? [] : [[key, value] as const]

@@ -22,7 +22,7 @@ export interface KubernetesObjects {
 }
 
 /** The most objects in one list; of a larger cluster, only a part is shown. */
-const MOST = 10_000
+const LIST_MAX = 10_000
 
 const nodeMetrics: Resource = {
   group: 'metrics.k8s.io',
@@ -48,7 +48,7 @@ export function createKubernetesObjects({
   async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: ClusterTarget) {
     const there = elsewhere === undefined ? client : clientOf(elsewhere)
     // Lets the API server answer from its cache, because slightly stale data is good enough here.
-    return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0', signal })).items.slice(0, MOST)
+    return (await there.list<T>(resource, { limit: LIST_MAX, resourceVersion: '0', signal })).items.slice(0, LIST_MAX)
   }
   const held = (resource: Resource, place: ClusterTarget) =>
     place.elsewhere === undefined && caches.has(resource)

@@ -11,7 +11,7 @@ type Asked = { metric: string; aggregation: Aggregation }
 type Found = { labels: Readonly<Record<string, string>>; points: { at: number; value: number }[] }[]
 
 /** How long before its expiry a secret counts as expiring soon, in milliseconds. */
-const SOON = 30 * DAY_MS
+const EXPIRING_SOON_MS = 30 * DAY_MS
 
 /** Returns metrics of the activator or computed from our objects. Reads and writes of secrets are not counted. */
 export async function queryLocalMetric(
@@ -57,7 +57,7 @@ export function expiringSoon(
   return entries.filter(({ spec }) => {
     const left = Date.parse(spec.expiresOn ?? '') - now
     const isMeant = watched === undefined || spec.vaultName === watched.place.name
-    return isMeant && spec.state === 'Active' && left > 0 && left <= SOON
+    return isMeant && spec.state === 'Active' && left > 0 && left <= EXPIRING_SOON_MS
   }).length
 }
 

@@ -45,25 +45,25 @@ export const MetricQuery = TimeRangeQuery.extend({
 /** In seconds since the epoch, with a step that depends on the length. */
 export type MonitoringTimeRange = Steps
 
-const DAY = 86_400
+const DAY_SECONDS = 86_400
 
 /** @throws PlatformError BAD_REQUEST */
 export function parseTimeRange({ from, to }: z.output<typeof TimeRangeQuery>): MonitoringTimeRange {
   const [begin, end] = [Math.floor(Date.parse(from) / 1000), Math.floor(Date.parse(to) / 1000)]
   if (begin >= end) throw badParameter('from', 'from must be before to.')
-  if (end - begin > MAX_SPAN_DAYS * DAY)
+  if (end - begin > MAX_SPAN_DAYS * DAY_SECONDS)
     throw badParameter('from', `from and to must be at most ${MAX_SPAN_DAYS} days apart.`)
   return { from: begin, to: end, stepSeconds: defaultStepSeconds(end - begin) }
 }
 
-const at = (seconds: number) => timestamp(seconds * 1000)
+const timestampAt = (seconds: number) => timestamp(seconds * 1000)
 export const timeRangeDto = ({ from, to, stepSeconds }: MonitoringTimeRange) => ({
-  from: at(from),
-  to: at(to),
+  from: timestampAt(from),
+  to: timestampAt(to),
   stepSeconds,
 })
 export const pointsOf = (points: readonly { at: number; value: number }[]) =>
-  points.map((point) => ({ timestamp: at(point.at), value: point.value }))
+  points.map((point) => ({ timestamp: timestampAt(point.at), value: point.value }))
 
 /**
  * Returns the requested metric and aggregation.

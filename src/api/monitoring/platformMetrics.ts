@@ -31,7 +31,7 @@ const Query = MetricQuery.extend({
 })
 type Asked = Context<string, z.output<typeof Query>>
 
-const has = (metrics: object, name: string) => findNameIgnoringCase(Object.keys(metrics), name) !== undefined
+const hasMetric = (metrics: object, name: string) => findNameIgnoringCase(Object.keys(metrics), name) !== undefined
 
 /** Returns the platform, or the collections that have the metric. @throws PlatformError BAD_REQUEST */
 function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (MetricCollection | 'platform')[] {
@@ -40,8 +40,8 @@ function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (Me
     if (collection === undefined) throw unsupportedParameter('resourceType', resourceType, METRIC_COLLECTIONS)
     return [collection]
   }
-  if (has(PLATFORM_METRICS, metric)) return ['platform']
-  const having = METRIC_COLLECTIONS.filter((collection) => has(METRICS[collection], metric))
+  if (hasMetric(PLATFORM_METRICS, metric)) return ['platform']
+  const having = METRIC_COLLECTIONS.filter((collection) => hasMetric(METRICS[collection], metric))
   return having.length > 0 ? having : ['platform']
 }
 

@@ -13,11 +13,11 @@ type Plan = RecordOf<typeof ComputePlan>
 type Size = 'cpuLimit' | 'memoryLimit' | 'storageSize'
 
 /** The fraction of the limit above which a larger size is recommended. */
-const NEARLY_ALL = 0.85
+const GROW_ABOVE = 0.85
 /** The fraction of the request below which a smaller size is recommended. */
-const LITTLE = 0.4
+const SHRINK_BELOW = 0.4
 /** Seconds of measurements that are needed before a smaller size is recommended. */
-const LONG_ENOUGH = 86_400
+const SHRINK_MIN_SECONDS = 86_400
 
 /**
  * Returns whether another size would suit better.
@@ -30,15 +30,15 @@ export function recommendation(
   size: Size | undefined,
   current: Plan | undefined,
 ): Recommendation {
-  if (limit !== null && limit > 0 && p95 >= NEARLY_ALL * limit) {
+  if (limit !== null && limit > 0 && p95 >= GROW_ABOVE * limit) {
     const message = `It used at most ${percent(p95, limit)} % of its limit 95 % of the time.`
-    return { kind: 'ScaleUp', computePlan: neighbour(plans, size, current, 1), message }
+    return { kind: 'ScaleUp', computePlan: adjacentPlan(plans, size, current, 1), message }
   }
   const given = request ?? limit
-  const canShrink = size !== 'storageSize' && given !== null && given > 0 && seconds >= LONG_ENOUGH
-  if (canShrink && maximum <= LITTLE * given) {
+  const canShrink = size !== 'storageSize' && given !== null && given > 0 && seconds >= SHRINK_MIN_SECONDS
+  if (canShrink && maximum <= SHRINK_BELOW * given) {
     const message = `It never used more than ${percent(maximum, given)} % of what it has.`
-    return { kind: 'ScaleDown', computePlan: neighbour(plans, size, current, -1), message }
+    return { kind: 'ScaleDown', computePlan: adjacentPlan(plans, size, current, -1), message }
   }
   return { kind: 'None', computePlan: null, message: null }
 }
@@ -46,7 +46,7 @@ export function recommendation(
 const percent = (part: number, whole: number) => Math.round((100 * part) / whole)
 
 /** Returns the plan of the same family with the next size in that direction. */
-function neighbour(
+function adjacentPlan(
   plans: readonly Plan[],
   size: Size | undefined,
   current: Plan | undefined,

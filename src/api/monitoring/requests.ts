@@ -36,7 +36,7 @@ const RequestStatsDto = namedRecord('RequestStatsDto', {
     .describe('Empty: a Gateway does not count by caller'),
 })
 
-const SHOWN = ['Requests', 'Errors4xx', 'Errors5xx', 'LatencyP95']
+const REQUEST_METRICS = ['Requests', 'Errors4xx', 'Errors5xx', 'LatencyP95']
 
 type Asked = Context<string, z.output<typeof TimeRangeQuery>>
 
@@ -56,7 +56,7 @@ async function requestsOf(context: Asked) {
     errors5xx: totals.errors5xx,
     averageMilliseconds: totals.averageMilliseconds,
     p95Milliseconds: totals.p95Milliseconds,
-    series: series.filter(({ name }) => SHOWN.includes(name)),
+    series: series.filter(({ name }) => REQUEST_METRICS.includes(name)),
     statusCodes,
     callers: [],
   })

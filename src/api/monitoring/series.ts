@@ -88,10 +88,10 @@ async function seriesOf(context: Asked) {
   return ok({ resourceType, resourceName, metric: name, aggregation, unit, ...timeRangeDto(span), isComplete, series })
 }
 
-type Words = { metric: string; aggregation: Metric['aggregations'][number]; container?: string | undefined }
+type SeriesSelection = { metric: string; aggregation: Metric['aggregations'][number]; container?: string | undefined }
 type Found = readonly { labels: Readonly<Record<string, string>>; points: readonly { at: number; value: number }[] }[]
 
-const OF_CONTAINERS: ReadonlySet<string> = new Set([
+const CONTAINER_METRICS: ReadonlySet<string> = new Set([
   'CpuUsage',
   'MemoryUsage',
   'CpuPercent',
@@ -102,7 +102,7 @@ const OF_CONTAINERS: ReadonlySet<string> = new Set([
 async function measuredSeries(
   { services }: Asked,
   watched: MonitoredResource,
-  asked: Words,
+  asked: SeriesSelection,
   span: MonitoringTimeRange,
 ): Promise<Found> {
   const source = requireMetricSource(services)
@@ -110,7 +110,7 @@ async function measuredSeries(
   if (!isMeasuredHere(services, watched)) return []
   const { metric, aggregation, container } = asked
   // Metrics of a whole pod or volume belong to its main process; sidecars only have those of their container.
-  if (container !== undefined && !hasProcess(watched, container) && !OF_CONTAINERS.has(metric)) return []
+  if (container !== undefined && !hasProcess(watched, container) && !CONTAINER_METRICS.has(metric)) return []
   const chooses = choosesPods(place.collection)
   const target = targetOf(services, watched, chooses ? container : undefined)
   const question = { collection: place.collection, metric, aggregation, target }
@@ -121,7 +121,7 @@ async function measuredSeries(
 async function countedSeries(
   { services }: Asked,
   watched: MonitoredResource,
-  asked: Words,
+  asked: SeriesSelection,
   span: MonitoringTimeRange,
 ): Promise<Found> {
   const part = clipToCreation(span, watched.object, services.clock.now())

@@ -17,12 +17,12 @@ import type { SqlInstance } from '../../crds/sql.ts'
 import type { Services } from '../http/context.ts'
 import type { MonitoredResource } from './monitoredResource.ts'
 
-const NOTHING = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
+const EMPTY_TARGET = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
 type Names = Omit<MetricTarget, 'namespace'>
 
 /** Names of one of our StatefulSets, with one volume for each pod. */
-const stateful = (workload: string): Names => ({
-  ...NOTHING,
+const statefulSetNames = (workload: string): Names => ({
+  ...EMPTY_TARGET,
   pods: [{ workload, tail: 'Ordinal' }],
   claims: [{ claim: claimName(workload, 0).replace(/-0$/, ''), tail: 'Ordinal' }],
 })
@@ -41,7 +41,7 @@ function componentsOf(kind: ContainerKind, { object, place }: MonitoredResource,
   const claims = volumes.flatMap(({ name, kind: of }): ClaimName[] =>
     of === 'Persistent' ? [{ claim: names.volume(name), tail: 'None' }] : [],
   )
-  return { ...NOTHING, pods, claims, routes: routesOf(kind, object.spec, names) }
+  return { ...EMPTY_TARGET, pods, claims, routes: routesOf(kind, object.spec, names) }
 }
 
 /** Returns the Gateway route of its public hosts. */
@@ -58,24 +58,24 @@ function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place 
     .peekAll(ServerlessFunction, { namespace })
     .filter(({ spec }) => spec.namespaceName === place.name)
     .map(({ metadata }) => functionNames(metadata.name).workload)
-  return { ...NOTHING, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
+  return { ...EMPTY_TARGET, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
 }
 
 function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
   const own = records.peekAll(AccountBucket, { namespace }).filter(({ spec }) => spec.accountName === place.name)
-  return { ...NOTHING, buckets: own.map(storeNameOf) }
+  return { ...EMPTY_TARGET, buckets: own.map(storeNameOf) }
 }
 
 type NamesOf = (services: Pick<Services, 'records'>, watched: MonitoredResource, process: string | undefined) => Names
 
 /** The names of pods, claims and buckets, by collection. */
-const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
-  vectorclusters: (_, { place }) => stateful(vectorNames(place.name).workload),
-  sqlclusters: (_, { place }) => stateful(sqlNames(place.name).workload),
+const NAMES_BY_COLLECTION: Readonly<Record<MetricCollection, NamesOf>> = {
+  vectorclusters: (_, { place }) => statefulSetNames(vectorNames(place.name).workload),
+  sqlclusters: (_, { place }) => statefulSetNames(sqlNames(place.name).workload),
   relationalclusters(_, { place }) {
     const { cluster } = relationalNames(place.name)
     const name = { tail: 'Ordinal' } as const
-    return { ...NOTHING, pods: [{ workload: cluster, ...name }], claims: [{ claim: cluster, ...name }] }
+    return { ...EMPTY_TARGET, pods: [{ workload: cluster, ...name }], claims: [{ claim: cluster, ...name }] }
   },
   containerinstances: (_, watched, process) => componentsOf('ContainerInstance', watched, process),
   apps: (_, watched, process) => componentsOf('PlatformApp', watched, process),
@@ -83,10 +83,10 @@ const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
   functionnamespaces: functionsOf,
   jobs(_, { place }) {
     const { workload } = jobNames(place.name)
-    return { ...NOTHING, pods: [{ workload, tail: 'Job' }], jobs: [{ job: workload, tail: 'None' }] }
+    return { ...EMPTY_TARGET, pods: [{ workload, tail: 'Job' }], jobs: [{ job: workload, tail: 'None' }] }
   },
   objectstorageaccounts: bucketsOf,
-  secretvaults: () => NOTHING,
+  secretvaults: () => EMPTY_TARGET,
 }
 
 const withoutVolumes = (watched: MonitoredResource): MonitoredResource => ({
@@ -101,11 +101,11 @@ export function targetOf(
   process?: string,
 ): MetricTarget {
   const { collection } = watched.place
-  return { namespace: watched.namespace, ...NAMES[collection](services, watched, process) }
+  return { namespace: watched.namespace, ...NAMES_BY_COLLECTION[collection](services, watched, process) }
 }
 
 /** The container in each pod that runs the engine or the code. */
-const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
+const MAIN_CONTAINERS: Partial<Record<MetricCollection, (spec: object) => string>> = {
   vectorclusters: () => 'qdrant',
   relationalclusters: () => 'postgres',
   sqlclusters: (spec) => (spec as SqlInstance['spec']).engine.toLowerCase(),
@@ -116,7 +116,7 @@ const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
 export function hasProcess({ object, place }: MonitoredResource, name: string): boolean {
   const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
   if (choosesPods(place.collection)) return components.some((component) => component.name === name)
-  return MAIN[place.collection]?.(object.spec) === name
+  return MAIN_CONTAINERS[place.collection]?.(object.spec) === name
 }
 
 /** Returns whether processes are separate Deployments, so that a name selects pods rather than containers. */
@@ -124,33 +124,33 @@ export function choosesPods(collection: MetricCollection): boolean {
   return collection === 'containerinstances' || collection === 'apps' || collection === 'staticwebapps'
 }
 
-type Stems = { readonly workload: string; readonly claim?: string }
+type NamePrefixes = { readonly workload: string; readonly claim?: string }
 
 /** Returns the common prefixes of names, derived from those of a resource called `x`. */
-const stemsOf = (workload: string, claim?: string): Stems => {
+const prefixesOf = (workload: string, claim?: string): NamePrefixes => {
   const stem = (name: string) => name.slice(0, name.indexOf('-x'))
   return { workload: stem(workload), ...(claim !== undefined && { claim: stem(claim) }) }
 }
-const ofStateful = (workload: string) => stemsOf(workload, claimName(workload, 0))
-const ofContainers = (kind: ContainerKind) => {
+const statefulPrefixes = (workload: string) => prefixesOf(workload, claimName(workload, 0))
+const containerPrefixes = (kind: ContainerKind) => {
   const names = containerNames('x', kind)
-  return stemsOf(names.whole, names.volume('x'))
+  return prefixesOf(names.whole, names.volume('x'))
 }
 
-const STEMS: Partial<Record<MetricCollection, Stems>> = {
-  vectorclusters: ofStateful(vectorNames('x').workload),
-  relationalclusters: stemsOf(relationalNames('x').cluster, relationalNames('x').cluster),
-  sqlclusters: ofStateful(sqlNames('x').workload),
-  containerinstances: ofContainers('ContainerInstance'),
-  apps: ofContainers('PlatformApp'),
-  staticwebapps: ofContainers('StaticWebApp'),
-  functionnamespaces: stemsOf(functionNames('x').workload),
-  jobs: stemsOf(jobNames('x').workload),
+const PREFIXES_BY_COLLECTION: Partial<Record<MetricCollection, NamePrefixes>> = {
+  vectorclusters: statefulPrefixes(vectorNames('x').workload),
+  relationalclusters: prefixesOf(relationalNames('x').cluster, relationalNames('x').cluster),
+  sqlclusters: statefulPrefixes(sqlNames('x').workload),
+  containerinstances: containerPrefixes('ContainerInstance'),
+  apps: containerPrefixes('PlatformApp'),
+  staticwebapps: containerPrefixes('StaticWebApp'),
+  functionnamespaces: prefixesOf(functionNames('x').workload),
+  jobs: prefixesOf(jobNames('x').workload),
 }
 
 /** Returns the objects that belong to any resource of a collection. */
 export function targetOfAll(collection: MetricCollection): MetricTarget {
-  const { workload, claim }: Partial<Stems> = STEMS[collection] ?? {}
+  const { workload, claim }: Partial<NamePrefixes> = PREFIXES_BY_COLLECTION[collection] ?? {}
   return {
     namespace: 'every group',
     pods: workload === undefined ? [] : [{ workload, tail: 'Any' }],

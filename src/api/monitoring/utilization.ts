@@ -24,7 +24,7 @@ import { recommendation } from './recommendation.ts'
 import { targetOf } from './targets.ts'
 
 /** The metric of each usage, and the amounts to compare it with. */
-const METERS = {
+const USAGE_METRICS = {
   Cpu: { unit: 'cores', used: 'CpuUsage', requested: 'CpuRequest', limit: 'CpuLimit', size: 'cpuLimit' },
   Memory: { unit: 'bytes', used: 'MemoryUsage', requested: 'MemoryRequest', limit: 'MemoryLimit', size: 'memoryLimit' },
   Storage: { unit: 'bytes', used: 'StorageUsed', requested: undefined, limit: 'StorageCapacity', size: 'storageSize' },
@@ -60,19 +60,19 @@ type Asked = Context<string, z.output<typeof Query>>
 async function utilizationOf(context: Asked) {
   const { services, query } = context
   const watched = await findMonitoredResource(context)
-  const meters = metersOf(watched)
+  const meters = usageMetricsOf(watched)
   const meter = findNameIgnoringCase(meters, query.metric)
   if (meter === undefined) throw unsupportedParameter('metric', query.metric, meters)
   const span = parseTimeRange(query)
   requireMetricSource(services)
-  const { unit, used, requested, limit, size } = METERS[meter]
+  const { unit, used, requested, limit, size } = USAGE_METRICS[meter]
   const [ofUse, highest, ofRequest, ofLimit] = await Promise.all([
-    ask(context, watched, used, 'Average', span),
-    ask(context, watched, used, 'Maximum', span),
-    requested === undefined ? [] : ask(context, watched, requested, 'Last', span),
-    ask(context, watched, limit, 'Last', span),
+    queryPoints(context, watched, used, 'Average', span),
+    queryPoints(context, watched, used, 'Maximum', span),
+    requested === undefined ? [] : queryPoints(context, watched, requested, 'Last', span),
+    queryPoints(context, watched, limit, 'Last', span),
   ])
-  const figures = { ...figuresOf(ofUse, highest), limit: lastOf(ofLimit), request: lastOf(ofRequest) }
+  const figures = { ...usageStatistics(ofUse, highest), limit: lastOf(ofLimit), request: lastOf(ofRequest) }
   const ofTotal = (value: number | null) =>
     value === null || !figures.limit ? null : Math.round((10_000 * value) / figures.limit) / 100
   const shown = (name: string, points: Points) => ({ name, unit, labels: {}, points: pointsOf(points) })
@@ -87,15 +87,15 @@ async function utilizationOf(context: Asked) {
   })
 }
 
-function metersOf({ place }: MonitoredResource): (keyof typeof METERS)[] {
+function usageMetricsOf({ place }: MonitoredResource): (keyof typeof USAGE_METRICS)[] {
   const metrics: object = METRICS[place.collection]
-  const names = Object.keys(METERS) as (keyof typeof METERS)[]
-  return names.filter((name) => Object.hasOwn(metrics, METERS[name].used))
+  const names = Object.keys(USAGE_METRICS) as (keyof typeof USAGE_METRICS)[]
+  return names.filter((name) => Object.hasOwn(metrics, USAGE_METRICS[name].used))
 }
 
 type Points = MeasuredSeries['points']
 
-async function ask(
+async function queryPoints(
   { services }: Asked,
   watched: MonitoredResource,
   metric: string,
@@ -113,7 +113,7 @@ async function ask(
 
 const lastOf = (points: Points) => points.at(-1)?.value ?? null
 
-function figuresOf(used: Points, highest: Points) {
+function usageStatistics(used: Points, highest: Points) {
   const values = used.map(({ value }) => value).sort((one, other) => one - other)
   const sum = values.reduce((total, value) => total + value, 0)
   return {
@@ -124,13 +124,13 @@ function figuresOf(used: Points, highest: Points) {
   }
 }
 
-type Figures = ReturnType<typeof figuresOf> & { limit: number | null; request: number | null }
+type UsageStatistics = ReturnType<typeof usageStatistics> & { limit: number | null; request: number | null }
 
 function recommended(
   { services }: Asked,
   { kind, object }: MonitoredResource,
-  { p95, maximum, limit, request }: Figures,
-  { size, seconds }: { size: (typeof METERS)[keyof typeof METERS]['size']; seconds: number },
+  { p95, maximum, limit, request }: UsageStatistics,
+  { size, seconds }: { size: (typeof USAGE_METRICS)[keyof typeof USAGE_METRICS]['size']; seconds: number },
 ) {
   if (p95 === null || maximum === null) return null
   const current = kind.sized && planOf(services, kind.sized, object.spec as { computePlan?: string })

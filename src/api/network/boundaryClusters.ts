@@ -68,7 +68,7 @@ export async function listBoundaryClusters(
 export const policiesOf = ({ seen }: SeenCluster) =>
   typeof seen === 'string' ? [] : [...seen.policies.kubernetes, ...seen.policies.cilium]
 
-const NOBODY = 'Nothing in this cluster collects flows'
+const NO_FLOW_COLLECTOR = 'Nothing in this cluster collects flows'
 
 /** Returns the flows in each cluster, and which are unknown. */
 export async function flowsIn(
@@ -86,7 +86,7 @@ export async function flowsIn(
         typeof cluster.seen === 'string'
           ? undefined
           : await services.network.flows.flows({ ...window, namespaces }, cluster.other)
-      const reason = found === undefined ? `${NOBODY}: "${cluster.name}".` : found.incompleteReason
+      const reason = found === undefined ? `${NO_FLOW_COLLECTOR}: "${cluster.name}".` : found.incompleteReason
       if (reason !== undefined && typeof cluster.seen !== 'string') reasons.push(reason)
       return { cluster, flows: found?.flows ?? [] }
     }),

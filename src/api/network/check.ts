@@ -18,7 +18,7 @@ type Request = z.output<typeof NetworkCheckRequest>
 type Result = Omit<z.output<typeof NetworkCheckResult>, 'clusterId' | 'evaluatedAt'>
 
 /** Pods checked at each end. Pods of one resource mostly have the same labels. */
-const JUDGED_MAX = 20
+const CHECKED_PODS_MAX = 20
 const NAMED_MAX = 100
 
 async function check(context: Context<'boundaryId', unknown, Request>) {
@@ -30,7 +30,7 @@ async function check(context: Context<'boundaryId', unknown, Request>) {
   const to = await resolveConnectionEnd(context, boundaryId, body.to, 'to')
   const clusterId = clusterOf(services, boundaryId, body.clusterId ?? undefined, [from, to])
   const seen = await readNetworkState(services, clusterId, namespacesOf([from, to]))
-  const result = typeof seen === 'string' ? unknown(seen) : judge(body, from, to, seen)
+  const result = typeof seen === 'string' ? unknown(seen) : evaluate(body, from, to, seen)
   return ok({ ...result, clusterId, evaluatedAt: timestamp(services.clock.now()) })
 }
 
@@ -68,17 +68,22 @@ function unknown(message: string): Result {
 
 const PROTOCOLS = { Tcp: 'TCP', Udp: 'UDP', Sctp: 'SCTP' } as const
 
-function judge({ port, protocol }: Request, from: ConnectionEnd, to: ConnectionEnd, seen: ClusterNetworkState): Result {
+function evaluate(
+  { port, protocol }: Request,
+  from: ConnectionEnd,
+  to: ConnectionEnd,
+  seen: ClusterNetworkState,
+): Result {
   const [fromPods, toPods] = [podsAt(from, seen), podsAt(to, seen)]
   const matches = {
     fromMatches: fromPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
     toMatches: toPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
   }
-  const silent = [from, to].find((place, index) => isSilent(place, [fromPods, toPods][index] ?? []))
+  const silent = [from, to].find((place, index) => isResourceWithoutPods(place, [fromPods, toPods][index] ?? []))
   if (silent !== undefined) return { ...unknown(noPods(silent)), ...matches }
   const ends = {
-    from: endsAt(from, fromPods, seen).slice(0, JUDGED_MAX),
-    to: endsAt(to, toPods, seen).slice(0, JUDGED_MAX),
+    from: endsAt(from, fromPods, seen).slice(0, CHECKED_PODS_MAX),
+    to: endsAt(to, toPods, seen).slice(0, CHECKED_PODS_MAX),
   }
   const question = { port, protocol: PROTOCOLS[protocol], blocksTakePods: !seen.hasCilium } as const
   const egress = sideOf('egress', ends, question, seen)
@@ -86,8 +91,8 @@ function judge({ port, protocol }: Request, from: ConnectionEnd, to: ConnectionE
   const { verdict, decidedBy } = combineDirections(egress, ingress)
   const shown = ({ warnings: _, ...side }: SideVerdict) => side
   const warnings = [...warningsOf(from), ...warningsOf(to), ...egress.warnings, ...ingress.warnings]
-  if (Math.max(fromPods.length, toPods.length) > JUDGED_MAX)
-    warnings.push(`Only the first ${JUDGED_MAX} pods of each end were checked.`)
+  if (Math.max(fromPods.length, toPods.length) > CHECKED_PODS_MAX)
+    warnings.push(`Only the first ${CHECKED_PODS_MAX} pods of each end were checked.`)
   return {
     ...{ allowed: verdict === 'Allowed', verdict, decidedBy, egress: shown(egress), ingress: shown(ingress) },
     ...matches,
@@ -96,7 +101,7 @@ function judge({ port, protocol }: Request, from: ConnectionEnd, to: ConnectionE
 }
 
 /** Which policies apply to a resource is only known from its pods. */
-function isSilent(place: ConnectionEnd, pods: readonly unknown[]): boolean {
+function isResourceWithoutPods(place: ConnectionEnd, pods: readonly unknown[]): boolean {
   return !('end' in place) && place.resources !== undefined && pods.length === 0
 }
 

@@ -23,9 +23,9 @@ export const groupNode = (name: string) => `group:${name}`
 export const resourceNode = ({ kind, object, resourceGroup }: GroupResource) =>
   `resource:${resourceGroup}/${kind.segment}/${object.metadata.name}`
 
-type Around = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
+type BoundaryContents = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
 
-export function listDeclaredEdges(policies: readonly NetworkPolicy[], around: Around): DeclaredEdge[] {
+export function listDeclaredEdges(policies: readonly NetworkPolicy[], around: BoundaryContents): DeclaredEdge[] {
   return policies.flatMap((policy) => {
     const group = around.groups.find(({ namespace }) => namespace === policy.metadata.namespace)
     if (group === undefined) return []
@@ -54,21 +54,21 @@ function subjectOf({ metadata }: NetworkPolicy, group: Group, resources: readonl
   return owner === undefined ? groupNode(group.name) : resourceNode(owner)
 }
 
-function peersOf(peers: readonly Peer[] | undefined, home: Group, around: Around): string[] {
+function peersOf(peers: readonly Peer[] | undefined, home: Group, around: BoundaryContents): string[] {
   if (peers === undefined || peers.length === 0) return [INTERNET_NODE, CLUSTER_NODE]
   const found = peers.map(({ ipBlock, podSelector, namespaceSelector }) => {
     if (ipBlock !== undefined) return INTERNET_NODE
-    if (namespaceSelector === undefined) return ofGroup(podSelector, home, around)
+    if (namespaceSelector === undefined) return nodeOfSelector(podSelector, home, around)
     const takes = (name: string) =>
       selects(namespaceSelector, (key) => (key === 'kubernetes.io/metadata.name' ? name : undefined))
     if (takes(SYSTEM_NAMESPACE)) return PLATFORM_NODE
     const group = around.groups.find(({ namespace }) => takes(namespace))
-    return group === undefined ? CLUSTER_NODE : ofGroup(podSelector, group, around)
+    return group === undefined ? CLUSTER_NODE : nodeOfSelector(podSelector, group, around)
   })
   return [...new Set(found)]
 }
 
-function ofGroup(selector: Selector | undefined, group: Group, { resources }: Around): string {
+function nodeOfSelector(selector: Selector | undefined, group: Group, { resources }: BoundaryContents): string {
   const { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name } = selector?.matchLabels ?? {}
   const found = resources.find(
     (each) => each.resourceGroup === group.name && each.kind.kind === kind && each.object.metadata.name === name,
@@ -84,7 +84,7 @@ function portsOf({ ports = [] }: PolicyRule): { protocol: string; port: number }
   }))
 }
 
-type Referring = Variables & { components?: readonly Variables[] }
+type ReferringSpec = Variables & { components?: readonly Variables[] }
 /** Unknown, because other kinds use `env` differently (a job has a map of values) and refer to no resource with it. */
 type Variables = { env?: unknown }
 type Variable = { output?: { collection: string; name: string } }
@@ -94,11 +94,11 @@ const outputsOf = ({ env }: Variables) =>
 
 /** Returns edges from resources to those they refer to, on each port that the target opens to its group. */
 export function listReferenceEdges(
-  { resources }: Around,
+  { resources }: BoundaryContents,
   declared: readonly DeclaredEdge[],
 ): (DeclaredEdge & { isAllowed: boolean })[] {
   return resources.flatMap((consumer) => {
-    const spec = consumer.object.spec as Referring
+    const spec = consumer.object.spec as ReferringSpec
     const outputs = [spec, ...(spec.components ?? [])].flatMap(outputsOf)
     const targets = outputs.flatMap(
       ({ collection, name }) =>

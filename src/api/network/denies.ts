@@ -163,12 +163,12 @@ async function list(context: Context<'boundaryId', Query>) {
 }
 
 const SAMPLES = 20
-const LONGEST = '7d'
+const RETENTION_WINDOW = '7d'
 
 /** @throws PlatformError NOT_FOUND, also if its flows are no longer stored */
 async function read(context: Context<'boundaryId' | 'denyId'>) {
   const { denyId } = context.parameters
-  const { around, told } = await listObservedFlows(context, { window: LONGEST })
+  const { around, told } = await listObservedFlows(context, { window: RETENTION_WINDOW })
   for (const { cluster, flows } of told) {
     const denied = groupDenies(cluster.id, flows).find(({ id }) => id === denyId)
     if (denied === undefined) continue

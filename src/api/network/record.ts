@@ -63,7 +63,7 @@ export const NetworkCheckResult = namedRecord('NetworkCheckResult', {
 })
 
 /** The fields of each kind of end. Others would be ignored, so they are refused. */
-const PARTS: Readonly<Record<EndRequest['kind'], readonly (keyof EndRequest)[]>> = {
+const FIELDS_BY_KIND: Readonly<Record<EndRequest['kind'], readonly (keyof EndRequest)[]>> = {
   Resource: ['name', 'resourceGroup'],
   Pods: ['labels', 'resourceGroup'],
   Cidr: ['value'],
@@ -75,7 +75,7 @@ const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a
 /** Returns which fields of an end are missing, superfluous or malformed. @param at the field of the request */
 export function faultsOf(end: EndRequest, at: 'from' | 'to'): { field: string; message: string }[] {
   const { kind, value } = end
-  const wanted = PARTS[kind]
+  const wanted = FIELDS_BY_KIND[kind]
   const faults = (['name', 'labels', 'resourceGroup', 'value'] as const).flatMap((part) => {
     const isGiven = (end[part] ?? null) !== null
     if (isGiven === wanted.includes(part)) return []

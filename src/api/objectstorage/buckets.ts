@@ -29,7 +29,7 @@ export function accountOf(context: Context, parameter: 'name' | 'accountName') {
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */
-function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject, name: string): void {
+function refuseTooManyBuckets({ services }: Context, { metadata, spec }: AccountObject, name: string): void {
   const present = bucketsOf(services, metadata.namespace, metadata.name)
   const used = present.length
   if (used < spec.maxBuckets || present.some((bucket) => bucket.spec.bucketName === name)) return
@@ -39,7 +39,7 @@ function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject,
 }
 
 /** @throws PlatformError BUCKET_NOT_EMPTY, OBJECTS_LOCKED */
-async function refuseFull({ services, signal }: Context, object: BucketObject, force: boolean): Promise<void> {
+async function refuseNonEmpty({ services, signal }: Context, object: BucketObject, force: boolean): Promise<void> {
   const { store } = services.objectStorage
   const { bucketName, objectLock } = object.spec
   // Do not list when everything will be deleted, because the store may be unable to list some of it.
@@ -73,7 +73,7 @@ function newBucket(context: Create, { owner: account }: AccountHome) {
   const spec = { accountName: account.metadata.name, bucketName: body.name, ...bucketSpec(body) }
   const features = services.objectStorage.store?.info.features
   if (features !== undefined) requireStoreFeature(unsupportedBucketFields(spec, features))
-  refuseOneMore(context as Context, account, body.name)
+  refuseTooManyBuckets(context as Context, account, body.name)
   return spec
 }
 
@@ -83,7 +83,7 @@ type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 async function beforeRemoval(context: Remove, object: BucketObject): Promise<boolean> {
   const force = context.query?.force === 'true'
   if (object.status?.storeName === undefined) return false
-  await refuseFull(context as Context, object, force)
+  await refuseNonEmpty(context as Context, object, force)
   if (!force) return false
   const { caller, ifMatch, services } = context
   const change = ({ spec }: BucketObject) => ({ ...spec, forceDelete: true })

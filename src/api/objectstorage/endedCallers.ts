@@ -18,7 +18,7 @@ export type EndedCallersOptions = {
 }
 
 /** Milliseconds between checks. Without sessions, nobody is queried. */
-const INTERVAL = 60_000
+const INTERVAL_MS = 60_000
 
 /**
  * Ends sessions of callers whom an external identity provider has disabled or deleted: the controllers only know people
@@ -35,5 +35,5 @@ export function endSessionsOfEnded({ keys, principals, client, clock, log }: End
       await client.remove(ObjectAccessKey.resource, refOf(session), { uid }).catch(absent)
     }
   }
-  return runPeriodically(look, INTERVAL, { clock, log, failed: 'Callers of sessions could not be looked for.' })
+  return runPeriodically(look, INTERVAL_MS, { clock, log, failed: 'Callers of sessions could not be looked for.' })
 }

@@ -47,19 +47,19 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   }
   const store = storeOf(context.services)
   if (!store.info.audits) requireStoreFeature({ field: 'audit', feature: 'audit' })
-  const lives = livesOf(account)
+  const lives = tenuresOf(account)
   const names = new Set(lives.map(({ storeName }) => storeName))
   const { signal } = context
   const found = await translateStoreErrors(() => store.audit(names, AUDIT_MAX, { signal }))
   const principals = principalsByKey(context, account)
   return found.flatMap((record) => {
-    const life = lives.find((each) => isOf(record, each))
+    const life = lives.find((each) => isInTenure(record, each))
     return life === undefined ? [] : [entryOf(record, life.bucketName, principals)]
   })
 }
 
 /** The time in which a store name belonged to one bucket of the account, in seconds like creation timestamps. */
-type Life = { storeName: string; bucketName: string; from: number; to: number }
+type StoreNameTenure = { storeName: string; bucketName: string; from: number; to: number }
 
 const secondsOf = (time: string | undefined, otherwise: number) =>
   time === undefined ? otherwise : Math.floor(Date.parse(time) / 1000)
@@ -68,7 +68,7 @@ const secondsOf = (time: string | undefined, otherwise: number) =>
  * Store names are reused, also by other accounts, whose requests must not be shown. So requests in the second in which
  * the account was created are left out: they could belong to a previous account of the same name.
  */
-function livesOf({ metadata, status }: AccountObject): Life[] {
+function tenuresOf({ metadata, status }: AccountObject): StoreNameTenure[] {
   const made = secondsOf(metadata.creationTimestamp, Number.POSITIVE_INFINITY) + 1
   return (status?.bucketNames ?? []).map(({ storeName, bucketName, since, until }) => ({
     storeName,
@@ -78,7 +78,7 @@ function livesOf({ metadata, status }: AccountObject): Life[] {
   }))
 }
 
-function isOf({ bucket, timestamp: time }: AuditRecord, { storeName, from, to }: Life): boolean {
+function isInTenure({ bucket, timestamp: time }: AuditRecord, { storeName, from, to }: StoreNameTenure): boolean {
   const second = secondsOf(time, 0)
   return bucket === storeName && second >= from && second <= to
 }
@@ -115,13 +115,13 @@ const ObjectUsageDto = namedRecord('ObjectUsageDto', {
   series: z.array(SeriesDto),
 })
 
-/** Buckets that are measured during the request; for others, the stored figures are shown. */
-const LOOKED_AT_NOW = 20
+/** Buckets that are measured during the request; for others, the stored measurement is shown. */
+const MEASURED_MAX = 20
 
-/** A timeout, after which stored figures are shown: measuring a bucket may take a thousand requests. */
-const LOOK_MILLISECONDS = 2_000
+/** A timeout, after which stored measurements are shown: measuring a bucket may take a thousand requests. */
+const MEASURE_TIMEOUT_MS = 2_000
 
-async function useOf(context: Context, bucket: BucketObject, deadline: AbortSignal | undefined) {
+async function usageOf(context: Context, bucket: BucketObject, deadline: AbortSignal | undefined) {
   const { spec, status } = bucket
   const { store } = context.services.objectStorage
   const kept = { usedBytes: status?.usedBytes ?? 0, objectCount: status?.objectCount ?? 0 }
@@ -129,7 +129,7 @@ async function useOf(context: Context, bucket: BucketObject, deadline: AbortSign
   if (deadline === undefined || store === undefined || status?.storeName === undefined)
     return { name, ...kept, quotaBytes }
   const signal = AbortSignal.any([context.signal, deadline])
-  // If the store does not answer, show the stored figures.
+  // If the store does not answer, show the stored measurement.
   const use = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
   return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
 }
@@ -139,8 +139,8 @@ async function readUsage(context: Context) {
   const { metadata, spec, status } = object
   const found = bucketsOf(context.services, metadata.namespace, metadata.name)
   found.sort((one, other) => (one.spec.bucketName < other.spec.bucketName ? -1 : 1))
-  const deadline = AbortSignal.timeout(LOOK_MILLISECONDS)
-  const looks = found.map((bucket, index) => useOf(context, bucket, index < LOOKED_AT_NOW ? deadline : undefined))
+  const deadline = AbortSignal.timeout(MEASURE_TIMEOUT_MS)
+  const looks = found.map((bucket, index) => usageOf(context, bucket, index < MEASURED_MAX ? deadline : undefined))
   const buckets = await Promise.all(looks)
   const sum = (of: (bucket: (typeof buckets)[number]) => number) => buckets.reduce((all, each) => all + of(each), 0)
   const observedAt = timestamp(context.services.clock.now())

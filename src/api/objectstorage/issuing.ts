@@ -10,7 +10,7 @@ import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
 /** How long a request waits for the controller to create the key: only this response can contain the secret. */
-const WAIT_MILLISECONDS = 10_000
+const KEY_TIMEOUT_MS = 10_000
 const RETRY_SECONDS = 5
 
 /** @throws PlatformError REFERENCE_NOT_FOUND for buckets that the account does not have */
@@ -60,7 +60,7 @@ export async function issueKey(
       const { status, phase } = summarize(object.status, false)
       return status === 'Running' || status === 'Failed' || phase === 'QuotaExceeded'
     },
-    WAIT_MILLISECONDS,
+    KEY_TIMEOUT_MS,
   )
   const takeBack = () => records.remove(ObjectAccessKey, ref, { caller })
   const isMade = summarize(object.status, false).status === 'Running'
@@ -87,6 +87,6 @@ function notIssued(object: KeyObject): PlatformError {
   if (phase === 'ReferenceMissing') return invalidState(object, why)
   // Retrying does not help until somebody fixes the cause.
   if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
-  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was withdrawn: ${why} Try again later.`
+  const message = `The key was not made within ${KEY_TIMEOUT_MS / 1000} s and was withdrawn: ${why} Try again later.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })
 }

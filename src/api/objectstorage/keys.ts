@@ -47,7 +47,7 @@ function keysIn(context: Context, namespace: string): KeyObject[] {
 type Owner = { namespace: string; account: AccountObject; managedIdentityId?: string }
 
 /** @throws PlatformError QUOTA_EXCEEDED */
-function refuseOneMore(context: Context, { namespace, account, managedIdentityId }: Owner): void {
+function refuseTooManyKeys(context: Context, { namespace, account, managedIdentityId }: Owner): void {
   const used = keysIn(context, namespace).filter(
     (key) =>
       !isConsumerKey(key) &&
@@ -80,7 +80,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
     name: randomUUID(),
     spec,
     owner: managedIdentityId ?? `accounts/${account.metadata.name}`,
-    refuseOneMore: () => refuseOneMore(context as Context, owner),
+    refuseOneMore: () => refuseTooManyKeys(context as Context, owner),
   })
   const { endpoint, publicEndpoint, regionName } = storeOf(services).info
   return {
@@ -192,7 +192,7 @@ function keysAt<H extends KeysHome>(options: {
         }
         throw new PlatformError('INVALID_STATE', 'The key has expired: issue another one.', { status: 'Expired' })
       },
-      after: untilApplied,
+      after: waitUntilApplied,
     },
     remove: {
       summary: 'Withdraw a key at once',
@@ -203,7 +203,7 @@ function keysAt<H extends KeysHome>(options: {
 }
 
 /** Waits until the store has applied the change: a response with Inactive means that the key is dead. */
-async function untilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
+async function waitUntilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
   let seen = object
   await pollUntilChanged(context, async () => {
     seen = context.services.records.peek(ObjectAccessKey, refOf(object)) ?? seen

@@ -58,7 +58,7 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
   },
 })
 
-/** Returns the totals of an account's buckets, from their own figures. */
+/** Returns the totals of an account's buckets, from their own measurements. */
 export function accountUsage(services: Services, { metadata }: AccountObject) {
   let [bucketCount, objectCount, usedBytes, usageAt] = [0, 0, 0, ''] as [number, number, number, string]
   for (const { status } of bucketsOf(services, metadata.namespace, metadata.name)) {

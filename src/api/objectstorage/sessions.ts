@@ -46,7 +46,7 @@ const StsSessionDto = namedRecord('StsSessionDto', {
 })
 
 const [READ, WRITE] = ['objectbuckets/read', 'objectbuckets/write'] as const
-const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
+const ACTIONS_BY_PERMISSION: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
   Read: [READ],
   Write: [WRITE],
   ReadWrite: [WRITE, READ],
@@ -57,11 +57,11 @@ const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
  * Refuses a session with more rights than its caller has on the account.
  * @throws PlatformError FORBIDDEN
  */
-async function refuseWider(context: Context, permission: KeyPermission): Promise<void> {
+async function requirePermission(context: Context, permission: KeyPermission): Promise<void> {
   const { services, caller, parameters } = context
   const { boundaryId = '', resourceGroupName = '', name = '' } = parameters
   const scope = resourceScope(boundaryId, resourceGroupName, COLLECTION, name)
-  for (const needed of NEEDED[permission]) {
+  for (const needed of ACTIONS_BY_PERMISSION[permission]) {
     if (await isAllowedNow(services, caller.principalId, needed, scope)) continue
     throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
   }
@@ -77,7 +77,7 @@ function checkRequest(context: Context, body: IssueStsRequest, account: AccountO
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */
-function refuseOneMore({ services }: Context, { metadata }: AccountObject): void {
+function refuseTooManySessions({ services }: Context, { metadata }: AccountObject): void {
   const now = services.clock.now()
   const used = services.records
     .peekAll(ObjectAccessKey, { namespace: metadata.namespace })
@@ -99,7 +99,7 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
   const { object: account, ref } = await accountOf(context as Context, 'name')
   const { services, body, caller } = context
   refuseWhileDeleting(account)
-  await refuseWider(context as Context, body.permission)
+  await requirePermission(context as Context, body.permission)
   checkRequest(context as Context, body, account)
   const [bucket, prefix] = [body.bucket ?? undefined, body.prefix ?? undefined]
   const expiresAt = timestamp(services.clock.now() + body.durationSeconds * 1000)
@@ -118,7 +118,7 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
     spec,
     annotations: callerOf(context as Context, ref.namespace),
     owner: `sessions/${ref.name}`,
-    refuseOneMore: () => refuseOneMore(context as Context, account),
+    refuseOneMore: () => refuseTooManySessions(context as Context, account),
   })
   const { endpoint, publicEndpoint, regionName } = storeOf(services).info
   const session = {

@@ -19,7 +19,7 @@ import {
 import { confirmReset, endResets, requestReset, showReset } from './reset.ts'
 
 /** The maximum age of the sign-in, in milliseconds (interface section 8). */
-const SIGN_IN_AGE = 300_000
+const SIGN_IN_AGE_MAX_MS = 300_000
 
 /**
  * POST /identity/change-password.
@@ -38,23 +38,28 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
     throw new PlatformError('not_locally_authenticated', message)
   }
   const now = services.clock.now()
-  if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
+  if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE_MAX_MS)
     throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
   await setPassword(services, user, body.password, caller.sessionId)
   return ok({ changedAt: timestamp(now) })
 }
 
-type Changing = Pick<Services, 'accounts' | 'records'>
+type PasswordServices = Pick<Services, 'accounts' | 'records'>
 
 /** @throws PlatformError password_policy */
-async function setPassword(services: Changing, user: UserRecord, password: string, keepSession: string | undefined) {
+async function setPassword(
+  services: PasswordServices,
+  user: UserRecord,
+  password: string,
+  keepSession: string | undefined,
+) {
   await requireGoodPassword(services.accounts, password, user.email)
   await endResets(services, user.id)
   await services.accounts.users.setPassword(user.id, password, { keepSession })
 }
 
 /** For the account page of the identity provider; returns why a password is refused. */
-export function accountPagePasswordChange(services: Changing) {
+export function accountPagePasswordChange(services: PasswordServices) {
   return async ({ id }: { id: string }, password: string, keepSession: string | undefined) => {
     const user = await services.accounts.users.find(id)
     if (user === undefined) return 'The account no longer exists.'

@@ -15,7 +15,7 @@ import { resetMail } from '../people/mails.ts'
 import { maskedAddress, type PasswordResetConfirmRequest, type PasswordResetRequest } from '../people/passwordRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 
-const RESET_MILLISECONDS = 3_600_000
+const RESET_TTL_MS = 3_600_000
 const namespace = SYSTEM_NAMESPACE
 type ResetRecord = RecordOf<typeof PasswordReset>
 
@@ -48,7 +48,7 @@ async function sendReset(services: Services, email: string): Promise<void> {
   }
   const id = randomUUID()
   const { token, hash } = newLinkToken([id])
-  const expiresAt = timestamp(clock.now() + RESET_MILLISECONDS)
+  const expiresAt = timestamp(clock.now() + RESET_TTL_MS)
   const spec = { userId: user.id, email: user.email, tokenHash: hash, expiresAt }
   await records.create(PasswordReset, { namespace, name: id, spec, caller: callerFor(user.id) })
   const link = `${accounts.linkBase}/identity/password-reset/${token}`
@@ -108,7 +108,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const { userId, email } = found.spec
   const user = await users.find(userId)
   // The address may belong to somebody else by now, and the id to a recreated account.
-  const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
+  const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isCreatedAfter(user, found)
   if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
   const ref = { namespace, name: found.metadata.name }
@@ -128,7 +128,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   return ok({ signInUrl })
 }
 
-function isYounger({ createdAt }: UserRecord, { metadata }: ResetRecord): boolean {
+function isCreatedAfter({ createdAt }: UserRecord, { metadata }: ResetRecord): boolean {
   // The API server stores creation times in seconds.
   return Math.floor(createdAt / 1000) * 1000 > Date.parse(metadata.creationTimestamp ?? '')
 }

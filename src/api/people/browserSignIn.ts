@@ -32,24 +32,24 @@ export class SignInRefused extends Error {}
 /** The path that the identity provider sends browsers back to. */
 export const SIGNED_IN_PATH = '/invitations/accept/signed-in'
 
-const SECONDS = 900
-const NAME = 'freehold-joining'
+const COOKIE_TTL_SECONDS = 900
+const COOKIE_NAME = 'freehold-joining'
 
 export function storePendingSignIn(browser: BrowserRequest, journey: PendingSignIn): void {
   const text = Buffer.from(JSON.stringify(journey)).toString('base64url')
-  browser.setCookie(NAME, text, SECONDS)
+  browser.setCookie(COOKIE_NAME, text, COOKIE_TTL_SECONDS)
 }
 
 /** Returns the browser's journey, if any, and ends it: a response counts only once. */
 export function takePendingSignIn(browser: BrowserRequest): PendingSignIn | undefined {
   const journey = peekPendingSignIn(browser)
-  browser.setCookie(NAME, '', 0)
+  browser.setCookie(COOKIE_NAME, '', 0)
   return journey
 }
 
 export function peekPendingSignIn(browser: BrowserRequest): PendingSignIn | undefined {
   try {
-    const text = Buffer.from(browser.cookie(NAME) ?? '', 'base64url').toString('utf8')
+    const text = Buffer.from(browser.cookie(COOKIE_NAME) ?? '', 'base64url').toString('utf8')
     return PendingSignIn.safeParse(JSON.parse(text)).data
   } catch {
     return undefined

@@ -61,7 +61,7 @@ export function linkPages(
       if (isRoute(request) || request.is('application/x-www-form-urlencoded') === false) next()
       else
         limit(request, response, () =>
-          form(request, response, () => void submitted(services, pages, request, response)),
+          form(request, response, () => void handleSubmit(services, pages, request, response)),
         )
     })
   }
@@ -79,7 +79,7 @@ function prefersPage(request: Request): boolean {
   return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
 }
 
-async function submitted(services: Services, pages: LinkPages, request: Request, response: Response): Promise<void> {
+async function handleSubmit(services: Services, pages: LinkPages, request: Request, response: Response): Promise<void> {
   const body = (request.body ?? {}) as Record<string, unknown>
   const fields: FormFields = (name) => (typeof body[name] === 'string' ? body[name] : '')
   const token = tokenOf(request)

@@ -2,20 +2,20 @@ import type { Mail } from '../../adapters/mail/port.ts'
 import type { MemberInvitation } from '../../crds/invitations.ts'
 
 /** Collapses white space: names that people chose must not add lines to a mail. */
-function line(text: string): string {
+function singleLine(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
 }
 
 export function invitationMail({ spec }: Pick<MemberInvitation, 'spec'>, boundary: string, link: string): Mail {
-  const inviter = line(spec.invitedByName ?? 'An administrator')
-  const name = line([spec.firstName, spec.lastName].filter((part) => part !== undefined).join(' '))
+  const inviter = singleLine(spec.invitedByName ?? 'An administrator')
+  const name = singleLine([spec.firstName, spec.lastName].filter((part) => part !== undefined).join(' '))
   return {
     to: spec.email,
-    subject: `You are invited to ${line(boundary)}`,
+    subject: `You are invited to ${singleLine(boundary)}`,
     text: [
       name === '' ? 'Hello,' : `Hello ${name},`,
       '',
-      `${inviter} invites you to "${line(boundary)}" as ${line(spec.roleDefinitionName)}.`,
+      `${inviter} invites you to "${singleLine(boundary)}" as ${singleLine(spec.roleDefinitionName)}.`,
       ...(spec.message === undefined
         ? []
         : ['', 'They write:', ...spec.message.split(/\r\n?|\n/).map((text) => `> ${text}`)]),

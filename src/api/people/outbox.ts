@@ -4,8 +4,8 @@ import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 
 const WAITING_MAX = 1000
-const ATTEMPTS = 4
-const FIRST_PAUSE = 2_000
+const ATTEMPTS_MAX = 4
+const FIRST_RETRY_DELAY_MS = 2_000
 
 /** Work that continues after the response, one piece at a time. Work lost with the process is not repeated. */
 export interface Outbox {
@@ -53,8 +53,8 @@ export function createOutbox({ mailer, log, clock }: OutboxOptions): Outbox {
       } catch (error) {
         const isTemporary = (error as { isTemporary?: boolean }).isTemporary === true
         log.warn({ subject: mail.subject, attempt: number, reason: messageOf(error) }, 'A mail was not taken.')
-        if (!isTemporary || number >= ATTEMPTS) return
-        clock.setTimeout(() => attempt(mail, number + 1), FIRST_PAUSE * 4 ** (number - 1))
+        if (!isTemporary || number >= ATTEMPTS_MAX) return
+        clock.setTimeout(() => attempt(mail, number + 1), FIRST_RETRY_DELAY_MS * 4 ** (number - 1))
       }
     })
   }

@@ -21,12 +21,12 @@ export function documentAnswer(
   headers: Readonly<Record<string, string>>,
 ): Answer<never> {
   const known = { ...headers, etag, vary: 'Accept-Encoding' }
-  if (isKnown(context.header('if-none-match'), etag)) return { status: 304, headers: known }
+  if (matchesEtag(context.header('if-none-match'), etag)) return { status: 304, headers: known }
   if (!/\bgzip\b/.test(context.header('accept-encoding') ?? '')) return { status: 200, headers: known, bytes: plain }
   return { status: 200, headers: { ...known, 'content-encoding': 'gzip' }, bytes: gzip }
 }
 
 /** Compressing proxies turn a strong tag into a weak one. */
-function isKnown(tags: string | undefined, etag: string): boolean {
+function matchesEtag(tags: string | undefined, etag: string): boolean {
   return tags?.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim())) ?? false
 }

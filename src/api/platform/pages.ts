@@ -41,7 +41,7 @@ export function platformPages(platform: Platform): RequestHandler {
   router.get('/', (request, response) => {
     response.vary('Accept')
     const isPage = new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
-    if (isPage) sendPage(response, welcome(platform))
+    if (isPage) sendPage(response, welcomePage(platform))
     else response.json(index(platform))
   })
   router.get('/reference', (_request, response) => {
@@ -69,14 +69,14 @@ function index({ version, kubernetesVersion, simulated }: Platform) {
   return { name: 'Freehold', version, kubernetesVersion, simulated, links }
 }
 
-function welcome(platform: Platform) {
+function welcomePage(platform: Platform) {
   const { version, commit, kubernetesVersion } = platform
   const links = LINKS.map(({ path, title, about }) => `<li><a href="${path}">${title}</a>: ${about}</li>`)
   return page(
     'It runs',
     `<p>A multi-tenant cloud platform on Kubernetes. This is its REST interface; the same resources can be reached with
 kubectl and with Git tools, under the same rules.</p>
-${played(platform)}
+${simulationNote(platform)}
 <ul>
 ${links.join('\n')}
 </ul>
@@ -86,7 +86,7 @@ ${links.join('\n')}
   )
 }
 
-function played({ simulated }: Platform): string {
+function simulationNote({ simulated }: Platform): string {
   if (simulated.length === 0) return '<p>Everything here is real: what runs, runs.</p>'
   const what = escapeHtml(simulated.join(', '))
   return `<p><strong>Simulated here:</strong> ${what}. Resources behave as on a cluster, but nothing answers at their addresses.</p>`
@@ -124,7 +124,7 @@ const REFERENCE_STYLE = `
 `
 
 /** No validator, because it would send the document to another host. Tokens are not persisted. */
-const START = `SwaggerUIBundle({
+const REFERENCE_SCRIPT = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
@@ -137,14 +137,14 @@ const START = `SwaggerUIBundle({
 `
 
 const REFERENCE_FILES: readonly (readonly [name: string, mediaType: string, read: () => Buffer | string])[] = [
-  ['swagger-ui.css', 'text/css; charset=utf-8', packaged('swagger-ui.css')],
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8', packaged('swagger-ui-bundle.js')],
+  ['swagger-ui.css', 'text/css; charset=utf-8', packagedFile('swagger-ui.css')],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8', packagedFile('swagger-ui-bundle.js')],
   ['freehold.css', 'text/css; charset=utf-8', () => REFERENCE_STYLE],
-  ['start.js', 'text/javascript; charset=utf-8', () => START],
+  ['start.js', 'text/javascript; charset=utf-8', () => REFERENCE_SCRIPT],
 ]
 
 /** A file of the renderer, read at the first request. */
-function packaged(name: string): () => Buffer {
+function packagedFile(name: string): () => Buffer {
   let content: Buffer | undefined
   return () => {
     content ??= readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)))

@@ -95,12 +95,12 @@ async function suspend(context: Request) {
   const isThere = (one: { namespace: string; name: string }) => all.has(placeOf(one))
   await changeSettings(context, ({ spec }) => ({
     ...spec,
-    suspendedArchives: [...without(spec.suspendedArchives, wanted).filter(isThere), wanted],
+    suspendedArchives: [...withoutEntry(spec.suspendedArchives, wanted).filter(isThere), wanted],
   }))
   return ok(archivingDto({ ...seen, wanted }))
 }
 
-function without<E extends { namespace: string; name: string }>(
+function withoutEntry<E extends { namespace: string; name: string }>(
   list: readonly E[],
   one: { namespace: string; name: string },
 ) {
@@ -119,7 +119,7 @@ async function resume(context: Request) {
   if (seen.wanted !== undefined)
     await changeSettings(context, ({ spec }) => ({
       ...spec,
-      suspendedArchives: without(spec.suspendedArchives, { namespace, name }),
+      suspendedArchives: withoutEntry(spec.suspendedArchives, { namespace, name }),
     }))
   return ok({ ...archivingDto({ ...seen, wanted: undefined }), archiving: 'ResumePending' as const })
 }
@@ -150,7 +150,7 @@ async function conditions(context: Context) {
 
 const placeOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
 
-const valve = (verb: 'suspend' | 'resume', summary: string, handler: typeof suspend) =>
+const archivingRoute = (verb: 'suspend' | 'resume', summary: string, handler: typeof suspend) =>
   route('POST', `/lifecycle/backups/archiving/${verb}`, {
     auth: action('lifecycle/backupsManage'),
     summary,
@@ -162,8 +162,8 @@ const valve = (verb: 'suspend' | 'resume', summary: string, handler: typeof susp
   })
 
 export const archivingRoutes: readonly RouteDraft[] = [
-  valve('suspend', 'Stops the archive of a database whose log fills its disk', suspend),
-  valve('resume', 'Resumes a suspended archive', resume),
+  archivingRoute('suspend', 'Stops the archive of a database whose log fills its disk', suspend),
+  archivingRoute('resume', 'Resumes a suspended archive', resume),
   route('GET', '/lifecycle/backups/conditions', {
     auth: action('lifecycle/view'),
     summary: 'Whether the backups can be relied on, and the archives of databases',

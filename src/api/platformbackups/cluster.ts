@@ -85,9 +85,9 @@ export function platformBackupReads(): { resource: Resource; verbs: readonly str
 /** @param velero the namespace of Velero */
 export function createBackupCluster(client: Client, velero: string): BackupCluster {
   async function all<T extends KubeObject>(resource: Resource, options: Parameters<Client['list']>[1] = {}) {
-    return (await found(() => client.list<T>(resource, options)))?.items ?? []
+    return (await ifFound(() => client.list<T>(resource, options)))?.items ?? []
   }
-  const one = <T extends KubeObject>(resource: Resource, ref: ObjectRef) => found(() => client.get<T>(resource, ref))
+  const one = <T extends KubeObject>(resource: Resource, ref: ObjectRef) => ifFound(() => client.get<T>(resource, ref))
   const ofVelero = { namespace: velero }
   return {
     schedule: () => one<VeleroSchedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
@@ -134,7 +134,7 @@ function deletionOf({ labels, ...place }: Place, backupName: string): KubeObject
 }
 
 /** Returns undefined if the object or its type does not exist. */
-async function found<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask()
   } catch (error) {

@@ -40,7 +40,7 @@ const PATH = '/lifecycle/backups'
 const errors = 'problem' as const
 
 /** Runs one at a time, so that of two concurrent requests only one gets a backup. */
-async function take(context: Context) {
+async function takeBackup(context: Context) {
   const { services, caller } = context
   const { cluster } = services.platformBackups
   const schedule = await requireSchedule(context)
@@ -61,9 +61,9 @@ const inProgress = (backup: string, phase: string) =>
 
 /** A queued backup sorts as newer than all that have started. */
 function startOrLater({ startedAt, phase }: PlatformBackupRecord) {
-  return startedAt ?? (isFinalBackupPhase(phase) ? null : LATER)
+  return startedAt ?? (isFinalBackupPhase(phase) ? null : UNSTARTED_TIME)
 }
-const LATER = '9999-12-31T23:59:59Z'
+const UNSTARTED_TIME = '9999-12-31T23:59:59Z'
 
 /** The routes of platform backups in the interface (section 4.21). */
 export const platformBackupRoutes: readonly RouteDraft[] = [
@@ -93,7 +93,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
     summary: 'Takes a backup of the platform now',
     reply: PlatformBackupDto,
     errors,
-    handler: take,
+    handler: takeBackup,
   }),
   ...archivingRoutes,
   ...targetRoutes,

@@ -68,7 +68,7 @@ async function shown(context: Context, set: BackupSchedule, schedule: VeleroSche
 
 async function put(context: Context<string, unknown, z.output<typeof Read>>) {
   const schedule = await requireSchedule(context)
-  const given = checked(context.body)
+  const given = validateSchedule(context.body)
   refuseMatchOfNothing(context, await storedSettings(context))
   const settings = await changeSettings(
     context,
@@ -79,7 +79,7 @@ async function put(context: Context<string, unknown, z.output<typeof Read>>) {
 }
 
 /** @throws PlatformError invalid-schedule */
-function checked(body: z.output<typeof Read>): Pick<BackupSchedule, 'cron' | 'ttlHours'> {
+function validateSchedule(body: z.output<typeof Read>): Pick<BackupSchedule, 'cron' | 'ttlHours'> {
   const fields = z.strictObject({ cron: cron.unwrap(), ttlHours: ttlHours.unwrap() })
   try {
     return readModel(fields, { cron: body.cron ?? undefined, ttlHours: body.ttlHours ?? undefined })

@@ -46,12 +46,12 @@ async function put(context: Context<string, unknown, Body>) {
   if (await isStored(context, before, access)) return ok(await shown(context, before), etagHeader(before))
   await refuseInRollout(context)
   refuseMatchOfNothing(context, before)
-  if (before !== undefined && ifMatch !== undefined && !matchesAnyVersion(ifMatch, before)) throw changed()
+  if (before !== undefined && ifMatch !== undefined && !matchesAnyVersion(ifMatch, before)) throw changedMeanwhile()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
   return accepted(await shown(context, after), etagHeader(after))
 }
 
-const changed = () =>
+const changedMeanwhile = () =>
   new PlatformError('target-changed', 'Somebody else changed the settings of backups meanwhile: read them again.')
 
 /** Returns the target without its key. */
@@ -85,7 +85,7 @@ async function store(
   const { secrets } = context.services.platformBackups
   const version = (settings: BackupSettings | undefined) => `${settings?.metadata.uid} ${settings?.metadata.generation}`
   const now = await storedSettings(context)
-  if (version(now) !== version(before)) throw changed()
+  if (version(now) !== version(before)) throw changedMeanwhile()
   const settings = now ?? (await changeSettings(context, ({ spec }) => spec))
   const { apiVersion, kind, metadata } = settings
   const former = settings.spec.target?.secretName
@@ -97,7 +97,7 @@ async function store(
   })
   const target = BackupTarget.parse({ ...specOf(access), secretName })
   const after = await changeSettings(context, (stored) => {
-    if (version(stored) !== version(settings)) throw changed()
+    if (version(stored) !== version(settings)) throw changedMeanwhile()
     return { ...stored.spec, target }
   })
   if (former !== undefined) await secrets.remove({ namespace: SYSTEM_NAMESPACE, name: former })
@@ -112,7 +112,7 @@ async function shown(context: Context, settings: BackupSettings | undefined) {
 async function test({ services, body }: Context<string, unknown, Body>) {
   const { clock, platformBackups } = services
   const begin = clock.monotonic()
-  const verdict = await verdictOf(body, (access) => platformBackups.targets.test(access))
+  const verdict = await testResult(body, (access) => platformBackups.targets.test(access))
   return ok({
     success: verdict.code === 'Ok',
     ...verdict,
@@ -121,7 +121,7 @@ async function test({ services, body }: Context<string, unknown, Body>) {
   })
 }
 
-async function verdictOf(body: Body, ask: Context['services']['platformBackups']['targets']['test']) {
+async function testResult(body: Body, ask: Context['services']['platformBackups']['targets']['test']) {
   try {
     return await ask(readTarget(body))
   } catch (error) {

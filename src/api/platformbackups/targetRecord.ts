@@ -106,7 +106,7 @@ function expiryOf(pem: string): string {
   }
 }
 
-const NOTHING: TargetRecord = {
+const NO_TARGET: TargetRecord = {
   ...{ isConfigured: false, provider: 'aws', bucket: '', prefix: null, region: null, endpoint: '', accessKeyId: '' },
   ...{ hasSecretAccessKey: false, hasCaCertificate: false, caExpiresAt: null, forcePathStyle: true },
   ...{ status: 'Unknown', message: null, lastValidatedAt: null, source: 'Installation', rolloutId: null },
@@ -119,7 +119,8 @@ export async function targetDto(
   location: Location | undefined,
 ): Promise<TargetRecord> {
   const target = settings?.spec.target
-  if (settings === undefined || target === undefined) return location === undefined ? NOTHING : installed(location)
+  if (settings === undefined || target === undefined)
+    return location === undefined ? NO_TARGET : installedTarget(location)
   const data = await context.services.platformBackups.secrets.read(SYSTEM_NAMESPACE, target.secretName)
   const { caCertificate: pem } = target
   const isApplied = location !== undefined && isSame(target, location)
@@ -130,14 +131,14 @@ export async function targetDto(
     accessKeyId: secretText(data, TARGET_SECRET_KEYS.id) ?? '',
     hasSecretAccessKey: data?.[TARGET_SECRET_KEYS.secret] !== undefined,
     hasCaCertificate: pem !== undefined,
-    caExpiresAt: pem === undefined ? null : endOf(pem),
+    caExpiresAt: pem === undefined ? null : certificateExpiry(pem),
     ...(isApplied ? statusOf(location) : { status: 'Unknown', message: waits, lastValidatedAt: null }),
     source: 'Configured',
   })
 }
 
 /** kubectl can store text that only looks like certificates. */
-function endOf(pem: string): string | null {
+function certificateExpiry(pem: string): string | null {
   try {
     return expiryOf(pem)
   } catch {
@@ -159,10 +160,10 @@ function statusOf({ status = {} }: Location): Pick<TargetRecord, 'status' | 'mes
   }
 }
 
-function installed(location: Location): TargetRecord {
+function installedTarget(location: Location): TargetRecord {
   const { provider: plugin = '', objectStorage = {}, config = {}, credential } = location.spec ?? {}
   return {
-    ...NOTHING,
+    ...NO_TARGET,
     isConfigured: true,
     provider: plugin,
     bucket: objectStorage.bucket ?? '',

@@ -88,7 +88,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
       throw notFound(`Member "${userId}" of boundary "${boundaryId}"`)
     }
     refuseStale([...assignments, ...groups], ifMatch)
-    const left = withoutMember(groupsIn(services, boundaryId), groups, userId)
+    const left = membershipsWithout(groupsIn(services, boundaryId), groups, userId)
     if (userId === caller.principalId) refuseEscapingDenies(services, caller, boundaryId, left)
     const after = { removed: new Set(assignments.map(assignmentIdOf)), groups: left }
     await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
@@ -107,7 +107,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
 }
 
 /** Returns the memberships without a person in these groups of the boundary. */
-function withoutMember(
+function membershipsWithout(
   memberships: Memberships,
   groups: readonly { metadata: { name: string } }[],
   userId: string,

@@ -61,7 +61,7 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
 }
 
 /** @throws PlatformError BAD_REQUEST if the scope is invalid, outside the boundary or does not exist */
-function lifeAt(services: Services, text: string, boundaryId: string): string {
+function incarnationAtScope(services: Services, text: string, boundaryId: string): string {
   const incarnation = incarnationAt(services, readScope(services, text, boundaryId))
   if (incarnation === undefined) throw nothingAtScope()
   return incarnation
@@ -74,7 +74,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
   await requireAction(context as Context, 'boundaries/read', boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
-  const incarnation = lifeAt(services, body.scope, boundaryId)
+  const incarnation = incarnationAtScope(services, body.scope, boundaryId)
   const all = await services.records.list(JitRequest, { namespace }, { fresh: true })
   const { principalId, principalType } = caller
   refuseRequest(services, all, { ...body, roleDefinitionName: role.displayName, principalId })
@@ -95,7 +95,7 @@ function notPending(request: JitRecord, now: number): PlatformError {
 type Decide = Context<string, unknown, z.output<typeof JitDecisionRequest> | undefined>
 
 /** Checks that apply to both decisions: the caller is not the requester, and could grant the role. */
-async function decidable(context: Decide): Promise<{ request: JitRecord; home: BoundaryHome }> {
+async function requireDecidable(context: Decide): Promise<{ request: JitRecord; home: BoundaryHome }> {
   const { services, caller } = context
   const { object: request, home } = await jitRequests.find(context as Context)
   const { boundaryId } = home
@@ -135,7 +135,7 @@ async function decide(context: Decide, request: JitRecord, decision: 'Approved' 
  */
 async function approve(context: Decide) {
   const { services, caller } = context
-  const { request, home } = await decidable(context)
+  const { request, home } = await requireDecidable(context)
   const { principalId, scope: text } = request.spec
   const { boundaryId, namespace } = home
   const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
@@ -161,7 +161,7 @@ async function approve(context: Decide) {
 
 /** @throws PlatformError NOT_FOUND, self_approval, invalid_state, unknown_role, forbidden */
 async function deny(context: Decide) {
-  const { request, home } = await decidable(context)
+  const { request, home } = await requireDecidable(context)
   return jitRequests.show(context as Context, await decide(context, request, 'Denied'), home)
 }
 

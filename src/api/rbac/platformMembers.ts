@@ -61,7 +61,7 @@ async function addPlatformMember(context: Add) {
     .some((assignment) => isInForce(services, assignment))
   if (isMember && (wanted === undefined || holds)) throw alreadyMember(userId, tenantId)
   const role = roleToGive(services, caller, wanted, { scope: ROOT, principalIds: [userId] })
-  const added = await withTenantLock(services, tenantId, () => takeIn(context, holds ? undefined : role))
+  const added = await withTenantLock(services, tenantId, () => addToTenant(context, holds ? undefined : role))
   if (added === undefined) throw noTenant(tenantId)
   const { given, isChanged } = added
   if (!isChanged && given?.isNew !== true) throw alreadyMember(userId, tenantId)
@@ -78,7 +78,7 @@ async function addPlatformMember(context: Add) {
 }
 
 /** @param role that the person does not have yet */
-async function takeIn(context: Add, role: Role | undefined) {
+async function addToTenant(context: Add, role: Role | undefined) {
   const { services, caller, body } = context
   const { userId: principalId, tenantId } = body
   const annotations = { [TENANT_ANNOTATION]: tenantId }

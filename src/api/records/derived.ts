@@ -21,10 +21,10 @@ export function derivedFrom<K extends AnyKind, Value>(
   }
 }
 
-type Naming = { revision: number; names: ReadonlyMap<string, readonly string[]> }
+type NameIndex = { revision: number; names: ReadonlyMap<string, readonly string[]> }
 
 /** Namespaces whose index is kept. */
-const MOST_KNOWN = 1_000
+const INDEXED_NAMESPACES_MAX = 1_000
 
 /**
  * Indexes the objects of a namespace by what they name, such as buckets by their account: thousands of rows that each
@@ -34,10 +34,10 @@ export function indexedByReference<K extends AnyKind>(
   kind: K,
   namedIn: (object: RecordOf<K>) => string | undefined,
 ): (records: Pick<Records, 'peek' | 'peekAll' | 'revision'>, namespace: string, named: string) => RecordOf<K>[] {
-  const known = new WeakMap<object, ReturnType<typeof createLruCache<string, Naming>>>()
-  const namingIn = (records: Pick<Records, 'peekAll' | 'revision'>, namespace: string): Naming => {
+  const known = new WeakMap<object, ReturnType<typeof createLruCache<string, NameIndex>>>()
+  const namingIn = (records: Pick<Records, 'peekAll' | 'revision'>, namespace: string): NameIndex => {
     const revision = records.revision(kind, { namespace })
-    const ofRecords = known.get(records) ?? createLruCache<string, Naming>(MOST_KNOWN)
+    const ofRecords = known.get(records) ?? createLruCache<string, NameIndex>(INDEXED_NAMESPACES_MAX)
     known.set(records, ofRecords)
     const kept = ofRecords.get(namespace)
     if (kept?.revision === revision) return kept

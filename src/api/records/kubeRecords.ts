@@ -62,22 +62,22 @@ export function createRecords({ client, caches }: RecordsOptions): Records {
   return new KubeRecords(client, caches)
 }
 
-/** Milliseconds for the read after a write without a response, so that the caller hears within ten seconds in all. */
-const AFTER_SILENCE = 1_000
+/** Milliseconds for the read after a write without a response, so that the caller is answered within ten seconds. */
+const REREAD_MAX_MS = 1_000
 
 class KubeRecords implements Records {
   readonly #client: RecordsOptions['client']
   readonly #caches: RecordsOptions['caches']
-  readonly #turns: KeyedLeaseMutex
+  readonly #leases: KeyedLeaseMutex
 
   constructor(client: RecordsOptions['client'], caches: RecordsOptions['caches']) {
     this.#client = client
     this.#caches = caches
-    this.#turns = new KeyedLeaseMutex(client)
+    this.#leases = new KeyedLeaseMutex(client)
   }
 
   exclusively<Result>(key: string, work: () => Promise<Result>, options?: LeaseMutexOptions): Promise<Result> {
-    return this.#turns.take(key, work, options)
+    return this.#leases.take(key, work, options)
   }
 
   peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined {
@@ -130,11 +130,11 @@ class KubeRecords implements Records {
     const { namespace, name, caller } = request
     const ref = { namespace, name }
     const held = this.peek(kind, ref)
-    if (held !== undefined) return { object: await sameOrTaken(kind, held, request), isNew: false }
+    if (held !== undefined) return { object: await requireSameRequest(kind, held, request), isNew: false }
     const asked = typeof request.spec === 'function' ? await request.spec() : request.spec
     const spec = checkSpec(kind, asked, undefined)
     const incarnation = await request.reserve?.(spec)
-    await this.#refuseInLeaving(kind, ref, spec)
+    await this.#refuseInDeleted(kind, ref, spec)
     const { annotations, labels, finalizers } = request
     const object: KubeObject = {
       apiVersion: kind.apiVersion,
@@ -146,8 +146,8 @@ class KubeRecords implements Records {
         ...(finalizers !== undefined && { finalizers }),
         annotations: {
           ...annotations,
-          ...this.#principalsOf(kind, spec, namespace),
-          ...this.#roleOf(spec),
+          ...this.#principalAnnotations(kind, spec, namespace),
+          ...this.#roleAnnotation(spec),
           [INCARNATION_ANNOTATION]: incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
@@ -158,23 +158,28 @@ class KubeRecords implements Records {
     try {
       const made = typed<K>(await this.#client.create(kind.resource, object))
       if (made === undefined) throw new TypeError('The API server answered nothing.')
-      tellOrigin(kind, made)
-      await this.#withdrawWithoutWhole(kind, ref, made)
+      reportWrite(kind, made)
+      await this.#withdrawIfOrphaned(kind, ref, made)
       return { object: made, isNew: true }
     } catch (error) {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
       if (!isKubeError(error) || !(error.reason === 'AlreadyExists' || error.maybeApplied)) throw error
       // Another replica or kubectl was first, or the response to this very request was lost.
-      const stored = await this.get(kind, ref, { fresh: true, ...(error.maybeApplied && { within: AFTER_SILENCE }) })
+      const stored = await this.get(kind, ref, { fresh: true, ...(error.maybeApplied && { within: REREAD_MAX_MS }) })
       if (stored === undefined) throw error
-      if ((incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
+      if ((incarnation === undefined || error.maybeApplied) && isSameIncarnation(stored, object))
         return { object: stored, isNew: true }
-      return { object: await sameOrTaken(kind, stored, request), isNew: false }
+      return { object: await requireSameRequest(kind, stored, request), isNew: false }
     }
   }
 
   /** Says which principals the record means: known ones keep their stored incarnation, new ones get the current one. */
-  #principalsOf(kind: AnyKind, spec: object, namespace: string | undefined, before?: RecordOf<AnyKind>): object {
+  #principalAnnotations(
+    kind: AnyKind,
+    spec: object,
+    namespace: string | undefined,
+    before?: RecordOf<AnyKind>,
+  ): object {
     const ids = principalsNamedBy(kind, spec)
     const find: PrincipalLookup = (resource, home, name) => this.#caches.get<KubeObject>(resource).get(home, name)
     const known = before === undefined ? {} : incarnationsNamedBy(before)
@@ -185,7 +190,7 @@ class KubeRecords implements Records {
   }
 
   /** Says which incarnation of a custom role the record means: the current one. */
-  #roleOf(spec: object): object {
+  #roleAnnotation(spec: object): object {
     return 'roleDefinitionName' in spec ? roleIncarnationAnnotation(this.peekAll(RoleDefinition), spec) : {}
   }
 
@@ -195,8 +200,10 @@ class KubeRecords implements Records {
    *
    * @throws PlatformError INVALID_STATE; NOT_FOUND if the resource that it is a part of does not exist
    */
-  async #refuseInLeaving(kind: AnyKind, ref: ObjectRef, spec: object): Promise<void> {
-    const owners = [this.#homeOf(ref), parentResourceOf(kind, ref, spec)].filter((owner) => owner !== undefined)
+  async #refuseInDeleted(kind: AnyKind, ref: ObjectRef, spec: object): Promise<void> {
+    const owners = [this.#ownerOfNamespace(ref), parentResourceOf(kind, ref, spec)].filter(
+      (owner) => owner !== undefined,
+    )
     for (const owner of owners) {
       const known = this.peek(owner.kind, owner.ref)
       if (known !== undefined) refuseWhileDeleting(known)
@@ -218,7 +225,7 @@ class KubeRecords implements Records {
    *
    * @throws PlatformError INVALID_STATE, NOT_FOUND
    */
-  async #withdrawWithoutWhole(kind: AnyKind, ref: ObjectRef, { metadata, spec }: RecordOf<AnyKind>): Promise<void> {
+  async #withdrawIfOrphaned(kind: AnyKind, ref: ObjectRef, { metadata, spec }: RecordOf<AnyKind>): Promise<void> {
     const whole = parentResourceOf(kind, ref, spec as object)
     if (whole === undefined) return
     const now = await this.get(whole.kind, whole.ref, { fresh: true })
@@ -229,7 +236,7 @@ class KubeRecords implements Records {
   }
 
   /** Returns the boundary or the group that owns the namespace; undefined for other namespaces. */
-  #homeOf({ namespace }: ObjectRef): Owner | undefined {
+  #ownerOfNamespace({ namespace }: ObjectRef): Owner | undefined {
     if (namespace === undefined) return undefined
     const boundaryId = boundaryOfNamespace(namespace)
     if (boundaryId !== undefined) return { kind: Boundary, ref: { name: boundaryId } }
@@ -264,7 +271,7 @@ class KubeRecords implements Records {
     given: RecordOf<K>,
     { caller, ifMatch, change, isOnce = false }: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-    const current = await this.#matching(kind, ref, given, ifMatch)
+    const current = await this.#requireMatch(kind, ref, given, ifMatch)
     const spec = checkSpec(kind, await change(current), current.spec as object)
     const patch = mergePatchBetween(current.spec, spec)
     if (patch === undefined) {
@@ -275,7 +282,7 @@ class KubeRecords implements Records {
     const body = {
       metadata: {
         annotations: {
-          ...this.#principalsOf(kind, spec, ref.namespace, current),
+          ...this.#principalAnnotations(kind, spec, ref.namespace, current),
           [ACTOR_ANNOTATION]: `${generation + 1} ${caller.principalId}`,
         },
       },
@@ -284,7 +291,7 @@ class KubeRecords implements Records {
     try {
       const object = typed<K>(await this.#client.mergePatch(kind.resource, ref, body, { resourceVersion, uid }))
       if (object === undefined) throw new TypeError('The API server answered nothing.')
-      tellOrigin(kind, object)
+      reportWrite(kind, object)
       return { object, isChanged: true }
     } catch (error) {
       if (!isKubeError(error, 'Conflict') || !error.repeated || isOnce) throw error
@@ -301,7 +308,7 @@ class KubeRecords implements Records {
    *
    * @throws PlatformError CONFLICT
    */
-  async #matching<K extends AnyKind>(
+  async #requireMatch<K extends AnyKind>(
     kind: K,
     ref: ObjectRef,
     known: RecordOf<K>,
@@ -318,7 +325,7 @@ class KubeRecords implements Records {
     let known = await this.get(kind, ref)
     for (let attempt = 1; ; attempt += 1) {
       if (known === undefined) throw notFound(sentenceSubjectOf(kind.kind, { metadata: ref }))
-      const current = await this.#matching(kind, ref, known, ifMatch)
+      const current = await this.#requireMatch(kind, ref, known, ifMatch)
       const { uid, resourceVersion, finalizers = [] } = current.metadata
       // With If-Match the object must be unchanged; without it, any version of this incarnation may be deleted. The API
       // server overlooks a finalizer that is added between its read and its deletion, and no teardown would run: so an
@@ -341,7 +348,7 @@ function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> |
   return object as RecordOf<K> | undefined
 }
 
-function tellOrigin(kind: AnyKind, object: { metadata: ObjectMeta }): void {
+function reportWrite(kind: AnyKind, object: { metadata: ObjectMeta }): void {
   currentOrigin()?.written?.(kind.resource, object as KubeObject)
 }
 
@@ -351,7 +358,7 @@ function isNameOf(kind: AnyKind, name: string): boolean {
 }
 
 /** Whether both come from the same create request: the incarnation is random. */
-function isSameLife(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean {
+function isSameIncarnation(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean {
   return stored.metadata.annotations?.[INCARNATION_ANNOTATION] === sent.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
@@ -362,7 +369,7 @@ function namespaceMissing(cause: unknown): PlatformError {
 }
 
 /** @throws PlatformError ALREADY_EXISTS, INVALID_STATE */
-async function sameOrTaken<K extends AnyKind>(
+async function requireSameRequest<K extends AnyKind>(
   kind: K,
   stored: RecordOf<K>,
   { spec, isSame }: CreateRequest<K>,

@@ -19,13 +19,13 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
  * are undefined count as absent; a merge patch cannot express null inside `to`, which counts as absent too.
  */
 export function mergePatchBetween(from: unknown, to: unknown): unknown {
-  if (!isRecord(from) || !isRecord(to)) return isEqual(from, to) ? undefined : strip(to)
+  if (!isRecord(from) || !isRecord(to)) return isEqual(from, to) ? undefined : withoutNulls(to)
   const patch = new Map<string, unknown>()
   for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    const [before, after] = [ownOf(from, name), ownOf(to, name)]
+    const [before, after] = [ownMember(from, name), ownMember(to, name)]
     if (after === undefined) {
       if (before !== undefined) patch.set(name, null)
-    } else if (isRecord(after) && !isRecord(before)) patch.set(name, strip(after))
+    } else if (isRecord(after) && !isRecord(before)) patch.set(name, withoutNulls(after))
     else {
       const part = mergePatchBetween(before, after)
       if (part !== undefined) patch.set(name, part)
@@ -35,14 +35,14 @@ export function mergePatchBetween(from: unknown, to: unknown): unknown {
 }
 
 /** Reads own members only: a tag may be called `constructor`. */
-function ownOf(record: Record<string, unknown>, name: string): unknown {
+function ownMember(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined
 }
 
-function strip(value: unknown): unknown {
+function withoutNulls(value: unknown): unknown {
   if (!isRecord(value)) return value
   const kept = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
-  return Object.fromEntries(kept.map(([name, part]) => [name, strip(part)]))
+  return Object.fromEntries(kept.map(([name, part]) => [name, withoutNulls(part)]))
 }
 
 /** Equality of JSON values; members that are undefined or null count as absent, the order of members does not count. */
@@ -53,6 +53,6 @@ export function isEqual(one: unknown, other: unknown): boolean {
   }
   if (!isRecord(one) || !isRecord(other)) return false
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) =>
-    isEqual(ownOf(one, name), ownOf(other, name)),
+    isEqual(ownMember(one, name), ownMember(other, name)),
   )
 }

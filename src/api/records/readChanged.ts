@@ -24,7 +24,7 @@ export function readChanged<Schema extends z.ZodType>(
   const result = safeParseModel(schema, value)
   if (result.success) return result.data
   const issues = result.error.issues.filter(
-    (issue) => previous === undefined || !isKept(stored, judgedAt(issue), value, previous),
+    (issue) => previous === undefined || !isKept(stored, comparedPath(issue), value, previous),
   )
   if (issues.length > 0) throw modelBindingFailure(schema, issues)
   return withDefaults(schema, value)
@@ -63,7 +63,7 @@ function itemOf(schema: z.ZodType, at: number, next: readonly unknown[], previou
 }
 
 /** A missing field, or an invalid key of an entry, is compared together with the object that it belongs to. */
-function judgedAt({ code, input, path }: Issue): Path {
+function comparedPath({ code, input, path }: Issue): Path {
   const isOfWhole = code === 'invalid_key' || (code === 'invalid_type' && input === undefined)
   return isOfWhole ? path.slice(0, -1) : path
 }

@@ -20,7 +20,7 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
   if (first === undefined) return next
   throw first.code === 'BAD_REQUEST'
     ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
-    : refusedByRule(kind, first, next)
+    : ruleViolation(kind, first, next)
 }
 
 /** Returns the spec with its defaults and dates in UTC. @throws PlatformError BAD_REQUEST for invalid changed values */
@@ -36,7 +36,7 @@ export function withoutAbsent(value: unknown): unknown {
   return Object.fromEntries(present.map(([name, part]) => [name, withoutAbsent(part)]))
 }
 
-function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
+function ruleViolation(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
   const value = (next as Record<string, unknown>)[field] ?? null
   const policy = `${kind.plural}.${kind.resource.group}`
   const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-const ATTEMPTS = 10
+const ATTEMPTS_MAX = 10
 
 type Ref = { namespace: string; name: string }
 type Decision<Answer> = { readonly answer: Answer; readonly status?: object | undefined }
@@ -23,7 +23,7 @@ export function createStatusWriter<Stored extends KubeObject>(
 ) {
   const turns = new KeyedMutex()
   async function write<Answer>(ref: Ref, decide: (stored: Stored) => Decision<Answer>): Promise<Answer> {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       if (attempt > 1) await pauseAfterConflict(attempt - 1)
       try {
         const stored = await client.get<Stored>(resource, ref)

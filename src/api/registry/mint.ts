@@ -17,8 +17,8 @@ import { boundaryOrGroupAt, findIncarnation, resourceAt } from './credentials.ts
 import { rightsNow } from './rights.ts'
 import { auditAction, auditRefusal, builderAuth, registryOf, requireBuilder } from './service.ts'
 
-const BOUNDARY_MILLISECONDS = DAY_MS
-const BUILD_MILLISECONDS = 3_600_000
+const BOUNDARY_TOKEN_TTL_MS = DAY_MS
+const BUILD_TOKEN_TTL_MS = 3_600_000
 
 const MintBoundaryRequest = strictRecord('MintBoundaryRequest', { boundary: Uuid })
 
@@ -57,17 +57,21 @@ async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'l
   return { password, expiresAt: timestamp(expiresAt) }
 }
 
-const WORDS: Record<string, string> = { resourceGroup: 'resource group', name: 'such resource:' }
+const FIELD_NOUNS: Record<string, string> = { resourceGroup: 'resource group', name: 'such resource:' }
 
-function unknown(field: string, value: string): PlatformError {
-  const message = `There is no ${WORDS[field] ?? field} "${value}".`
+function unknownReference(field: string, value: string): PlatformError {
+  const message = `There is no ${FIELD_NOUNS[field] ?? field} "${value}".`
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
 }
 
 /** Returns the incarnation of a place for a credential. @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
-async function livesAt({ services, caller }: Context, field: string, place: string): Promise<Record<string, string>> {
+async function incarnationsAt(
+  { services, caller }: Context,
+  field: string,
+  place: string,
+): Promise<Record<string, string>> {
   const life = await findIncarnation(services, caller.principalId, place)
-  if (life === undefined) throw unknown(field, place.split('/').at(-1) ?? '')
+  if (life === undefined) throw unknownReference(field, place.split('/').at(-1) ?? '')
   const found = boundaryOrGroupAt(services, place)
   if (found !== undefined) refuseWhileDeleting(found)
   return { [place]: life }
@@ -77,9 +81,9 @@ async function mintBoundary(context: Context<string, unknown, z.output<typeof Mi
   const { host: registry } = registryOf(context.services)
   const { boundary } = context.body
   await requireBuilder(context, { boundary, detail: 'boundary credential' })
-  const lives = await livesAt(context, 'boundary', boundary)
+  const lives = await incarnationsAt(context, 'boundary', boundary)
   const limit = { repositories: `${boundary}/*`, actions: ['pull'] }
-  const { password, expiresAt } = await mint(context, { kind: 'Boundary', limit, lives }, BOUNDARY_MILLISECONDS)
+  const { password, expiresAt } = await mint(context, { kind: 'Boundary', limit, lives }, BOUNDARY_TOKEN_TTL_MS)
   const username = `boundary-${boundary}`
   await auditAction(context, 'MintBoundary', { boundary })
   const dockerConfigJson = dockerConfig({ [registry]: { username, password } })
@@ -94,20 +98,20 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const place = { boundaryId: boundary, resourceGroup, collection, name }
   const repository = formatRepository(place)
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
-  if (kind === undefined) throw unknown('kind', collection)
+  if (kind === undefined) throw unknownReference('kind', collection)
   if (!(await rightsNow(services, caller.principalId, place, ['push'])).has('push')) {
     const [action, scope] = [`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name)]
     await auditRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
     throw permissionMissing(action, scope)
   }
-  await livesAt(context, 'boundary', boundary)
-  const lives = await livesAt(context, 'resourceGroup', `${boundary}/${resourceGroup}`)
+  await incarnationsAt(context, 'boundary', boundary)
+  const lives = await incarnationsAt(context, 'resourceGroup', `${boundary}/${resourceGroup}`)
   const found = await resourceAt(services, place)
-  if (found === undefined) throw unknown('name', name)
+  if (found === undefined) throw unknownReference('name', name)
   refuseWhileDeleting(found)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
   const of = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
-  const { password: token, expiresAt } = await mint(context, of, BUILD_MILLISECONDS)
+  const { password: token, expiresAt } = await mint(context, of, BUILD_TOKEN_TTL_MS)
   await auditAction(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
   return ok({ registry, repository, username: 'build', token, scopes, expiresAt })

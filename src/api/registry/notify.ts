@@ -38,10 +38,10 @@ const Envelope = namedRecord('RegistryNotification', { events: z.array(Event).ma
 const RegistryNotifyResult = namedRecord('RegistryNotifyResult', { accepted: z.int(), duplicates: z.int() })
 
 /** Ids of processed events. If another replica processes one again, it writes the same. */
-const seen = createLruCache<string, true>(10_000)
+const processedEvents = createLruCache<string, true>(10_000)
 
 /** The caller in whose name events of the registry are recorded. */
-const REGISTRY: Caller = {
+const CALLER: Caller = {
   principalId: '00000000-0000-0000-0000-000000000000',
   principalType: 'ServicePrincipal',
   displayName: 'Registry',
@@ -60,16 +60,16 @@ async function notify(context: Context<string, unknown, z.output<typeof Envelope
   requireSecret(context)
   let duplicates = 0
   for (const event of context.body.events) {
-    if (seen.has(event.id)) duplicates += 1
-    else await take(context, event)
+    if (processedEvents.has(event.id)) duplicates += 1
+    else await processEvent(context, event)
     // After the writes, so that an event whose write failed is processed when the registry resends it.
-    seen.set(event.id, true)
+    processedEvents.set(event.id, true)
   }
   return accepted({ accepted: context.body.events.length - duplicates, duplicates })
 }
 
 /** Processes events about manifests in our repositories, except those caused by the platform's own reads. */
-async function take(context: Context, event: Event): Promise<void> {
+async function processEvent(context: Context, event: Event): Promise<void> {
   const { services } = context
   const { repository, digest, tag, mediaType } = event.target
   const action = ACTIONS[event.action as keyof typeof ACTIONS]
@@ -94,16 +94,16 @@ type Ref = { namespace: string; name: string }
 type Announcement = { digest: string; action: (typeof ACTIONS)[keyof typeof ACTIONS]; at: string }
 type Spec = RegistryRepository['spec']
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** Stores what the registry does not keep itself. `announcedAt` triggers a new read of the repository. */
 async function announce({ records }: Services, ref: Ref, repository: string, told: Announcement): Promise<void> {
   if (records.peek(RegistryRepository, ref) === undefined) {
-    const spec = next({ repository, announcedAt: told.at, digests: {} }, told)
-    const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: REGISTRY, isSame: () => true })
+    const spec = nextSpec({ repository, announcedAt: told.at, digests: {} }, told)
+    const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: CALLER, isSame: () => true })
     if (isNew) return
   }
-  await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
+  await records.update(RegistryRepository, ref, { caller: CALLER, change: ({ spec }) => nextSpec(spec, told) })
 }
 
 /**
@@ -114,11 +114,15 @@ function unlessRefused(error: unknown): void {
   if (!isKubeError(error, 'Forbidden', 'NotFound', 'Invalid')) throw error
 }
 
-function next(spec: Spec, { digest, action, at }: Announcement): Spec {
+function nextSpec(spec: Spec, { digest, action, at }: Announcement): Spec {
   const known = spec.digests[digest]
   const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
   if (action === 'Delete') return { ...spec, announcedAt }
-  if (action === 'Pull' && known?.lastPulledAt !== undefined && Date.parse(at) - Date.parse(known.lastPulledAt) < HOUR)
+  if (
+    action === 'Pull' &&
+    known?.lastPulledAt !== undefined &&
+    Date.parse(at) - Date.parse(known.lastPulledAt) < HOUR_MS
+  )
     return spec
   const isFull = known === undefined && Object.keys(spec.digests).length >= DIGESTS_MAX
   const times = action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }

@@ -42,17 +42,17 @@ const RetentionItemDto = namedRecord('RetentionItemDto', {
   reason: z.enum([...KEEP_REASONS, ...REMOVE_REASONS]),
 })
 
-const sums = { keep: z.int(), remove: z.int(), freedBytes: z.int() }
+const retentionTotals = { keep: z.int(), remove: z.int(), freedBytes: z.int() }
 const RetentionRepositoryDto = namedRecord('RetentionRepositoryDto', {
   repository: z.string(),
   boundary: Uuid,
-  ...sums,
+  ...retentionTotals,
   items: z.array(RetentionItemDto),
 })
 const RetentionPreviewDto = namedRecord('RetentionPreviewDto', {
   policy: RetentionPolicyDto,
   repositories: z.array(RetentionRepositoryDto),
-  totals: z.object({ repositories: z.int(), ...sums }),
+  totals: z.object({ repositories: z.int(), ...retentionTotals }),
   computedAt: DateTime,
 })
 
@@ -89,7 +89,7 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   }
   // A platform has thousands of repositories, so yield to other work.
   const repositories = await runInSlices(mapSliced(found, judged))
-  const total = (field: keyof typeof sums) => repositories.reduce((all, one) => all + one[field], 0)
+  const total = (field: keyof typeof retentionTotals) => repositories.reduce((all, one) => all + one[field], 0)
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
   const totals = { repositories: repositories.length, ...sum }
   const policy = { ...DEFAULT_RETENTION_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }

@@ -46,13 +46,13 @@ export function registryOf({ registry }: Services): RegistryService {
 }
 
 /** Fields of an audit entry. By default the actor is the caller, the boundary that of the repository, and so on. */
-type Told = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
+type AuditFields = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
 /** Audits an action before it is answered. @throws PlatformError SERVICE_UNAVAILABLE if the entry cannot be stored */
 export async function auditAction(
   context: Context,
   action: RegistryAuditEntry['action'],
-  ...all: readonly Told[]
+  ...all: readonly AuditFields[]
 ): Promise<void> {
   const { services, address: remoteAddress, correlationId } = context
   const entries = all.map(({ actor = context.caller.principalId, ...told }) =>
@@ -66,7 +66,7 @@ export async function auditAction(
 }
 
 /** Audits a refusal. If that fails, the request is refused all the same. */
-export function auditRefusal(context: Context, told: Told): Promise<void> {
+export function auditRefusal(context: Context, told: AuditFields): Promise<void> {
   return auditAction(context, 'Refused', told).catch(() => undefined)
 }
 
@@ -76,7 +76,7 @@ export const builderAuth = checkedByHandler(`the action \`${BUILD_ACTION}\` at t
 /** @throws PlatformError FORBIDDEN, which is audited, if the caller may not build for the boundary or at the scope */
 export async function requireBuilder(
   context: Context,
-  told: Told & { boundary: string; detail: string },
+  told: AuditFields & { boundary: string; detail: string },
   scope = boundaryScope(told.boundary),
 ): Promise<void> {
   const { services, caller } = context

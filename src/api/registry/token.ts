@@ -22,12 +22,12 @@ import { knownRepository, rightsNow } from './rights.ts'
 import { isRepositoryWithin, parseScopes, type RequestedScope, scopesText } from './scopes.ts'
 import { auditAction, auditRefusal, registryOf } from './service.ts'
 
-/** The longest life of a refresh token, which also ends with the credential that it was obtained with. */
-const REFRESH_MILLISECONDS = 8 * 3_600_000
+/** The maximum lifetime of a refresh token, which also ends with the credential that it was obtained with. */
+const REFRESH_TTL_MAX_MS = 8 * 3_600_000
 /** Less than the 15 s or more that clients such as Docker wait for a token. */
-const REMOVAL_MILLISECONDS = 12_000
-const FORM_BYTES = 64 * 1024
-const FORM = 'application/x-www-form-urlencoded'
+const REMOVAL_TIMEOUT_MS = 12_000
+const FORM_MAX_BYTES = 64 * 1024
+const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded'
 
 const RegistryTokenDto = namedRecord('RegistryTokenDto', {
   token: z.string(),
@@ -38,10 +38,10 @@ const RegistryTokenDto = namedRecord('RegistryTokenDto', {
   refresh_token: z.string().nullable(),
 })
 
-type Asked = { scopes: readonly RequestedScope[]; service: string | undefined; isOffline: boolean }
+type TokenRequest = { scopes: readonly RequestedScope[]; service: string | undefined; isOffline: boolean }
 
 /** @throws PlatformError UNAUTHORIZED in the format of registry clients */
-async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
+async function refuseCredentials(context: Context, user: string | undefined, { scopes }: TokenRequest): Promise<never> {
   const message = 'The credentials for the registry are missing or wrong.'
   const detail = ['wrong credentials', scopesText(scopes)].filter(Boolean).join(', for ')
   if (user !== undefined) await auditRefusal(context, { actor: 'anonymous', detail })
@@ -56,19 +56,23 @@ function answer(
   context: Context,
   user: string,
   bearer: AuthenticatedClient | undefined,
-  asked: Asked,
+  asked: TokenRequest,
 ): Promise<Answer<never>> {
   return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
 }
 
 /** Issues a token for what was requested, limited to what the bearer may do now. */
-async function issue(context: Context, bearer: AuthenticatedClient | undefined, asked: Asked): Promise<Answer<never>> {
+async function issue(
+  context: Context,
+  bearer: AuthenticatedClient | undefined,
+  asked: TokenRequest,
+): Promise<Answer<never>> {
   const { services } = context
   const { keys, service } = registryOf(services)
   if (asked.service !== undefined && asked.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
-  const judged = bearer === undefined ? [] : await Promise.all(asked.scopes.map((one) => judge(services, bearer, one)))
+  const judged = bearer === undefined ? [] : await Promise.all(asked.scopes.map((one) => decide(services, bearer, one)))
   const access = judged.flatMap(({ repository: name, granted: actions }) =>
     actions.length === 0 ? [] : [{ type: 'repository', name, actions }],
   )
@@ -81,7 +85,7 @@ async function issue(context: Context, bearer: AuthenticatedClient | undefined, 
   await recordNotGranted(context, actor, judged)
   const now = services.clock.now()
   const token = await keys.token(actor, access, { now, seconds: REGISTRY_TOKEN_TTL_SECONDS })
-  const latest = now + REFRESH_MILLISECONDS
+  const latest = now + REFRESH_TTL_MAX_MS
   const expiresAt = Math.min(latest, bearer?.expiresAt ?? latest)
   const body = {
     token,
@@ -96,9 +100,9 @@ async function issue(context: Context, bearer: AuthenticatedClient | undefined, 
 }
 
 /** A request for one repository, and the part that the bearer may do now. */
-type Judged = RequestedScope & { readonly granted: readonly string[] }
+type Decided = RequestedScope & { readonly granted: readonly string[] }
 
-async function judge(services: Services, bearer: AuthenticatedClient, asked: RequestedScope): Promise<Judged> {
+async function decide(services: Services, bearer: AuthenticatedClient, asked: RequestedScope): Promise<Decided> {
   const { principalId, principalType, limit } = bearer
   const { repository, actions } = asked
   if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...asked, granted: [] }
@@ -128,13 +132,13 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
     !records
       .peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
       .some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))
-  if (await pollUntilChanged(context, isOver, REMOVAL_MILLISECONDS)) return
+  if (await pollUntilChanged(context, isOver, REMOVAL_TIMEOUT_MS)) return
   const message = 'Retention is removing images: push again in a moment.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
 /** Audits one refusal per request, so that nobody can fill the audit log with refused scopes. */
-async function recordNotGranted(context: Context, actor: string, judged: readonly Judged[]): Promise<void> {
+async function recordNotGranted(context: Context, actor: string, judged: readonly Decided[]): Promise<void> {
   const left = judged
     .map(({ granted, actions, ...asked }) => ({ ...asked, actions: actions.filter((one) => !granted.includes(one)) }))
     .filter(({ repository, actions }) => actions.length > 0 && parseRepository(repository) !== undefined)
@@ -143,7 +147,7 @@ async function recordNotGranted(context: Context, actor: string, judged: readonl
   await auditRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(left)}` })
 }
 
-async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
+async function answerBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
   const { services, query } = context
   registryOf(services)
   const asked = { scopes: parseScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
@@ -157,7 +161,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   return answer(context, user, await authenticateClient(context, user, password.join(':')), asked)
 }
 
-async function byForm(context: Context): Promise<Answer<never>> {
+async function answerForm(context: Context): Promise<Answer<never>> {
   const { services } = context
   registryOf(services)
   const form = await readForm(context)
@@ -183,8 +187,8 @@ async function byForm(context: Context): Promise<Answer<never>> {
 /** @throws PlatformError MODEL_BINDING_FAILED, BODY_TOO_LARGE */
 async function readForm(context: Context): Promise<URLSearchParams> {
   const type = context.header('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== FORM) {
-    const message = `The body must be sent as ${FORM}.`
+  if (type !== FORM_MEDIA_TYPE) {
+    const message = `The body must be sent as ${FORM_MEDIA_TYPE}.`
     throw new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
   }
   const bytes = await context.rawBody.whole()
@@ -205,7 +209,11 @@ const TokenQuery = z.object({
 const TokenForm = z.object({
   grant_type: z.enum(['password', 'refresh_token']).describe('Which credentials the form brings'),
   service: TokenQuery.shape.service,
-  scope: z.string().max(FORM_BYTES).optional().describe('`repository:<name>:pull,push`; several with blanks between'),
+  scope: z
+    .string()
+    .max(FORM_MAX_BYTES)
+    .optional()
+    .describe('`repository:<name>:pull,push`; several with blanks between'),
   username: z.string().optional().describe('With grant_type password'),
   password: z.string().optional().describe('With grant_type password'),
   refresh_token: z.string().optional().describe('With grant_type refresh_token'),
@@ -213,23 +221,23 @@ const TokenForm = z.object({
   client_id: TokenQuery.shape.client_id,
 })
 
-const shared = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
+const tokenRoute = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
 
 export const tokenRoutes: readonly RouteDraft[] = [
   route('GET', '/registry/auth/token', {
-    ...shared,
+    ...tokenRoute,
     summary: 'A token for the registry, for Basic credentials',
     query: TokenQuery,
     takesBasic: true,
-    handler: byBasic,
+    handler: answerBasic,
   }),
   route('POST', '/registry/auth/token', {
-    ...shared,
+    ...tokenRoute,
     summary: 'A token for the registry, for credentials in a form or a refresh token',
     bodyKind: 'raw',
     documentedBody: TokenForm,
-    bodyLimit: FORM_BYTES,
-    mediaTypes: [FORM],
-    handler: byForm,
+    bodyLimit: FORM_MAX_BYTES,
+    mediaTypes: [FORM_MEDIA_TYPE],
+    handler: answerForm,
   }),
 ]

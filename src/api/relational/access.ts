@@ -17,7 +17,7 @@ import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { RelationalObject } from './record.ts'
 
 /** Returns the database that the connection Services lead to: a restored one if it has taken over the name. */
-function servedBy(object: RelationalObject, { records }: Services): RelationalObject {
+function servingDatabase(object: RelationalObject, { records }: Services): RelationalObject {
   const { connectTo } = object.spec
   if (connectTo === undefined) return object
   return records.peek(RelationalCluster, { namespace: object.metadata.namespace, name: connectTo }) ?? object
@@ -42,7 +42,7 @@ export async function readConnectionString(
   const { object } = await findResource(RelationalCluster, context)
   const { namespace = '', name } = object.metadata
   const host = from === 'inside' ? serviceHost(relationalNames(name).primary, namespace) : publicHost(object)
-  const served = servedBy(object, context.services)
+  const served = servingDatabase(object, context.services)
   const names = relationalNames(served.metadata.name)
   const { secrets } = context.services.relational
   const clusterId = otherClusterOf(context.services, served.spec.clusterId)

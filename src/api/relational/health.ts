@@ -30,8 +30,8 @@ export async function relationalHealth(
   }
 }
 
-const SIZE_MILLISECONDS = 4_000
-const SIZE = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())'
+const SIZE_TIMEOUT_MS = 4_000
+const SIZE_QUERY = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_database())'
 
 /** Returns null if the database does not answer, so that the rest of the report is still shown. */
 async function databaseSize(object: RelationalObject, context: Context): Promise<number | null> {
@@ -41,13 +41,13 @@ async function databaseSize(object: RelationalObject, context: Context): Promise
     const { results } = await place.engine.run(
       place.target('reader'),
       {
-        statements: [{ index: 0, text: SIZE, parameters: [] }],
+        statements: [{ index: 0, text: SIZE_QUERY, parameters: [] }],
         parameters: {},
         isReadOnly: true,
         maxRows: 1,
-        timeoutMilliseconds: SIZE_MILLISECONDS,
+        timeoutMilliseconds: SIZE_TIMEOUT_MS,
       },
-      { signal: AbortSignal.any([context.signal, AbortSignal.timeout(SIZE_MILLISECONDS)]) },
+      { signal: AbortSignal.any([context.signal, AbortSignal.timeout(SIZE_TIMEOUT_MS)]) },
     )
     const size = Number(results[0]?.rows[0]?.[0] ?? Number.NaN)
     return Number.isSafeInteger(size) ? size : null

@@ -57,7 +57,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   // The route checks the source only. A restore must not create what the caller may not create directly.
   await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
-    if (isElsewhere) throw badTakeOver()
+    if (isElsewhere) throw invalidTakeOver()
     await requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
   }
   if (snapshotState(snapshot) !== 'Completed')
@@ -98,7 +98,7 @@ function noneToTakeOver({ name }: { name: string }): PlatformError {
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'takeOverName', value: true })
 }
 
-function badTakeOver(): PlatformError {
+function invalidTakeOver(): PlatformError {
   return refusedFields([
     {
       field: 'takeOverName',

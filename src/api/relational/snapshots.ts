@@ -189,7 +189,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Creati
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)
   const others = await snapshotsOf(context, home, context.fresh)
   const running = others.find(isUnderWay)
-  if (running !== undefined) throw beingTaken(running)
+  if (running !== undefined) throw snapshotInProgress(running)
   const names = others.map(({ spec }) => spec.name)
   const name = body.name ?? snapshotName(services.clock.now(), names)
   const taken = () => new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${clusterName}" already exists.`)
@@ -203,11 +203,11 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Creati
     isSame: () => true,
   })
   // With a generated name, it is the snapshot that a concurrent request has just started.
-  if (!made.isNew) throw body.name ? taken() : beingTaken(made.object)
+  if (!made.isNew) throw body.name ? taken() : snapshotInProgress(made.object)
   return made
 }
 
-function beingTaken({ spec, metadata }: SnapshotObject): PlatformError {
+function snapshotInProgress({ spec, metadata }: SnapshotObject): PlatformError {
   const message = `Snapshot "${spec.name}" of "${spec.clusterName}" is being taken.`
   return new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: metadata.name })
 }

@@ -97,8 +97,8 @@ function reasonOf(
   const scope = parseScope(spec.scope)
   const stands = scope !== undefined && isAllowedInNamespace(scope, object.metadata.namespace)
   const facts = {
-    scope: stands ? lifeAt(services, scope) : undefined,
-    scopeIncarnation: lifeOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
+    scope: stands ? incarnationAtScope(services, scope) : undefined,
+    scopeIncarnation: incarnationOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
     hasPrincipal:
       spec.principalId === undefined ||
       (exists(spec.principalId) && namesCurrentPrincipal(principalLookup(services), object, spec.principalId)),
@@ -111,14 +111,18 @@ function reasonOf(
   return orphanReason(facts, services.clock.now())
 }
 
-function lifeAt(services: Services, scope: Scope): { incarnation: string | undefined } | undefined {
+function incarnationAtScope(services: Services, scope: Scope): { incarnation: string | undefined } | undefined {
   if (scope.level === 'root') return { incarnation: undefined }
   const object = objectAt(services.records, scope)
   return object === undefined ? undefined : { incarnation: object.metadata.annotations?.[INCARNATION_ANNOTATION] }
 }
 
 /** A grant without an incarnation that is older than the object at its scope was made for a previous object. */
-function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['spec'] }, scope: Scope | undefined) {
+function incarnationOf(
+  services: Services,
+  grant: RecordOf<AnyKind> & { spec: Grant['spec'] },
+  scope: Scope | undefined,
+) {
   const incarnation = scopeIncarnationOf(grant)
   const object = scope === undefined ? undefined : objectAt(services.records, scope)
   return incarnation ?? (object !== undefined && isYoungerThanGrant(object, grant) ? '' : undefined)

@@ -51,8 +51,8 @@ export type GroupView = {
 
 export function groupView(context: Context, group: GroupRecord, boundary: string): GroupView {
   const boundaryId = boundaryIdOf(group.metadata)
-  const counted = once(() => countedInGroup(context.services, boundaryId, group.metadata.name))
-  const readable = once(() =>
+  const counted = memoize(() => countedInGroup(context.services, boundaryId, group.metadata.name))
+  const readable = memoize(() =>
     counted()
       .filter(isTopLevelResource)
       .filter((resource) => mayRead(context, boundaryId, resource)),
@@ -60,7 +60,7 @@ export function groupView(context: Context, group: GroupRecord, boundary: string
   return { group, boundaryId, boundary, counted, readable }
 }
 
-function once<Value extends object>(make: () => Value): () => Value {
+function memoize<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined
   return () => {
     made ??= make()

@@ -117,7 +117,7 @@ function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
     Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
 }
 
-type Keyed<Row> = {
+type KeyedRow<Row> = {
   readonly row: Row
   readonly key: Exclude<FieldValue, undefined> | SortableText
   readonly name: SortableText
@@ -128,11 +128,11 @@ export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListSha
   const name = sort.replace(/^-/, '')
   const field = sortField(sort, shape)
   const type = field?.type ?? 'text'
-  const keyOf = (row: Row): Keyed<Row>['key'] => {
+  const keyOf = (row: Row): KeyedRow<Row>['key'] => {
     const value = readField(row, name, field) ?? null
     return type === 'text' && value !== null ? sortableText(String(value)) : value
   }
-  const keyed = rows.map((row): Keyed<Row> => ({ row, key: keyOf(row), name: sortableText(shape.nameOf(row)) }))
+  const keyed = rows.map((row): KeyedRow<Row> => ({ row, key: keyOf(row), name: sortableText(shape.nameOf(row)) }))
   keyed.sort((a, b) => {
     const nulls = Number(a.key === null) - Number(b.key === null)
     if (nulls !== 0) return nulls
@@ -142,7 +142,7 @@ export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListSha
   return keyed.map(({ row }) => row)
 }
 
-function compareKeys(type: FieldType, one: Keyed<never>['key'], other: Keyed<never>['key']): number {
+function compareKeys(type: FieldType, one: KeyedRow<never>['key'], other: KeyedRow<never>['key']): number {
   if (typeof one === 'object') return compareSortableTexts(one as SortableText, other as SortableText)
   return compare(type, one, other as string)
 }

@@ -34,12 +34,12 @@ declare module '../http/context.ts' {
   }
 }
 
-const BY_INCARNATION = 'incarnation-of-owner'
+const INCARNATION_LABEL = 'incarnation-of-owner'
 
 /** Declares the caches that `Backups` reads. Called once, before the caches are started. */
 export function declareBackupCaches(caches: CacheSet): void {
   const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? []
-  caches.addOptional(veleroBackup, { indexes: { [BY_INCARNATION]: (object) => [incarnationOf(object)].flat() } })
+  caches.addOptional(veleroBackup, { indexes: { [INCARNATION_LABEL]: (object) => [incarnationOf(object)].flat() } })
   caches.addOptional(veleroBackupStorageLocation)
   caches.addOptional(volumeSnapshotClass)
 }
@@ -69,7 +69,7 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
         ? caches.get<T>(resource).list({ namespace })
         : []
   const all = async <T extends KubeObject>(resource: Resource, clusterId?: string, namespace?: string) =>
-    clusterId === undefined ? held<T>(resource, namespace) : listed<T>(clientOf(clusterId), resource, namespace)
+    clusterId === undefined ? held<T>(resource, namespace) : listAll<T>(clientOf(clusterId), resource, namespace)
   return {
     target: async (clusterId) =>
       selectBackupLocation(await all<BackupLocation>(veleroBackupStorageLocation, clusterId, velero)),
@@ -81,7 +81,7 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
       if (clusterId !== undefined) refuseFollowedList('Backups')
       const found =
         clusterId === undefined
-          ? (caches.optional<Backup>(veleroBackup)?.byIndex(BY_INCARNATION, incarnation) ?? [])
+          ? (caches.optional<Backup>(veleroBackup)?.byIndex(INCARNATION_LABEL, incarnation) ?? [])
           : (await all<Backup>(veleroBackup, clusterId, velero)).filter(
               ({ metadata }) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation,
             )
@@ -90,7 +90,7 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
   }
 }
 
-async function listed<T extends KubeObject>(client: Lister, resource: Resource, namespace?: string): Promise<T[]> {
+async function listAll<T extends KubeObject>(client: Lister, resource: Resource, namespace?: string): Promise<T[]> {
   try {
     return (await client.list<T>(resource, { namespace })).items
   } catch (error) {

@@ -20,7 +20,7 @@ type Caches = {
 }
 
 /** Milliseconds for which sums over all pods are cached: lists of plans must not each walk over every pod. */
-const KEPT_MILLISECONDS = 5_000
+const CAPACITY_TTL_MS = 5_000
 
 /** The free capacity on the nodes of the platform's own cluster: allocatable less what the pods there request. */
 export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
@@ -33,7 +33,7 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
       if (!nodes.synced || !pods.synced) return undefined
       if (clock.monotonic() >= until) {
         rooms = freeNodeCapacities(nodes.list(), pods.list())
-        until = clock.monotonic() + KEPT_MILLISECONDS
+        until = clock.monotonic() + CAPACITY_TTL_MS
       }
       return rooms
     },

@@ -38,7 +38,7 @@ export async function createResource<K extends AnyKind>(
           await reserve(spec)
           return claim(spec)
         },
-        isSame: (stored) => isSaid(kind, stored, place, declaration, context),
+        isSame: (stored) => isRepeatedRequest(kind, stored, place, declaration, context),
         ...(hasFinalizer && { finalizers: [FINALIZER] }),
       }),
     ),
@@ -49,7 +49,7 @@ export async function createResource<K extends AnyKind>(
  * Whether the body equals what a read of the stored resource shows, or leads to a spec that would be shown the same.
  * Fields that only actions and kubectl set are not compared, because a client retries after a lost response.
  */
-async function isSaid<K extends AnyKind>(
+async function isRepeatedRequest<K extends AnyKind>(
   kind: K,
   stored: RecordOf<K>,
   place: Place,
@@ -66,7 +66,7 @@ async function isSaid<K extends AnyKind>(
   const shown = shownOf(stored.spec as object)
   if (isEqual(writablePart(context.body, place, declaration), shown)) return true
   const made = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
-  const asked = { ...made, ...filledIn(kind, made, writablePart(context.body, place, declaration), stored) }
+  const asked = { ...made, ...withDefaults(kind, made, writablePart(context.body, place, declaration), stored) }
   const unseen = Object.entries(stored.spec as object).filter((field) => !isWritable(field))
   const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...asked }, stored.spec as object)
   return isEqual(shownOf(spec), shown)
@@ -77,7 +77,7 @@ async function isSaid<K extends AnyKind>(
  * out: the same body stays the same even if another cluster is the default by now. Fields that may change are left out,
  * because nobody knows who set them: the first body, or somebody later.
  */
-function filledIn<K extends AnyKind>(
+function withDefaults<K extends AnyKind>(
   { spec, immutable }: K,
   made: object,
   body: Record<string, unknown>,

@@ -35,7 +35,7 @@ declare module '../http/context.ts' {
 }
 
 /** The most bytes of one upload. */
-const UPLOAD_LIMIT = 512 * 1024 ** 2
+const UPLOAD_MAX_BYTES = 512 * 1024 ** 2
 
 const Path = z.string().min(1).describe('In the container, from its root')
 const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
@@ -94,14 +94,14 @@ export function fileRoutes(base: string, { read, write, find }: FileRoutes): Rou
     return found
   }
   return [
-    ...readingRoutes(`${base}/files`, read, (context, component) => askerOf(context, find, component)),
-    ...writingRoutes(`${base}/files`, write, (context, component) => askerOf(context, findToWrite, component)),
+    ...readingRoutes(`${base}/files`, read, (context, component) => fileClientOf(context, find, component)),
+    ...writingRoutes(`${base}/files`, write, (context, component) => fileClientOf(context, findToWrite, component)),
   ]
 }
 
-type AskerOf = (context: Context, component: string | null | undefined) => Promise<Asker>
+type FileClientOf = (context: Context, component: string | null | undefined) => Promise<FileClient>
 
-function readingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
+function readingRoutes(files: string, auth: Authorization, asker: FileClientOf): RouteDraft[] {
   return [
     route('GET', files, {
       auth,
@@ -111,7 +111,7 @@ function readingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       handler: async (context) => {
         const { component, path } = context.query
         const { name, ask } = await asker(context, component)
-        const { entries, truncated } = only(await ask({ op: 'list', path }), 'entries')
+        const { entries, truncated } = requireAnswer(await ask({ op: 'list', path }), 'entries')
         return ok({ component: name, path, entries, truncated })
       },
     }),
@@ -133,7 +133,7 @@ function readingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
   ]
 }
 
-function writingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
+function writingRoutes(files: string, auth: Authorization, asker: FileClientOf): RouteDraft[] {
   const may = { auth, further: REFERENCE_RIGHTS }
   return [
     route('POST', `${files}/upload`, {
@@ -146,7 +146,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
         overwrite: Flag.default(true).describe('False refuses if the file is there'),
       }),
       bodyKind: 'raw',
-      bodyLimit: UPLOAD_LIMIT,
+      bodyLimit: UPLOAD_MAX_BYTES,
       // The sender of a file chooses its type.
       mediaTypes: ['application/octet-stream', ANY_TYPE],
       reply: FileEntryDto,
@@ -154,7 +154,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       handler: async (context) => {
         const { component, ...target } = context.query
         const { ask } = await asker(context, component)
-        return entryAnswer(only(await ask({ op: 'upload', ...target }, context.rawBody.pieces()), 'entry'))
+        return entryAnswer(requireAnswer(await ask({ op: 'upload', ...target }, context.rawBody.pieces()), 'entry'))
       },
     }),
     route('POST', `${files}/directory`, {
@@ -166,7 +166,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       handler: async (context) => {
         const { component, ...made } = context.body
         const { ask } = await asker(context, component)
-        return entryAnswer(only(await ask({ op: 'makeDirectory', ...made }), 'entry'))
+        return entryAnswer(requireAnswer(await ask({ op: 'makeDirectory', ...made }), 'entry'))
       },
     }),
     route('POST', `${files}/move`, {
@@ -177,7 +177,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       handler: async (context) => {
         const { component, ...moved } = context.body
         const { ask } = await asker(context, component)
-        return ok(only(await ask({ op: 'move', ...moved }), 'entry').entry)
+        return ok(requireAnswer(await ask({ op: 'move', ...moved }), 'entry').entry)
       },
     }),
     route('DELETE', files, {
@@ -192,7 +192,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       handler: async (context) => {
         const { component, ...removed } = context.query
         const { ask } = await asker(context, component)
-        only(await ask({ op: 'remove', ...removed }), 'removed')
+        requireAnswer(await ask({ op: 'remove', ...removed }), 'removed')
         return noContent()
       },
     }),
@@ -221,14 +221,18 @@ export function componentWithFiles<Component extends { name: string }>(
 }
 
 /** The user of containers that name no other. */
-const USER = 65_532
+const DEFAULT_USER = 65_532
 
 /** Returns the files of a component on these volumes, on the node of its pod if one runs. */
 export async function filesOf(
   { services }: Context,
   object: RecordOf<AnyKind>,
   component: string,
-  { volumes, user = USER, hasVolumes }: Pick<FoundFiles, 'volumes' | 'hasVolumes'> & { user?: number | undefined },
+  {
+    volumes,
+    user = DEFAULT_USER,
+    hasVolumes,
+  }: Pick<FoundFiles, 'volumes' | 'hasVolumes'> & { user?: number | undefined },
 ): Promise<FoundFiles> {
   const { apiVersion, kind, metadata } = object
   const { name, namespace = '', uid = '' } = metadata
@@ -267,16 +271,16 @@ function noSuchComponent(sentence: string, message: string): PlatformError {
 }
 
 type Answered = { answer: FileAnswer; bytes: Readable; path: string }
-type Asker = {
+type FileClient = {
   name: string
   ask(request: FileRequest, body?: AsyncIterable<Uint8Array>): Promise<Answered>
 }
 
-async function askerOf(
+async function fileClientOf(
   context: Context,
   find: FileRoutes['find'],
   component: string | null | undefined,
-): Promise<Asker> {
+): Promise<FileClient> {
   const { component: name, hasVolumes, ...place } = await find(context, component ?? undefined)
   const mounts = place.volumes.map(({ path }) => path)
   return {
@@ -310,7 +314,7 @@ function targetOf(request: FileRequest): string {
 }
 
 /** Returns the answer if it is of the expected kind. @throws PlatformError for a refusal */
-function only<Key extends 'entries' | 'entry' | 'removed' | 'file' | 'archive'>(answered: Answered, key: Key) {
+function requireAnswer<Key extends 'entries' | 'entry' | 'removed' | 'file' | 'archive'>(answered: Answered, key: Key) {
   const { answer, bytes, path } = answered
   if (key in answer) return answer as Extract<FileAnswer, Record<Key, unknown>>
   bytes.destroy()
@@ -322,17 +326,17 @@ function entryAnswer({ entry, isNew }: { entry: FileEntry; isNew: boolean }): An
   return isNew ? created(entry) : ok(entry)
 }
 
-async function download(context: Context, { ask }: Asker, path: string): Promise<Answer<never>> {
+async function download(context: Context, { ask }: FileClient, path: string): Promise<Answer<never>> {
   const range = byteRange(context.header('range'), context.header('if-range'))
   const answered = await ask({ op: 'download', path, range })
-  const { file, first, last } = only(answered, 'file')
+  const { file, first, last } = requireAnswer(answered, 'file')
   const headers = downloadHeaders(file, range === undefined ? undefined : { first, last }, last - first + 1)
   return { status: range === undefined ? 200 : 206, headers, stream: answered.bytes }
 }
 
-async function archive({ name, ask }: Asker, path: string): Promise<Answer<never>> {
+async function archive({ name, ask }: FileClient, path: string): Promise<Answer<never>> {
   const answered = await ask({ op: 'archive', path })
-  const { archive: base } = only(answered, 'archive')
+  const { archive: base } = requireAnswer(answered, 'archive')
   const headers = { 'content-type': 'application/gzip', ...attachment(`${base === '' ? name : base}.tar.gz`) }
   return { status: 200, headers, stream: answered.bytes }
 }

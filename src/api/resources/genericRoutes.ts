@@ -35,7 +35,7 @@ import { bodyOverStored, checkingBodyOn404, mergePatchBody, withIgnoredReadField
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
   const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
-  const texts = textsOf(declaration)
+  const texts = textCacheOf(declaration)
   const page: z.ZodType = pagedListOf(declaration.dto)
   const reply: z.ZodType = declaration.dto
 
@@ -89,7 +89,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const { parameter = 'name' } = declaration
   const reply: z.ZodType = declaration.dto
   const body = withIgnoredReadFields(declaration.body, declaration.dto)
-  const whole = replacing(kind, body)
+  const whole = replacementBody(kind, body)
   const query = z.strictObject(
     'onDelete' in kind.spec.shape
       ? {
@@ -133,7 +133,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
 }
 
 /** Makes immutable fields optional in a replacement: one that is left out stays as it is. */
-function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
+function replacementBody({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
   const needed = immutable.flatMap((field): [string, z.ZodType][] => {
     const part = body.shape[field] as z.ZodType | undefined
     return part === undefined || part.safeParse(undefined).success ? [] : [[field, part.optional()]]
@@ -177,14 +177,14 @@ function refuseProtected(object: RecordOf<AnyKind>): void {
   throw new PlatformError('DELETION_PROTECTED', message)
 }
 
-const TEXTS = new WeakMap<object, unknown>()
+const TEXT_CACHES = new WeakMap<object, unknown>()
 
 /** Returns the cache of texts that all routes of a kind share. */
-function textsOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
-  const known = TEXTS.get(declaration) as RecordTexts<K> | undefined
+function textCacheOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
+  const known = TEXT_CACHES.get(declaration) as RecordTexts<K> | undefined
   const told = datesInUtc(declaration.dto)
   const texts = known ?? new RecordTexts<K>((view) => told(declaration.toDto(view)) as object, declaration.dependsOn)
-  TEXTS.set(declaration, texts)
+  TEXT_CACHES.set(declaration, texts)
   return texts
 }
 
@@ -197,5 +197,5 @@ function shown<K extends AnyKind>(
 ): Answer {
   const view = createViewBuilder<K>(context.services, place.boundaryId)(object, place.resourceGroup)
   const { status } = answer(undefined)
-  return { status, headers: { etag: etagOf(object) }, parts: [textsOf(declaration).textOf(view)] }
+  return { status, headers: { etag: etagOf(object) }, parts: [textCacheOf(declaration).textOf(view)] }
 }

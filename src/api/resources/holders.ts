@@ -9,7 +9,7 @@ import { actionOf } from './types.ts'
 export type HolderRef = { collection: string; resourceGroup: string; name: string }
 
 /** The most holders that a refusal names. */
-const MOST_NAMED = 50
+const NAMED_MAX = 50
 
 /** Whether the caller may read this very resource: a role may hold one collection and not another. */
 export function mayRead(
@@ -37,10 +37,10 @@ export function mayReadAt(
   kind: AnyKind,
   scope: string,
 ): boolean {
-  return services.access.isAllowed(caller.principalId, readOf(kind), scope)
+  return services.access.isAllowed(caller.principalId, readActionOf(kind), scope)
 }
 
-const readOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
+const readActionOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
 
 /**
  * Returns the read action if a deny withholds it from the caller at the scope. Views with a right of their own, such as
@@ -51,7 +51,7 @@ export function deniedReadActionAt(
   kind: AnyKind,
   scope: string,
 ): string | undefined {
-  const read = readOf(kind)
+  const read = readActionOf(kind)
   return access.explain(principalId, read, scope).reason === 'DeniedByAssignment' ? read : undefined
 }
 
@@ -71,5 +71,5 @@ export function shownHolders(
 /** Returns the details of a refusal: the holders to list, and a sentence about those that are hidden. */
 export function namedHolders<Named>(shown: readonly Named[], count: number): { usedBy: Named[]; words: string } {
   const hidden = count - shown.length
-  return { usedBy: shown.slice(0, MOST_NAMED), words: hidden > 0 ? ` You may not read ${hidden} of them.` : '' }
+  return { usedBy: shown.slice(0, NAMED_MAX), words: hidden > 0 ? ` You may not read ${hidden} of them.` : '' }
 }

@@ -96,7 +96,7 @@ function refuseHeldHost(
   if (holder !== undefined && !isOurs) throw hostTaken(host, shownHolder(context, asking.namespace, holder), field)
 }
 
-type Own = {
+type HostOwner = {
   readonly kind: AnyKind
   readonly enabled: boolean
   readonly chosen: string | undefined
@@ -105,7 +105,7 @@ type Own = {
 
 /** The platform host that a resource has or will have; undefined if it has none. */
 export function ownHost(
-  { kind, enabled, chosen, held }: Own,
+  { kind, enabled, chosen, held }: HostOwner,
   { object: { metadata }, cluster }: Pick<ResourceView, 'cluster'> & { object: { metadata: ObjectMeta } },
 ): string | undefined {
   if (chosen !== undefined || !enabled) return chosen

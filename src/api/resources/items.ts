@@ -29,31 +29,31 @@ const fieldsOf = (schema: z.ZodObject) => Object.entries(schema.shape as Record<
 type Unwrapped = ReturnType<typeof withoutWrappers>
 
 /** Maps every field of a list or record with `unwrapField`, at any depth. */
-function mapped(
+function mapFields(
   schema: z.ZodType,
   recordOf: (shape: Record<string, z.ZodType>) => z.ZodObject,
   fieldOf: (value: z.ZodType, was: Unwrapped) => z.ZodType,
 ): z.ZodType {
   if (schema instanceof z.ZodArray)
-    return schema.clone({ ...schema.def, element: mapped(schema.element as z.ZodType, recordOf, fieldOf) as never })
+    return schema.clone({ ...schema.def, element: mapFields(schema.element as z.ZodType, recordOf, fieldOf) as never })
   if (!(schema instanceof z.ZodObject)) return schema
   const fields = fieldsOf(schema).map(([name, field]) => {
     const was = withoutWrappers(field)
-    return [name, described(fieldOf(mapped(was.value, recordOf, fieldOf), was), field)]
+    return [name, described(fieldOf(mapFields(was.value, recordOf, fieldOf), was), field)]
   })
   return recordOf(Object.fromEntries(fields))
 }
 
 /** Returns the schema of a list or record in bodies: whatever has a default or may be absent may be null too. */
 export function writtenSchema(schema: z.ZodType): z.ZodType {
-  return mapped(schema, z.strictObject, (value, { isOptional, hasDefault }) =>
+  return mapFields(schema, z.strictObject, (value, { isOptional, hasDefault }) =>
     isOptional || hasDefault ? value.nullish() : value,
   )
 }
 
 /** Returns the schema of a list or record in answers: every field is present, but may be null. */
 export function shownSchema(schema: z.ZodType): z.ZodType {
-  return mapped(schema, z.object, (value, { isOptional }) => (isOptional ? value.nullable() : value))
+  return mapFields(schema, z.object, (value, { isOptional }) => (isOptional ? value.nullable() : value))
 }
 
 /** Returns the value of such a list or record for an answer. */

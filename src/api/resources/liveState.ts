@@ -66,7 +66,7 @@ type StoredEvent = KubeObject & {
   deprecatedLastTimestamp?: string
   deprecatedCount?: number
 }
-type Metrics = KubeObject & { containers?: { usage?: { cpu?: string; memory?: string } }[] }
+type PodMetricsObject = KubeObject & { containers?: { usage?: { cpu?: string; memory?: string } }[] }
 
 type Lister = Pick<KubeClient, 'list'>
 
@@ -103,7 +103,7 @@ export function createLiveState({
     },
     async usage(place) {
       try {
-        const { items } = await clientAt(place).list<Metrics>(podMetrics, ofResource(place))
+        const { items } = await clientAt(place).list<PodMetricsObject>(podMetrics, ofResource(place))
         return new Map(items.map((one) => [one.metadata.name, usageOf(one)]))
       } catch (error) {
         // There is no metrics API, or it does not answer: the pods are shown without usage.
@@ -132,7 +132,7 @@ function shownEvent({ metadata, type, reason = '', note = '', eventTime, series,
   }
 }
 
-function usageOf({ containers = [] }: Metrics): PodUsage {
+function usageOf({ containers = [] }: PodMetricsObject): PodUsage {
   const sum = (what: 'cpu' | 'memory') =>
     containers.reduce((total, { usage }) => total + parseForeignQuantity(usage?.[what]), 0n)
   return { cpu: formatCores(sum('cpu')), memory: formatBytes(sum('memory')) }

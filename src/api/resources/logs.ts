@@ -54,7 +54,7 @@ export type FoundLog = {
 }
 
 /** The most characters that a followed log begins with: they are in memory until the client reads them. */
-const FOLLOWED_CHARACTERS = 256 * 1024
+const FOLLOWED_CHARACTERS_MAX = 256 * 1024
 
 type NamedLine = LogLine & { source: string }
 
@@ -81,8 +81,8 @@ export function logRoute(
       if (isJson && request.follow) throw badParameter('follow', 'A log can only be followed as text/plain.')
       const found = await find(context, request)
       const goesOn = found.sources.length > 0 && found.hasEnded !== true && !request.previous
-      if (request.follow && goesOn) return followed(context, found, request)
-      const { kept, truncated } = await written(context, found, request)
+      if (request.follow && goesOn) return followLog(context, found, request)
+      const { kept, truncated } = await readWritten(context, found, request)
       if (isJson) return ok({ lines: kept, truncated })
       return textOf(Readable.from([shown(kept, request.timestamps)]))
     },
@@ -116,7 +116,7 @@ export function containersOf(
 }
 
 /** Reads what all containers have written so far, as one log. */
-async function written(context: Context, { sources, kept }: FoundLog, request: LogRequest) {
+async function readWritten(context: Context, { sources, kept }: FoundLog, request: LogRequest) {
   const { podLogs } = context.services
   const { tail, previous, sinceSeconds } = request
   // Request one line more than is shown, to know whether there are more.
@@ -124,14 +124,14 @@ async function written(context: Context, { sources, kept }: FoundLog, request: L
   const opened = await Promise.all(
     sources.map(async (source) => ({ name: source.name, chunks: await podLogs.open(source, window) })),
   )
-  const logs = opened.flatMap(({ name, chunks }) => (chunks === undefined ? [] : named(logLines(chunks), name)))
+  const logs = opened.flatMap(({ name, chunks }) => (chunks === undefined ? [] : withSource(logLines(chunks), name)))
   if (previous && logs.length === 0 && sources.length > 0) throw notFound('An earlier run of the container')
-  if (logs.length === 0 && kept !== undefined && !previous) logs.push(named(logLines(kept.open()), kept.name))
-  return lastLines(only(mergeLogsByTime(logs), sinceOf(context, sinceSeconds)), tail)
+  if (logs.length === 0 && kept !== undefined && !previous) logs.push(withSource(logLines(kept.open()), kept.name))
+  return lastLines(linesSince(mergeLogsByTime(logs), sinceOf(context, sinceSeconds)), tail)
 }
 
 /** Sends the end of what was written, merged by time, then new lines as they arrive, while the caller may see them. */
-async function followed(context: Context, { sources }: FoundLog, request: LogRequest): Promise<Answer<never>> {
+async function followLog(context: Context, { sources }: FoundLog, request: LogRequest): Promise<Answer<never>> {
   const { tail, sinceSeconds, timestamps } = request
   const signal = context.whilePermitted
   const since = sinceOf(context, sinceSeconds)
@@ -141,8 +141,8 @@ async function followed(context: Context, { sources }: FoundLog, request: LogReq
   signal.addEventListener('abort', end, { once: true })
   try {
     const ends = await Promise.all(streams.map((stream) => stream.next()))
-    const logs = ends.map(({ done, value }) => each(done === true ? [] : value))
-    const { kept } = await lastLines(only(mergeLogsByTime(logs), since), tail, FOLLOWED_CHARACTERS)
+    const logs = ends.map(({ done, value }) => iterate(done === true ? [] : value))
+    const { kept } = await lastLines(linesSince(mergeLogsByTime(logs), since), tail, FOLLOWED_CHARACTERS_MAX)
     const later = mergeByArrival(streams)
     const text = async function* () {
       if (kept.length > 0) yield shown(kept, timestamps)
@@ -160,15 +160,15 @@ function sinceOf({ services }: Context, seconds: number | undefined): string | u
   return new Date(services.clock.now() - seconds * 1000).toISOString().replace('Z', '000000Z')
 }
 
-async function* named(lines: AsyncIterable<LogLine>, source: string): AsyncGenerator<NamedLine> {
+async function* withSource(lines: AsyncIterable<LogLine>, source: string): AsyncGenerator<NamedLine> {
   for await (const line of lines) yield { ...line, source }
 }
 
-async function* only<Line extends LogLine>(lines: AsyncIterable<Line>, since: string | undefined) {
+async function* linesSince<Line extends LogLine>(lines: AsyncIterable<Line>, since: string | undefined) {
   for await (const line of lines) if (isAfter(line, since)) yield line
 }
 
-async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items
 }
 

@@ -45,8 +45,8 @@ export const windowFields = {
 }
 const MetricsDto = namedRecord('MetricsDto', { ...windowFields, series: z.array(SeriesDto) })
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
-const MOST_SECONDS = 31 * 86_400
-const MOST_POINTS = 1500
+const RANGE_MAX_SECONDS = 31 * 86_400
+const POINTS_MAX = 1500
 
 /** Returns the requested time span and step. @throws PlatformError BAD_REQUEST */
 export function windowOf({ from, to, stepSeconds, step }: z.output<typeof MetricsQuery>, now: number) {
@@ -55,17 +55,17 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
   const end = to ?? Math.floor(now / 1000)
   const begin = from ?? end - 3600
   if (begin >= end) throw badParameter('from', 'from must be before to.')
-  if (end - begin > MOST_SECONDS) throw badParameter('from', 'from and to must be at most 31 days apart.')
+  if (end - begin > RANGE_MAX_SECONDS) throw badParameter('from', 'from and to must be at most 31 days apart.')
   const given =
     step === undefined ? stepSeconds : Number(step.slice(0, -1)) * UNITS[step.slice(-1) as keyof typeof UNITS]
   const seconds = given ?? Math.max(15, Math.ceil((end - begin) / 120))
   if (seconds < 15 || seconds > 86_400) throw badParameter('step', 'step must be from 15s to 1d.')
-  if ((end - begin) / seconds > MOST_POINTS)
-    throw badParameter('step', `That would be more than ${MOST_POINTS} points: use a longer step.`)
-  return { from: at(begin), to: at(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }
+  if ((end - begin) / seconds > POINTS_MAX)
+    throw badParameter('step', `That would be more than ${POINTS_MAX} points: use a longer step.`)
+  return { from: timeAt(begin), to: timeAt(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }
 }
 
-const at = (seconds: number) => timestamp(seconds * 1000)
+const timeAt = (seconds: number) => timestamp(seconds * 1000)
 
 type Find = (context: Context) => Promise<LivePlace>
 /** The requested time span, in seconds since the epoch. */
@@ -86,7 +86,7 @@ export function metricsRoute(
   base: string,
   auth: Authorization,
   find: Find,
-  { measures = OF_PODS, counted = nothingCounted }: MetricsOptions = {},
+  { measures = POD_MEASURES, counted = nothingCounted }: MetricsOptions = {},
 ): RouteDraft {
   return route('GET', `${base}/metrics` as string, {
     auth,
@@ -127,10 +127,10 @@ export const series = (name: string, unit: string, points: Points = []): Series 
   points,
 })
 
-const THOUSAND = 1000
+const MILLI = 1000
 
 type Measures = readonly (readonly [name: string, unit: string])[]
-const OF_PODS: Measures = [
+const POD_MEASURES: Measures = [
   ['CpuUsage', 'cores'],
   ['MemoryUsage', 'bytes'],
   ['NetworkIn', 'bytes/s'],
@@ -161,8 +161,7 @@ async function pointsOfNow(
   const pods = holdsNow ? await services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
   const sum = (what: 'cpu' | 'memory') =>
-    Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) /
-    THOUSAND
+    Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) / MILLI
   const shown = pods.map((pod) => podOf(pod as never))
   const now: Readonly<Record<string, number>> = {
     ...(usage.length > 0 && { CpuUsage: sum('cpu'), MemoryUsage: sum('memory') }),

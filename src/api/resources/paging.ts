@@ -153,7 +153,7 @@ function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string
   const field = sortField(text, shape)
   if (field === undefined || field.isSorted === false) {
     const known = sortsOf(shape)
-    const wrong = `This list cannot be sorted by "${text.slice(0, SHOWN)}"`
+    const wrong = `This list cannot be sorted by "${text.slice(0, SHOWN_CHARACTERS_MAX)}"`
     throw badParameter('sort', `${wrong}; use one of ${known.join(', ')}, with a leading - to reverse the order.`)
   }
   return text
@@ -182,7 +182,7 @@ function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>, faul
 }
 
 /** How many characters of the input a refusal repeats. */
-const SHOWN = 64
+const SHOWN_CHARACTERS_MAX = 64
 
 /** The key of a tag may contain colons: it ends where an operator follows. */
 const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
@@ -198,7 +198,7 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
     throw badParameter('filter', `"${word}" is not an operator; use one of ${OPERATORS.join(', ')}.`)
   const type = typeOfField(field, shape)
   if (type === undefined) {
-    const wrong = `This list cannot be filtered by "${field.slice(0, SHOWN)}"`
+    const wrong = `This list cannot be filtered by "${field.slice(0, SHOWN_CHARACTERS_MAX)}"`
     throw badParameter('filter', `${wrong}; use one of ${filtersOf(shape).join(', ')}.`)
   }
   if (!OPERATORS_OF[type].includes(operator)) {

@@ -67,7 +67,7 @@ export function verdictOf(
   if (rooms === undefined)
     return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
   const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
-  const placed = place(each, plan.replicas, rooms)
+  const placed = countPlacements(each, plan.replicas, rooms)
   if (placed < plan.replicas) {
     const verdictReason = `Only ${placed} of ${pluralize(plan.replicas, 'replica')} with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory ${pluralizeVerb(plan.replicas, 'finds', 'find')} a node.`
     return { verdict: 'DoesNotFit', verdictReason }
@@ -76,14 +76,14 @@ export function verdictOf(
     cpu: (each.cpu * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
     memory: (each.memory * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
   }
-  if (place(more, plan.replicas, rooms) < plan.replicas) {
+  if (countPlacements(more, plan.replicas, rooms) < plan.replicas) {
     return { verdict: 'Tight', verdictReason: 'It fits with less than 20 % of headroom.' }
   }
   return { verdict: 'Fits', verdictReason: null }
 }
 
 /** Returns how many fit if each takes the node with the most memory left. */
-function place(each: FreeNodeCapacity, count: number, rooms: readonly FreeNodeCapacity[]): number {
+function countPlacements(each: FreeNodeCapacity, count: number, rooms: readonly FreeNodeCapacity[]): number {
   const left = rooms.map((room) => ({ ...room }))
   for (let placed = 0; placed < count; placed += 1) {
     const fitting = left.filter((room) => room.cpu >= each.cpu && room.memory >= each.memory)

@@ -34,18 +34,18 @@ export function isTakenElsewhere(
 
 type Ref = { namespace: string; name: string }
 /** A name that a resource claims for itself alone, and the error for the caller if another resource has it. */
-type Wanted = { type: ClaimType; value: string; taken: (by: string | undefined) => PlatformError }
+type WantedName = { type: ClaimType; value: string; taken: (by: string | undefined) => PlatformError }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
 /** Returns the unique names that a resource with this spec claims. */
-function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
+function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): WantedName[] {
   const message = `The name "${name}" is taken on this platform: choose another one.`
   const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: () => new PlatformError(taken, message) }
   return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
 }
 
 /** Returns hosts and paths in a fixed order, so that two requests for the same ones conflict at the first. */
-function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted[] {
+function addressesWanted(kind: AnyKind, namespace: string, spec: object): WantedName[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
   const named = Object.entries(spec)
   const fieldOf = (host: string) => named.find(([, value]) => [value].flat().includes(host))?.[0]
@@ -53,9 +53,9 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
   return [
     ...[...hosts]
       .sort()
-      .map((value): Wanted => ({ type: 'Host', value, taken: (by) => hostTaken(value, by, fieldOf(value)) })),
+      .map((value): WantedName => ({ type: 'Host', value, taken: (by) => hostTaken(value, by, fieldOf(value)) })),
     ...paths
-      .map(({ within, path }): Wanted => {
+      .map(({ within, path }): WantedName => {
         const taken = (by = `another function of "${within}"`) =>
           new PlatformError('PATH_TAKEN', `The path "${path}" is taken by ${by}.`, { field: 'triggers', value: path })
         return { type: 'FunctionPath', value: pathClaim(namespace, within, path), taken }
@@ -91,7 +91,7 @@ export function shownHolder(context: Asking, home: string, holder: Holder): stri
     ? `${sentenceSubjectOf(kind.kind, object)} in group "${resourceGroup}"`
     : undefined
 }
-type Take = (kind: AnyKind, ref: Ref, wanted: Wanted, incarnation: string) => Promise<Held>
+type ClaimName = (kind: AnyKind, ref: Ref, wanted: WantedName, incarnation: string) => Promise<Held>
 type Held = { incarnation: string; isNew: boolean }
 
 /**
@@ -107,7 +107,7 @@ export async function withClaimedNames<Result>(
   { context, taken }: { context: Asking; taken: ErrorCode },
   create: (claim: (spec: object) => Promise<string | undefined>) => Promise<Result>,
 ): Promise<Result> {
-  return keptIfDone(context, (take) =>
+  return releaseOnFailure(context, (take) =>
     create(async (spec) => {
       const [first, ...others] = namesWanted(kind, ref, spec, taken)
       if (first === undefined) return undefined
@@ -131,7 +131,7 @@ export async function withClaimedAddresses<K extends AnyKind, Result>(
   context: Asking,
   change: (claimAdded: (stored: RecordOf<K>, spec: object) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
-  return keptIfDone(context, (take) =>
+  return releaseOnFailure(context, (take) =>
     change(async ({ metadata, spec: before }, spec) => {
       const { namespace = '', name, annotations } = metadata
       const incarnation = annotations?.[INCARNATION_ANNOTATION]
@@ -145,7 +145,7 @@ export async function withClaimedAddresses<K extends AnyKind, Result>(
 }
 
 /** Releases new claims if the work fails, unless another request has created their holder. */
-async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise<Result>): Promise<Result> {
+async function releaseOnFailure<Result>(context: Asking, work: (take: ClaimName) => Promise<Result>): Promise<Result> {
   const fresh: Claimed[] = []
   try {
     return await work(async (kind, ref, wanted, incarnation) => {
@@ -160,7 +160,7 @@ async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise
   }
 }
 
-type Claimed = { kind: AnyKind; ref: Ref; wanted: Wanted; incarnation: string }
+type Claimed = { kind: AnyKind; ref: Ref; wanted: WantedName; incarnation: string }
 
 async function releaseUnused({ kind, ref, wanted, incarnation }: Claimed, { services, caller }: Asking): Promise<void> {
   const { type, value } = wanted
@@ -174,7 +174,7 @@ async function releaseUnused({ kind, ref, wanted, incarnation }: Claimed, { serv
 async function claim(
   kind: AnyKind,
   ref: Ref,
-  { type, value, taken }: Wanted,
+  { type, value, taken }: WantedName,
   { incarnation, context }: { incarnation: string; context: Asking },
 ): Promise<Held> {
   const { services, caller } = context
@@ -191,7 +191,7 @@ async function claim(
     if (held === undefined) continue
     const { holder } = held.spec
     const isOurs = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
-    const isLeftOver = await isWithoutHolder(held, context)
+    const isLeftOver = await isAbandoned(held, context)
     if (isOurs && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
     if (!isLeftOver) throw taken(shownHolder(context, ref.namespace, holder))
     await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
@@ -199,7 +199,7 @@ async function claim(
   throw taken(undefined)
 }
 
-async function isWithoutHolder(held: ClaimRecord, { services }: Asking): Promise<boolean> {
+async function isAbandoned(held: ClaimRecord, { services }: Asking): Promise<boolean> {
   const { kind: holding, namespace, name, incarnation } = held.spec.holder
   const kind = KINDS.find((each) => each.kind === holding)
   const age = services.clock.now() - Date.parse(held.metadata.creationTimestamp ?? '')

@@ -101,7 +101,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
     const spec = stored.spec as PowerSpec
-    if (word === 'restart') return restarted(stored, now)
+    if (word === 'restart') return restartPatch(stored, now)
     const next = word === 'stop' ? { ...spec, running: false } : { ...withCopies(kind, spec, context), running: true }
     await reserve(next)
     return next
@@ -138,7 +138,7 @@ export function actionResult<Word extends string>(
 type Stored = Parameters<typeof invalidState>[0] & { metadata: { name: string }; spec: object }
 
 /** @throws PlatformError INVALID_STATE */
-function restarted(stored: Stored, now: string): object {
+function restartPatch(stored: Stored, now: string): object {
   refuseStopped(stored)
   return { ...stored.spec, restartedAt: now }
 }

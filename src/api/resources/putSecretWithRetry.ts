@@ -7,7 +7,7 @@ import type { Context } from '../http/context.ts'
 import type { SecretWriter } from '../records/secrets.ts'
 import { pollUntilChanged } from './pollUntilChanged.ts'
 
-const RIGHTS_MILLISECONDS = 10_000
+const RIGHTS_TIMEOUT_MS = 10_000
 
 /**
  * Sets entries of an object's Secret in its namespace. The rights to Secrets come with a RoleBinding a moment after the
@@ -32,7 +32,7 @@ export async function putSecretWithRetry(
           return false
         },
       ),
-    RIGHTS_MILLISECONDS,
+    RIGHTS_TIMEOUT_MS,
   )
   if (!isWritten) throw refusal
 }

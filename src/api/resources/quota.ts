@@ -62,7 +62,7 @@ type Limited = {
  * A resource whose demand grows: `user` has the demand after the write, `own` is the present one if the resource
  * exists. A part of the written resource that was never granted anything may wait for room on its own.
  */
-type Growing = { user: SeenUser; own: Demand | undefined; mayWait: boolean }
+type PendingUser = { user: SeenUser; own: Demand | undefined; mayWait: boolean }
 
 async function reserve(
   kind: AnyKind,
@@ -77,11 +77,11 @@ async function reserve(
   const written = { kind, resourceGroup, object: objectOf(kind, place, spec) }
   const wanted = quotaUserIn(services, written, await freshHolder(services, written))
   // If the plan is missing, the write itself is refused for that.
-  const growing = wanted.hasPlan ? growingBy(wanted, written, limited, services) : []
+  const growing = wanted.hasPlan ? growingUsers(wanted, written, limited, services) : []
   if (growing.length === 0) return []
   return reserveQuota(context, place.boundaryId, (grants) => {
     const now = services.clock.now()
-    const asking = growing.map((one) => ({ ...one, ...standing(one, grants[one.user.key], now) })).filter(isAsking)
+    const asking = growing.map((one) => ({ ...one, ...standingOf(one, grants[one.user.key], now) })).filter(needsGrant)
     const [first] = asking
     if (first === undefined) return {}
     const held = asking.some((one) => one.held) ? sumDemands(asking.map((one) => one.held ?? NO_DEMAND)) : undefined
@@ -104,12 +104,12 @@ async function reserve(
  * Returns what a write makes grow: the object itself, and parts that take their plan from it. A resource that does not
  * grow needs no grant, and what it no longer needs is free once the change is carried out.
  */
-function growingBy(
+function growingUsers(
   wanted: SeenUser,
   written: GroupResource,
   limited: Limited,
   services: Context['services'],
-): Growing[] {
+): PendingUser[] {
   const counted = limited.counted()
   const isBeside = ({ resourceGroup }: Pick<GroupResource, 'resourceGroup'>) => resourceGroup === written.resourceGroup
   const isWritten = ({ kind, resourceGroup, object }: GroupResource) =>
@@ -121,7 +121,7 @@ function growingBy(
     own: current?.demand,
     mayWait: false,
   }
-  const parts = counted.flatMap((one): Growing[] => {
+  const parts = counted.flatMap((one): PendingUser[] => {
     const holder = holderOfCounted(one.kind, one.object.metadata, one.object.spec)
     const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
     if (!isOf || !isBeside(one)) return []
@@ -134,10 +134,10 @@ function growingBy(
   )
 }
 
-type Standing = { held: Demand | undefined; granted: Demand | undefined }
+type QuotaStanding = { held: Demand | undefined; granted: Demand | undefined }
 
 /** Returns what a resource holds, and what it must be granted: undefined if it has that already, or waits. */
-function standing({ user, own, mayWait }: Growing, grant: QuotaGrant | undefined, now: number): Standing {
+function standingOf({ user, own, mayWait }: PendingUser, grant: QuotaGrant | undefined, now: number): QuotaStanding {
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
   // Without a grant, a resource that ran before there was a limit holds what it requests, and any other nothing.
   const held = own === undefined ? fresh : (heldDemandOf(grant) ?? (user.wasReady ? own : undefined))
@@ -146,7 +146,7 @@ function standing({ user, own, mayWait }: Growing, grant: QuotaGrant | undefined
   return { held, granted: own && held ? maxDemand(held, user.demand) : user.demand }
 }
 
-const isAsking = <One extends Standing>(one: One): one is One & { granted: Demand } => one.granted !== undefined
+const needsGrant = <One extends QuotaStanding>(one: One): one is One & { granted: Demand } => one.granted !== undefined
 
 /** Sorts after all creation times. */
 const NEWEST = '~'

@@ -8,7 +8,7 @@ import type { Context } from '../http/context.ts'
 type Where = Pick<Context, 'services' | 'caller'>
 
 /** Grants of one boundary are serialized within this process; between processes the API server decides. */
-const turns = new KeyedMutex()
+const ledgerMutex = new KeyedMutex()
 
 function refOf(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
@@ -24,13 +24,13 @@ export type ReservedQuota = { key: string; grant: QuotaGrant; before: QuotaGrant
  *   the ledger; throws to refuse
  */
 export function reserveQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly ReservedQuota[]> {
-  return turns.take(boundaryId, async () => {
+  return ledgerMutex.take(boundaryId, async () => {
     try {
-      return await attempt(where, boundaryId, { judge, fresh: false })
+      return await reserve(where, boundaryId, { judge, fresh: false })
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
       // The cache may hold quota that was just released: never refuse because of it alone.
-      return attempt(where, boundaryId, { judge, fresh: true })
+      return reserve(where, boundaryId, { judge, fresh: true })
     }
   })
 }
@@ -38,7 +38,7 @@ export function reserveQuota(where: Where, boundaryId: string, judge: Judge): Pr
 type Judge = (grants: QuotaGrants) => Readonly<Record<string, QuotaGrant | undefined>>
 type Asked = { judge: Judge; fresh: boolean }
 
-async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly ReservedQuota[]> {
+async function reserve(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly ReservedQuota[]> {
   let taken: readonly ReservedQuota[] = []
   const next = (grants: QuotaGrants): { grants: QuotaGrants } => {
     const judged = judge(grants)
@@ -60,7 +60,7 @@ async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked
     if (taken.length === 0) return []
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
     // Another process created the ledger in between.
-    if (!isNew) return attempt(where, boundaryId, { judge, fresh: true })
+    if (!isNew) return reserve(where, boundaryId, { judge, fresh: true })
   }
   return taken
 }
@@ -81,12 +81,12 @@ export async function releaseQuotaOnRefusal<Result>(
     return await write()
   } catch (error) {
     const isRefused = error instanceof PlatformError && ERROR_STATUS[error.code] < 500
-    if (isRefused) for (const one of taken.toReversed()) await giveBack(where, boundaryId, one)
+    if (isRefused) for (const one of taken.toReversed()) await releaseGrant(where, boundaryId, one)
     throw error
   }
 }
 
-async function giveBack(where: Where, boundaryId: string, { key, grant, before }: ReservedQuota): Promise<void> {
+async function releaseGrant(where: Where, boundaryId: string, { key, grant, before }: ReservedQuota): Promise<void> {
   const change = ({ grants }: { grants: QuotaGrants }) => {
     if (JSON.stringify(grants[key]) !== JSON.stringify(grant)) return { grants }
     const { [key]: _, ...rest } = grants

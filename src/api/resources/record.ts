@@ -89,7 +89,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
   const shown = [
     ...head,
-    ...Object.entries(computed).map(([name, each]) => [name, meant(name, schemaOf(each), kind)] as const),
+    ...Object.entries(computed).map(([name, each]) => [name, withDescription(name, schemaOf(each), kind)] as const),
   ]
   const planId = !hasSizes(kind)
     ? []
@@ -189,7 +189,7 @@ function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<
 }
 
 /** A computed field has the description of the field of the status that it shows, unless it has its own. */
-function meant(name: string, schema: z.ZodType, { status }: AnyKind): z.ZodType {
+function withDescription(name: string, schema: z.ZodType, { status }: AnyKind): z.ZodType {
   const description = schema.description ?? status.shape[name]?.description?.replaceAll(/\babsent\b/g, 'null')
   return description === undefined ? schema : schema.meta({ ...schema.meta(), description })
 }
@@ -225,7 +225,7 @@ function dtoMaker<K extends AnyKind>(
   const items = itemsOf(kind, differences)
   const nested = fields.filter(({ name }) => items[name] !== undefined)
   const others = Object.entries<((view: ResourceView<K>) => unknown) | undefined>({ ...shownAs, ...filled })
-  const computedFields = Object.entries(computed).map(([name, each]) => [name, shownBy(name, each)] as const)
+  const computedFields = Object.entries(computed).map(([name, each]) => [name, valueReader(name, each)] as const)
   return (view) => {
     const spec = view.object.spec as SizedSpec & Record<string, unknown>
     const dto: Record<string, unknown> = headOf(view as unknown as ResourceView, kind.segment)
@@ -281,7 +281,7 @@ type Computed<K extends AnyKind> = NonNullable<RecordDifferences<K>['computed']>
 
 const schemaOf = <K extends AnyKind>(each: Computed<K>): z.ZodType => (each instanceof z.ZodType ? each : each[0])
 
-function shownBy<K extends AnyKind>(name: string, each: Computed<K>): (view: ResourceView<K>) => unknown {
+function valueReader<K extends AnyKind>(name: string, each: Computed<K>): (view: ResourceView<K>) => unknown {
   if (!(each instanceof z.ZodType)) return each[1]
   const otherwise = each instanceof z.ZodNumber ? 0 : null
   return ({ object }) => (object as { status?: Record<string, unknown> }).status?.[name] ?? otherwise

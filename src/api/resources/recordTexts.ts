@@ -11,16 +11,16 @@ import type { RecordDependencies, ResourceView } from './types.ts'
 export type KeptText = { readonly version: string; text: string | undefined }
 
 /** For all kinds together: about 50,000 records of 2 KB, so that paging through that many still hits the cache. */
-const BYTES_MAX = 128 * 1024 * 1024
+const CACHE_MAX_BYTES = 128 * 1024 * 1024
 /**
  * A full cache admits one new record in this many: otherwise, paging through more records than fit would evict each
  * record just before it is needed again, and never hit.
  */
-const FULL_TAKES_ONE_IN = 8
+const FULL_ADMITS_ONE_IN = 8
 
 /** By uid, which is unique over all kinds. Most texts take a byte per character. */
 const entries = new LRUCache<string, KeptText>({
-  maxSize: BYTES_MAX,
+  maxSize: CACHE_MAX_BYTES,
   sizeCalculation: ({ version, text = '' }) => version.length + text.length,
   dispose: (entry) => {
     entry.text = undefined
@@ -69,8 +69,8 @@ export class RecordTexts<K extends AnyKind> {
     const known = entries.get(uid)
     if (known?.text !== undefined && known.version === version) return { text: known.text, kept: known }
     const text = JSON.stringify(this.#toDto(view))
-    const isFull = entries.calculatedSize + version.length + text.length > BYTES_MAX
-    if (known === undefined && isFull && Math.random() * FULL_TAKES_ONE_IN >= 1) return { text, kept: undefined }
+    const isFull = entries.calculatedSize + version.length + text.length > CACHE_MAX_BYTES
+    if (known === undefined && isFull && Math.random() * FULL_ADMITS_ONE_IN >= 1) return { text, kept: undefined }
     const kept = { version, text }
     entries.set(uid, kept)
     return { text, kept }

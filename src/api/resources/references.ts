@@ -52,7 +52,7 @@ export type Reference = {
 }
 
 /** Whether a reference names exactly one source. The rules of its kind refuse any other. */
-const isOfOne = ({ value, secret, output }: Reference) =>
+const namesOneSource = ({ value, secret, output }: Reference) =>
   [value, secret, output].filter((source) => (source ?? undefined) !== undefined).length === 1
 
 /**
@@ -69,7 +69,7 @@ export function refuseMissingReferences(
 ): void {
   const known = new Set(before.map(keyOf))
   for (const [field, references = []] of Object.entries(next))
-    for (const reference of references.filter(isOfOne)) {
+    for (const reference of references.filter(namesOneSource)) {
       const missing = known.has(keyOf(reference)) ? undefined : missingIn(reference, asking)
       if (missing === undefined) continue
       throw new ReferenceMissing(field, missing)
@@ -93,7 +93,11 @@ export type UncachedObjects = ReadonlyMap<string, KubeObject | undefined>
 
 export const uncachedKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
 
-function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref: ObjectRef): RecordOf<K> | undefined {
+function peekObject<K extends AnyKind>(
+  { services, unseen }: Referrer,
+  kind: K,
+  ref: ObjectRef,
+): RecordOf<K> | undefined {
   return (unseen?.get(uncachedKey(kind, ref)) as RecordOf<K> | undefined) ?? services.records.peek(kind, ref)
 }
 
@@ -114,7 +118,7 @@ export async function withUncachedReferences<T>(
     try {
       return make(unseen)
     } catch (error) {
-      const scope = scopeRefused(error)
+      const scope = deniedScope(error)
       if (scope !== undefined && !scopes.has(scope)) {
         scopes.add(scope)
         await access.catchUp(caller.principalId, scope)
@@ -129,7 +133,7 @@ export async function withUncachedReferences<T>(
 }
 
 /** Returns the scope at which a permission was missing. */
-function scopeRefused(error: unknown): string | undefined {
+function deniedScope(error: unknown): string | undefined {
   const { code, extras } = error instanceof PlatformError ? error : {}
   return code === 'FORBIDDEN' && typeof extras?.scope === 'string' ? extras.scope : undefined
 }
@@ -149,14 +153,14 @@ function missingIn({ secret, output }: Reference, asking: Referrer): Missing | u
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   const namespace = groupNamespace(asking.boundaryId, asking.resourceGroup)
   const ref = { namespace, name }
-  if (kind === undefined || peeked(asking, kind, ref) !== undefined) return undefined
+  if (kind === undefined || peekObject(asking, kind, ref) !== undefined) return undefined
   return { kind, ref, value: name, message: `There is no "${name}" of ${collection} in this group.` }
 }
 
 function missingSecret({ vaultName, secretName, version }: VaultReference, asking: Referrer): Missing | undefined {
   const namespace = groupNamespace(asking.boundaryId, asking.resourceGroup)
   const vault = { namespace, name: vaultName }
-  if (peeked(asking, SecretVault, vault) === undefined)
+  if (peekObject(asking, SecretVault, vault) === undefined)
     return {
       kind: SecretVault,
       ref: vault,
@@ -164,7 +168,7 @@ function missingSecret({ vaultName, secretName, version }: VaultReference, askin
       message: `There is no vault "${vaultName}" in this group.`,
     }
   const missing = { kind: VaultEntry, ref: { namespace, name: entryName(vaultName, secretName) } }
-  const entry = peeked(asking, VaultEntry, missing.ref)
+  const entry = peekObject(asking, VaultEntry, missing.ref)
   // A secret that a manifest declares gets its first version in a moment, so no version is needed here.
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined || entry.spec.state !== 'Active')
     return { ...missing, value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }

@@ -4,7 +4,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { Services } from '../http/context.ts'
 
 /** Seconds after which an agent that lost its connection may be back. */
-const RETRY_AFTER = 30
+const RETRY_AFTER_SECONDS = 30
 
 /**
  * Refuses a write to a cluster that cannot be reached, and says what is wrong and whether a retry can help.
@@ -27,6 +27,6 @@ export function requireReachableCluster(
   }
   if (state !== 'Offline') return
   throw new PlatformError('SERVICE_UNAVAILABLE', `Cluster "${displayName}" does not answer at the moment.`, {
-    retryAfterSeconds: RETRY_AFTER,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }

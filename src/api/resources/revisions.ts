@@ -94,7 +94,7 @@ async function revisionsOf<K extends AnyKind, Content>(kind: K, context: Context
 }
 
 /** @throws PlatformError NOT_FOUND */
-function numbered<Content>(known: readonly Revision<Content>[], asked: string | undefined): Revision<Content> {
+function findRevision<Content>(known: readonly Revision<Content>[], asked: string | undefined): Revision<Content> {
   const revision = known.find(({ number }) => String(number) === asked)
   if (revision === undefined) throw notFound(`Revision ${asked ?? ''}`)
   return revision
@@ -136,7 +136,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       reply: SingleDto,
       handler: async (context) => {
         const { object, known } = await found(context)
-        const revision = numbered(known, context.parameters.number)
+        const revision = findRevision(known, context.parameters.number)
         const { content } = revision
         const spec = shownValue(single.content, content)
         const parameters = parametersOf?.(content)
@@ -150,7 +150,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       reply: RevisionDiffDto,
       handler: async (context) => {
         const { known } = await found(context)
-        const [from, to] = [numbered(known, context.parameters.from), numbered(known, context.parameters.to)]
+        const [from, to] = [findRevision(known, context.parameters.from), findRevision(known, context.parameters.to)]
         return ok({ from: from.number, to: to.number, changes: changesBetween(from.content, to.content) })
       },
     }),
@@ -176,7 +176,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
     reply: dto,
     handler: async (context): Promise<Answer<never>> => {
       const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
-      const { content, number: wanted } = numbered(known, context.parameters.number)
+      const { content, number: wanted } = findRevision(known, context.parameters.number)
       const { ifMatchRevision } = context.query
       if (ifMatchRevision !== undefined && ifMatchRevision !== current) {
         const message = `The current revision is ${current}, not ${ifMatchRevision}.`

@@ -66,14 +66,14 @@ export function usageOf(
   groups: readonly RecordOf<typeof ResourceGroup>[],
   counted: readonly GroupResource[],
 ): Usage {
-  const users = countedIn(services, groups, quotaUsersOf(services, counted))
+  const users = quotaUsersIn(services, groups, quotaUsersOf(services, counted))
   const sum = sumDemands(users.map(({ demand }) => demand))
   const storage = sum.storage + extraRetainedStorage(groups.flatMap(retainedIn), users)
   return shownUsage({ ...sum, storage, resources: users.filter(({ isPart }) => isPart !== true).length })
 }
 
 /** Returns the users that count. The groups must be of one boundary, whose namespace holds them and the ledger. */
-function countedIn(
+function quotaUsersIn(
   services: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
   users: readonly SeenUser[],

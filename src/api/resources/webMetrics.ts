@@ -97,7 +97,7 @@ export async function countedRequests(
   return span.from < span.to ? services.requestFigures.of(routed, span) : { isComplete: to <= made, steps: [] }
 }
 
-const KINDS_OF_COUNTS = [
+const COUNT_NAMES = [
   ['Requests', ''],
   ['Errors4xx', '4'],
   ['Errors5xx', '5'],
@@ -110,7 +110,7 @@ const PERCENTILES = [
 
 /** The metrics as shown; undefined for those that are not known. */
 export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete: false, steps: [] }): WebMetrics {
-  const whole = together(steps)
+  const whole = sumSteps(steps)
   const p95 = percentile(whole.durations, 0.95)
   const requests = requestsOf(whole)
   const points = (measure: (step: CountedStep) => number | undefined): Points =>
@@ -130,7 +130,7 @@ export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete
       p95Milliseconds: p95 ?? null,
     },
     series: [
-      ...KINDS_OF_COUNTS.map(([name, digit]) =>
+      ...COUNT_NAMES.map(([name, digit]) =>
         series(
           name,
           'count',
@@ -150,7 +150,7 @@ export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete
   }
 }
 
-function together(steps: readonly CountedStep[]): Omit<CountedStep, 'at'> {
+function sumSteps(steps: readonly CountedStep[]): Omit<CountedStep, 'at'> {
   const sum = (of: (step: CountedStep) => number) => steps.reduce((total, step) => total + of(step), 0)
   const codes: Record<string, number> = {}
   const durations = new Map<number, number>()

@@ -15,11 +15,11 @@ import { ignoredFields } from './dto.ts'
  */
 export function withIgnoredReadFields(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   const repeated = Object.keys(dto.shape).filter((name) => !Object.hasOwn(body.shape, name))
-  return namedLike(body, body.extend(ignoredFields(repeated)), REPEATED)
+  return withBodyId(body, body.extend(ignoredFields(repeated)), READ_FIELDS_BODIES)
 }
 
 /** Names the derived body once: two collections may share a body, and a document has one schema for each name. */
-function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObject, z.ZodObject>): z.ZodObject {
+function withBodyId(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObject, z.ZodObject>): z.ZodObject {
   const id = body.meta()?.id
   if (id === undefined) return made
   const named = known.get(body) ?? made.meta({ id })
@@ -35,7 +35,7 @@ export function withKindDescriptions<Body extends z.ZodType>(body: Body, kind: P
     if (schema.description !== undefined || description === undefined) return []
     return [[name, schema.meta({ ...schema.meta(), description })] as const]
   })
-  return namedLike(body, body.safeExtend(Object.fromEntries(meant)), MEANT) as unknown as Body
+  return withBodyId(body, body.safeExtend(Object.fromEntries(meant)), WRITTEN_BODIES) as unknown as Body
 }
 
 /**
@@ -70,8 +70,8 @@ export function mergePatchBody(record: z.ZodObject) {
   }
 }
 
-const REPEATED = new WeakMap<z.ZodObject, z.ZodObject>()
-const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
+const READ_FIELDS_BODIES = new WeakMap<z.ZodObject, z.ZodObject>()
+const WRITTEN_BODIES = new WeakMap<z.ZodObject, z.ZodObject>()
 
 /** Returns a merge patch (RFC 7396) of such a body: any part of it, where null sets the default or removes a name. */
 export function mergePatchOf(body: z.ZodObject): z.ZodObject {

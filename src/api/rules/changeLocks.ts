@@ -16,19 +16,19 @@ type Seen = { readonly kind: AnyKind } & Pick<ListFilter, 'namespace' | 'boundar
 /** A lock: changes with the same key run one at a time. `sees` lists what the change decides by. */
 export type ChangeLock = { readonly key: string; readonly sees: readonly Seen[] }
 
-const ACCESS = [RoleAssignment, DenyAssignment, PrincipalGroup]
-const here = new KeyedMutex()
+const ACCESS_KINDS = [RoleAssignment, DenyAssignment, PrincipalGroup]
+const localMutex = new KeyedMutex()
 
 /** For changes to who holds what at the platform. */
 export const ROOT_LOCK: ChangeLock = {
   key: '/',
-  sees: ACCESS.map((kind) => ({ kind, namespace: SYSTEM_NAMESPACE })),
+  sees: ACCESS_KINDS.map((kind) => ({ kind, namespace: SYSTEM_NAMESPACE })),
 }
 
 /** For changes to who holds what in a boundary. */
 export function boundaryLock(boundaryId: string): ChangeLock {
   const namespace = boundaryNamespace(boundaryId)
-  const inside = ACCESS.map((kind) => ({ kind, namespace }))
+  const inside = ACCESS_KINDS.map((kind) => ({ kind, namespace }))
   return { key: boundaryScope(boundaryId), sees: [...inside, ...ROOT_LOCK.sees] }
 }
 
@@ -49,7 +49,7 @@ export function withChangeLock<Result>(
 ): Promise<Result> {
   const giveUp = performance.now() + TURN_TIMINGS.patience
   const inTurn = async () => {
-    await untilCaughtUp(records, sees)
+    await waitUntilCaughtUp(records, sees)
     return change()
   }
   // The wait in this process counts too: the review of a removal by kubectl may hold the turn for all of the patience.
@@ -58,16 +58,16 @@ export function withChangeLock<Result>(
 
 /** Within this process only. */
 export function withLocalChangeLock<Result>(key: string, change: () => Promise<Result>): Promise<Result> {
-  return here.take(key, change)
+  return localMutex.take(key, change)
 }
 
 /** Milliseconds. */
-const LOOK_EVERY = 10
-const PATIENCE = 5_000
+const POLL_INTERVAL_MS = 10
+const CATCH_UP_TIMEOUT_MS = 5_000
 
-async function untilCaughtUp(records: Services['records'], sees: readonly Seen[]): Promise<void> {
-  const giveUp = performance.now() + PATIENCE
-  for (let behind = sees; ; await sleep(LOOK_EVERY)) {
+async function waitUntilCaughtUp(records: Services['records'], sees: readonly Seen[]): Promise<void> {
+  const giveUp = performance.now() + CATCH_UP_TIMEOUT_MS
+  for (let behind = sees; ; await sleep(POLL_INTERVAL_MS)) {
     const looks = await Promise.all(behind.map((each) => isBehind(records, each)))
     behind = behind.filter((_, index) => looks[index])
     if (behind.length === 0) return

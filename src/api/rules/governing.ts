@@ -97,8 +97,8 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
     .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
     // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
     .filter(({ id }) => !identities(services.records).has(id))
-  const heldUntil = holding(services, scope, now, {})
-  const heldAfter = holding(services, scope, now, { groups, denies })
+  const heldUntil = deniedUntilLookup(services, scope, now, {})
+  const heldAfter = deniedUntilLookup(services, scope, now, { groups, denies })
   return {
     going: owners.filter(isGoing).map(({ until }): Tenure => ({ from: now, until })),
     governing: staying.map(({ id, until }): Tenure => ({ from: heldUntil(id), until })),
@@ -110,7 +110,7 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
  * Returns until when denies name a principal: `now` if none does. Owners of the platform count too, although denies of
  * a boundary do not apply to them: no boundary is checked again when they cease to be Owners.
  */
-function holding(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
+function deniedUntilLookup(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
   // Tenants write no denies at the root, and no role can remove them: there, only the right to give roles counts.
   const right = scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write'
   const isHeldAtRoot = (id: string) => services.access.explain(id, right, '/').reason === 'DeniedByAssignment'

@@ -43,7 +43,7 @@ export function isTrusted(services: Services, { boundaryId, trustedBoundaryId }:
     .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
     .some(
       ({ spec }) =>
-        spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isOfThisLife(services, spec),
+        spec.boundaryId === boundaryId && spec.trustedBoundaryId === trustedBoundaryId && isCurrent(services, spec),
     )
 }
 
@@ -52,7 +52,7 @@ export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): 
   return new PlatformError('already_exists', message, { boundaryId, trustedBoundaryId })
 }
 
-function isOfThisLife(services: Services, spec: TrustRecord['spec']): boolean {
+function isCurrent(services: Services, spec: TrustRecord['spec']): boolean {
   const lives: [string, string | undefined][] = [
     [spec.boundaryId, spec.boundaryIncarnation],
     [spec.trustedBoundaryId, spec.trustedBoundaryIncarnation],

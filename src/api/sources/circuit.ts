@@ -68,7 +68,7 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
   const connection = await connectionOf(services, source)
   const { repositoryCount, kilobytes } = await translateProviderErrors(
     services.sources.port.usage(connection, signal),
-    LATE,
+    OWN_TOKEN_CODES,
   )
   const { namespace, name } = source.metadata
   const { object } = await services.records.update(
@@ -88,7 +88,7 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
 }
 
 /** The platform issues these tokens, so an invalid one is a fault of the host, not of the caller. */
-const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
+const OWN_TOKEN_CODES = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
 
 /** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
 export async function createCircuitRepository(context: SourceContext<z.output<typeof CircuitRepositoryRequest>>) {
@@ -103,7 +103,7 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
   }
   if (importUrl != null) vetUrl(importUrl, 'importUrl', services.sources.allowedHosts)
   const connection = await connectionOf(services, source)
-  const { kilobytes } = await translateProviderErrors(services.sources.port.usage(connection, signal), LATE)
+  const { kilobytes } = await translateProviderErrors(services.sources.port.usage(connection, signal), OWN_TOKEN_CODES)
   const limit = settings.sizeLimitMegabytes
   if (kilobytes >= limit * MEGABYTE) {
     const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
@@ -119,6 +119,6 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
     importUrl: importUrl ?? undefined,
   }
   return created(
-    await translateProviderErrors(services.sources.port.createRepository(connection, wanted, signal), LATE),
+    await translateProviderErrors(services.sources.port.createRepository(connection, wanted, signal), OWN_TOKEN_CODES),
   )
 }

@@ -50,11 +50,11 @@ export const InitiateInstallResponse = namedRecord('InitiateInstallResponse', {
 })
 
 /** The lifetime of a state in milliseconds (interface section 4.20). */
-const STATE_LIFE = 900_000
+const STATE_TTL_MS = 900_000
 
 /** Returns a state token for the next step of an installation, with the hash that the object stores. */
 export function newState(services: Services, boundaryId: string, id: string): LinkToken & { expiresAt: string } {
-  return { ...newLinkToken([boundaryId, id]), expiresAt: timestamp(services.clock.now() + STATE_LIFE) }
+  return { ...newLinkToken([boundaryId, id]), expiresAt: timestamp(services.clock.now() + STATE_TTL_MS) }
 }
 
 /**
@@ -88,7 +88,7 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
   }
   const { namespace } = home
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
-  await writeOrTakeBack(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
+  await writeOrDelete(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
   return created({
     deploymentSourceId: id,
     status: credentials === undefined ? sourceStateOf(source) : 'Ready',
@@ -101,7 +101,7 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
 }
 
 /** Deletes the source again if its Secret cannot be written, because it would be unusable. */
-async function writeOrTakeBack(context: Context, source: SourceRecord, credentials: Credentials): Promise<void> {
+async function writeOrDelete(context: Context, source: SourceRecord, credentials: Credentials): Promise<void> {
   try {
     await writeCredentials(context, source, credentials)
   } catch (error) {
@@ -138,7 +138,7 @@ function baseUrlOf(services: Services, provider: Provider, body: Request): strin
 }
 
 /** The request field for each entry of the Secret. */
-const GIVEN_IN: Readonly<Record<string, 'accessToken' | 'password' | 'privateKey'>> = {
+const CREDENTIAL_FIELDS: Readonly<Record<string, 'accessToken' | 'password' | 'privateKey'>> = {
   [CREDENTIAL_KEYS.token]: 'accessToken',
   [CREDENTIAL_KEYS.password]: 'password',
   [CREDENTIAL_KEYS.privateKey]: 'privateKey',
@@ -148,13 +148,13 @@ const GIVEN_IN: Readonly<Record<string, 'accessToken' | 'password' | 'privateKey
 function credentialsIn(provider: Provider, body: Request): Credentials | undefined {
   const isMadeHere = provider === 'GitHub' || provider === 'Circuit'
   const wanted = isMadeHere ? [] : NEEDED_CREDENTIALS[provider]
-  const given = Object.entries(GIVEN_IN).filter(([, field]) => body[field] != null)
+  const given = Object.entries(CREDENTIAL_FIELDS).filter(([, field]) => body[field] != null)
   const unwanted = given.find(([entry]) => !wanted.includes(entry))
   if (unwanted !== undefined)
     throw refusedFields([{ field: unwanted[1], message: `is not used by a source of type ${provider}` }])
   if (isMadeHere) return undefined
   if (given.length > 0) return Object.fromEntries(given.map(([entry, field]) => [entry, body[field] ?? '']))
-  const names = wanted.map((entry) => `"${GIVEN_IN[entry]}"`).join(' or ')
+  const names = wanted.map((entry) => `"${CREDENTIAL_FIELDS[entry]}"`).join(' or ')
   throw new PlatformError('missing-credential', `A source of type ${provider} needs ${names}.`)
 }
 

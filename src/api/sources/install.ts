@@ -57,13 +57,13 @@ async function sourceOfState(services: Services, state: string | undefined, step
   if (read === undefined) throw stateInvalid()
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   const source = await services.records.get(DeploymentSource, ref, { fresh: true })
-  if (source === undefined || !isGood(services, source, read.hash, step)) throw stateInvalid()
+  if (source === undefined || !isStateValid(services, source, read.hash, step)) throw stateInvalid()
   return { source, hash: read.hash }
 }
 
 type Proved = { readonly source: SourceRecord; readonly hash: string }
 
-function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
+function isStateValid({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
   const { install } = spec
   if (install === undefined || metadata.deletionTimestamp !== undefined) return false
   return install.step === step && isSameText(install.stateHash, hash) && install.expiresAt > timestamp(clock.now())
@@ -94,7 +94,7 @@ async function useState(
   next?: NonNullable<SourceRecord['spec']['install']>,
 ): Promise<void> {
   await writeSpec(services, source, (stored) => {
-    if (!isGood(services, stored, hash, step)) throw stateInvalid()
+    if (!isStateValid(services, stored, hash, step)) throw stateInvalid()
     const { install: _used, ...spec } = stored.spec
     return next === undefined ? spec : { ...spec, install: next }
   })

@@ -126,16 +126,20 @@ export async function sourceHealth(context: SourceContext) {
   })
   return ok(
     healthReport(observedAt, [
-      ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
+      ...(connection === undefined ? unchecked(ADDRESS_FORBIDDEN) : await runChecks(context as Context, connection)),
       webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
     ]),
   )
 }
 
-const UNCALLED = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')
+const ADDRESS_FORBIDDEN = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')
 
 /** Returns the checks of a provider that was not queried or does not answer. */
-const unasked = (reached: Check): Check[] => [reached, check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
+const unchecked = (reached: Check): Check[] => [
+  reached,
+  check('Credential', 'Unknown'),
+  check('Permissions', 'Unknown'),
+]
 
 function webhookCheck(provider: Provider, secret: string): Check {
   if (!sendsWebhooks(provider)) return check('Webhook', 'Unknown', 'A source of this type sends no deliveries.')
@@ -143,7 +147,7 @@ function webhookCheck(provider: Provider, secret: string): Check {
   return check('Webhook', 'Degraded', 'There is no secret to verify deliveries with.')
 }
 
-async function askedChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {
+async function runChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {
   const { clock, sources } = services
   const start = clock.monotonic()
   const reached = (status: Check['status'], message: string | null = null) =>
@@ -161,7 +165,7 @@ async function askedChecks({ services, signal }: Context, connection: Connection
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const isThere = error.reason === 'CredentialRejected' || error.reason === 'NotFound'
-    if (!isThere) return unasked(reached('Unhealthy', error.message))
+    if (!isThere) return unchecked(reached('Unhealthy', error.message))
     return [reached('Healthy'), check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
   }
 }

@@ -45,14 +45,14 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
           throw new PlatformError('already-exists', message, { secretName: name })
         }
         const { uid, resourceVersion } = found.metadata
-        await client.mergePatch(secret, { namespace, name }, withMore(found, given), { uid, resourceVersion })
+        await client.mergePatch(secret, { namespace, name }, ownerPatch(found, given), { uid, resourceVersion })
       }
     },
   }
 }
 
 /** Returns a patch that adds an owner: the secret is deleted with its last one, and serves all of them. */
-function withMore({ metadata, data }: SecretObject, { accounts, owner }: PullSecret) {
+function ownerPatch({ metadata, data }: SecretObject, { accounts, owner }: PullSecret) {
   const owners = metadata.ownerReferences ?? []
   const others = owners.filter(({ uid }) => uid !== owner?.uid)
   const isForGroup = owner === undefined || owners.length === 0

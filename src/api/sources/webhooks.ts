@@ -36,9 +36,9 @@ export const WebhookQuery = z.strictObject({
 type Delivered = SourceTypeContext<z.output<typeof WebhookQuery>>
 
 /** How many sources are tried for a delivery that names none. */
-const TRIED = 50
+const TRIED_SOURCES_MAX = 50
 /** Milliseconds, more than trying all sources takes. Refusals are delayed to the next multiple of it. */
-const TOLD_EVERY = 1_000
+const REFUSAL_INTERVAL_MS = 1_000
 
 function notAcceptable(why: string): PlatformError {
   return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${why}.`)
@@ -55,8 +55,8 @@ export async function receiveWebhook(context: Delivered) {
   const claim = parseDeliveryClaim(provider, (name) => context.header(name))
   const proved =
     query.source === undefined
-      ? await provedByAny(context, namespace, claim)
-      : await provedByNamed(context, namespace, query.source, claim)
+      ? await verifyAny(context, namespace, claim)
+      : await verifyNamed(context, namespace, query.source, claim)
   const { source, body } = proved
   context.prove(`${namespace}/${source.metadata.name}`)
   const read = parseStrictJson(body)
@@ -71,20 +71,20 @@ export async function receiveWebhook(context: Delivered) {
 }
 
 /** A delivery whose signature was made with the secret of the source. */
-type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: DeliveryClaim }
+type Verified = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: DeliveryClaim }
 
 const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
-const noneHere = () => sourceUnknown('The source of this delivery')
+const noSourceFound = () => sourceUnknown('The source of this delivery')
 
 /** A sender who names a source knows its id, so the error may say what is wrong. */
-async function provedByNamed(
+async function verifyNamed(
   context: Delivered,
   namespace: string,
   id: string,
   claim: DeliveryClaim | undefined,
-): Promise<Proved> {
+): Promise<Verified> {
   const named = await sourceIn(context, namespace, id)
-  if (!isThere(named)) throw noneHere()
+  if (!isThere(named)) throw noSourceFound()
   if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
   const body = await bytesOf(context)
   const source = await senderOf(context, [named], claim, body)
@@ -97,17 +97,17 @@ async function provedByNamed(
  * and where their code comes from. So the boundary is not looked up, and a refusal has the same content and time
  * whether or not there is a source.
  */
-async function provedByAny(context: Delivered, namespace: string, claim: DeliveryClaim | undefined): Promise<Proved> {
-  if (claim === undefined) throw noneHere()
+async function verifyAny(context: Delivered, namespace: string, claim: DeliveryClaim | undefined): Promise<Verified> {
+  if (claim === undefined) throw noSourceFound()
   const body = await bytesOf(context)
   const { clock } = context.services
   const began = clock.monotonic()
-  const candidates = (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED)
+  const candidates = (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED_SOURCES_MAX)
   const source = await senderOf(context, candidates, claim, body)
   if (source !== undefined) return { source, body, claim }
   const taken = clock.monotonic() - began
-  await pauseFor(clock, Math.ceil(taken / TOLD_EVERY) * TOLD_EVERY - taken, context.signal)
-  throw noneHere()
+  await pauseFor(clock, Math.ceil(taken / REFUSAL_INTERVAL_MS) * REFUSAL_INTERVAL_MS - taken, context.signal)
+  throw noSourceFound()
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it is incomplete */

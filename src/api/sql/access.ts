@@ -65,7 +65,7 @@ export function externalAddress(object: SqlObject): ExternalAddressDto {
   return loadBalancerAddress(object, { name: 'sql', port: SQL_PORTS[object.spec.engine] })
 }
 
-const HEALTH_MILLISECONDS = 4_000
+const HEALTH_TIMEOUT_MS = 4_000
 
 /** Returns what pod and engine report. Always succeeds, even if the engine does not answer. */
 export async function sqlHealth(object: SqlObject, context: Context): Promise<z.output<typeof HealthReportDto>> {
@@ -76,7 +76,7 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
   const isReady = (object.status?.readyReplicas ?? 0) > 0
   if (!isReady) return healthReport(checkedAt, [check('Pod', 'Unhealthy', 'The pod is not ready.')])
   const began = clock.monotonic()
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_MILLISECONDS)])
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)])
   const engine = (...said: [Check['status'], string?]) =>
     healthReport(checkedAt, [
       check('Pod', 'Healthy'),

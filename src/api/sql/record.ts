@@ -17,7 +17,7 @@ export const editionOf = ({ object: { spec } }: SqlView) => spec.edition ?? defa
 export const versionOf = ({ object: { spec } }: SqlView) => spec.engineVersion ?? newestSqlVersion(spec.engine)
 export const licenseOf = ({ object: { status } }: SqlView) => status?.licenseStatus ?? 'NotRequired'
 
-const reported = z.string().nullable().describe('As the engine reports it')
+const EngineReported = z.string().nullable().describe('As the engine reports it')
 
 /** SqlInstanceDto (records: SQL instances). */
 export const sqlRecord = recordOf(SqlInstance, {
@@ -26,8 +26,8 @@ export const sqlRecord = recordOf(SqlInstance, {
   computed: {
     adminUser: [z.string().describe('Never handed out'), ({ object }) => ADMIN_USERS[object.spec.engine]],
     licenseStatus: [z.enum(LICENSE_STATES), licenseOf],
-    licenseEdition: reported,
-    productVersion: reported,
+    licenseEdition: EngineReported,
+    productVersion: EngineReported,
     publicEndpoint: z.string().nullable(),
   },
   shownAs: {

@@ -25,10 +25,10 @@ export type FollowerOptions = {
   log: Log
 }
 
-const FIRST_WAIT = 5_000
-const LONGEST_WAIT = 300_000
+const FIRST_RETRY_DELAY_MS = 5_000
+const RETRY_DELAY_MAX_MS = 300_000
 /** Metadata can change without notice: after a rotation of its keys, a provider would let nobody in. */
-const METADATA_INTERVAL = 3_600_000
+const METADATA_INTERVAL_MS = 3_600_000
 
 /**
  * Propagates SsoConnection objects, whoever wrote them, to an identity provider with its own records. Runs beside the
@@ -62,14 +62,14 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     if (trouble !== undefined) throw trouble
   }
   function later(tenantId: string): void {
-    const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_WAIT / 2) * 2, LONGEST_WAIT)
+    const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_RETRY_DELAY_MS / 2) * 2, RETRY_DELAY_MAX_MS)
     beginIn(tenantId, wait, wait)
   }
   /** Waits until something changes, or until metadata may have. */
   function rest(tenantId: string, hasMetadata: boolean): void {
     waits.get(tenantId)?.timer.cancel()
     waits.delete(tenantId)
-    if (hasMetadata) beginIn(tenantId, METADATA_INTERVAL, FIRST_WAIT / 2)
+    if (hasMetadata) beginIn(tenantId, METADATA_INTERVAL_MS, FIRST_RETRY_DELAY_MS / 2)
   }
   function beginIn(tenantId: string, milliseconds: number, wait: number): void {
     waits.get(tenantId)?.timer.cancel()
@@ -137,7 +137,7 @@ function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObj
   return !isGoing && JSON.stringify(shape(one)) === JSON.stringify(shape(other))
 }
 
-type Told = {
+type ResolvedTenant = {
   tenant: FederatedTenant
   /** Why an enabled provider could not be included. */
   trouble: OutgoingError | undefined
@@ -147,7 +147,7 @@ type Told = {
 async function federatedTenant(
   { tenants, sso }: Pick<FollowerOptions, 'tenants' | 'sso'>,
   object: SsoConnection & KubeObject,
-): Promise<Told> {
+): Promise<ResolvedTenant> {
   const tenantId = object.metadata.name
   const all = await Promise.all(
     object.spec.identityProviders.map(completeProvider).map((one) =>

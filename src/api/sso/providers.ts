@@ -24,11 +24,11 @@ import {
 
 const ADDRESSES = ['metadataUrl', 'issuer', 'authorizationUrl', 'tokenUrl', 'jwksUrl'] as const
 /** The fields that determine where the client secret is sent. */
-const SENT_TO = ['metadataUrl', 'tokenUrl'] as const
+const SECRET_TARGET_FIELDS = ['metadataUrl', 'tokenUrl'] as const
 /** Stands for the name of a Secret that is not written yet, while the rest is checked. */
-const UNWRITTEN = 'unwritten'
+const UNWRITTEN_SECRET_NAME = 'unwritten'
 /** Providers per tenant, as in the schema of the kind. */
-const MOST = 20
+const PROVIDERS_MAX = 20
 
 /** Returns the connection of a tenant, created if needed, because its Secrets need an owner. */
 export async function openConnection(
@@ -64,7 +64,7 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   }
   const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
-  const read = parseProviderMetadata(await fetched(services, metadataUrl, signal), { ...provider, metadataUrl })
+  const read = parseProviderMetadata(await fetchMetadata(services, metadataUrl, signal), { ...provider, metadataUrl })
   if ('why' in read)
     throw new PlatformError('UPSTREAM_FAILED', `The document at "metadataUrl" ${read.why}.`, { field: 'metadataUrl' })
   const { endpoints } = read
@@ -73,7 +73,7 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   }
 }
 
-async function fetched({ sso }: Services, url: string, signal: AbortSignal): Promise<string> {
+async function fetchMetadata({ sso }: Services, url: string, signal: AbortSignal): Promise<string> {
   try {
     return await sso.outgoing.document(url, signal)
   } catch (error) {
@@ -92,7 +92,7 @@ export async function createProvider(context: Context<'tenantId', unknown, Creat
   await requireTenant(context)
   const { clientSecret, ...fields } = body
   const hasSecret = typeof clientSecret === 'string'
-  const provider = readProvider(services, fields, hasSecret ? UNWRITTEN : undefined)
+  const provider = readProvider(services, fields, hasSecret ? UNWRITTEN_SECRET_NAME : undefined)
   const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
   refuseTaken(connectionBefore, provider.alias)
   await checkProvider(context, provider)
@@ -137,8 +137,8 @@ function refuseTaken(connection: ConnectionRecord | undefined, alias: string): v
   if (providers.some((one) => one.alias === alias)) {
     throw new PlatformError('already_exists', `The tenant already has an identity provider "${alias}".`, { alias })
   }
-  if (providers.length < MOST) return
-  const message = `a tenant has at most ${MOST} identity providers`
+  if (providers.length < PROVIDERS_MAX) return
+  const message = `a tenant has at most ${PROVIDERS_MAX} identity providers`
   throw refusedFields([{ field: 'alias', message }])
 }
 
@@ -173,7 +173,7 @@ function shown(services: Services, tenantId: string, connection: ConnectionRecor
   return providerDto(services, tenantId, provider, connection.status)
 }
 
-type OfAlias = Context<'tenantId' | 'alias', unknown, unknown>
+type AliasContext = Context<'tenantId' | 'alias', unknown, unknown>
 
 /** @throws PlatformError NOT_FOUND */
 async function requireProvider({ services, parameters }: Context<'tenantId' | 'alias'>) {
@@ -190,7 +190,7 @@ async function requireProvider({ services, parameters }: Context<'tenantId' | 'a
 }
 
 /** Returns the patched provider and the secret in the patch. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
-function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
+function patched({ services, body }: AliasContext, provider: SsoIdentityProvider) {
   const given = Object.entries(body as object).filter(([name]) => !SHOWN_FIELDS.has(name))
   const complete = completeProvider(provider)
   const { clientSecretName, ...stored } = complete
@@ -203,7 +203,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
     throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
   const next = readProvider(services, fields, clientSecretName, provider)
-  const moved = SENT_TO.find((field) => next[field] !== provider[field])
+  const moved = SECRET_TARGET_FIELDS.find((field) => next[field] !== provider[field])
   // Otherwise whoever may change the provider could have a secret that they cannot read sent to their own host.
   if (moved !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
     const message = `must be given again with another ${moved}, because it is sent there`
@@ -213,7 +213,7 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
 }
 
 /** @throws PlatformError NOT_FOUND, CONFLICT, what patched and checkProvider throw */
-export async function patchProvider(context: OfAlias) {
+export async function patchProvider(context: AliasContext) {
   const { services, caller, ifMatch, parameters } = context
   const { tenantId, alias } = parameters
   await requireTenant(context)
@@ -221,7 +221,7 @@ export async function patchProvider(context: OfAlias) {
   const first = patched(context, before)
   await checkProvider(
     context,
-    first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN },
+    first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN_SECRET_NAME },
   )
   let replaced: string | undefined
   const object = await withSecret(services, connection, first.clientSecret, async (secretName) => {

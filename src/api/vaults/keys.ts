@@ -38,8 +38,8 @@ export async function readValue({ keys, values }: Vaults, entry: EntryRecord, ve
   const beside = key.newest !== undefined && claimedContextOf(key.newest) === context ? key.newest : undefined
   const sealed = ofVersion ?? beside ?? (await readVersion())
   if (sealed === undefined) return undefined
-  return guarded(async () => {
-    const dataKey = await unwrap(keys, key.wrapped, keyContext(namespace, name, life))
+  return withEnvelopeErrors(async () => {
+    const dataKey = await unwrapKey(keys, key.wrapped, keyContext(namespace, name, life))
     return openValue(sealed, dataKey, context)
   })
 }
@@ -50,12 +50,12 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   const context = keyContext(namespace, name, life)
   const { key } = valueNames(name, life)
   const stored = await values.read(namespace, key)
-  if (stored !== undefined) return guarded(() => unwrap(keys, stored, context))
+  if (stored !== undefined) return withEnvelopeErrors(() => unwrapKey(keys, stored, context))
   const made = newDataKey()
-  const wrapped = await guarded(() => wrapDataKey(made, keys, context))
+  const wrapped = await withEnvelopeErrors(() => wrapDataKey(made, keys, context))
   if (await values.create(buildJweSecret(entry, life, 'key', key, wrapped))) return made
   const others = await values.read(namespace, key)
-  if (others !== undefined) return guarded(() => unwrap(keys, others, context))
+  if (others !== undefined) return withEnvelopeErrors(() => unwrapKey(keys, others, context))
   throw new PlatformError('INVALID_STATE', `Secret "${entry.spec.secretName}" was purged meanwhile: try again.`, {
     status: 'Updating',
     phase: 'TearingDown',
@@ -87,7 +87,7 @@ export async function cacheNewestValue(
 }
 
 /** Another process may have loaded a new platform key earlier and wrapped with it. */
-async function unwrap(keys: PlatformKeys, wrapped: string, context: string): Promise<Uint8Array> {
+async function unwrapKey(keys: PlatformKeys, wrapped: string, context: string): Promise<Uint8Array> {
   try {
     return await unwrapDataKey(wrapped, keys, context)
   } catch (error) {
@@ -98,16 +98,16 @@ async function unwrap(keys: PlatformKeys, wrapped: string, context: string): Pro
 }
 
 /** Translates envelope errors, revealing nothing about the content. */
-async function guarded<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withEnvelopeErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof EnvelopeError)) throw error
-    throw new PlatformError('SERVICE_UNAVAILABLE', sentence(error), {}, { cause: error })
+    throw new PlatformError('SERVICE_UNAVAILABLE', describeFault(error), {}, { cause: error })
   }
 }
 
-function sentence({ fault, keyId }: EnvelopeError): string {
+function describeFault({ fault, keyId }: EnvelopeError): string {
   if (fault === 'NoPlatformKey') return 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.'
   if (fault === 'UnknownPlatformKey') return `The platform key "${keyId}" is no longer configured.`
   return 'The stored value was altered or belongs elsewhere.'

@@ -27,7 +27,7 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
         return decodeJwe((await client.get<SecretObject>(secret, { namespace, name })).data)
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return undefined
-        throw closed(error)
+        throw namespaceNotReady(error)
       }
     },
     async readKey(namespace, name) {
@@ -37,14 +37,14 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
         return wrapped === undefined ? undefined : { wrapped, newest: decodeNewestValue(data) }
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return undefined
-        throw closed(error)
+        throw namespaceNotReady(error)
       }
     },
     async keepNewest(namespace, name, sealed) {
       try {
         await client.mergePatch(secret, { namespace, name }, { data: encodeNewestValue(sealed) })
       } catch (error) {
-        if (!isKubeError(error, 'NotFound')) throw closed(error)
+        if (!isKubeError(error, 'NotFound')) throw namespaceNotReady(error)
       }
     },
     async create(object) {
@@ -53,21 +53,21 @@ export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePat
         return true
       } catch (error) {
         if (isKubeError(error, 'AlreadyExists')) return false
-        throw closed(error)
+        throw namespaceNotReady(error)
       }
     },
     async wipe(namespace, name) {
       try {
         await client.mergePatch(secret, { namespace, name }, { data: null })
       } catch (error) {
-        if (!isKubeError(error, 'NotFound')) throw closed(error)
+        if (!isKubeError(error, 'NotFound')) throw namespaceNotReady(error)
       }
     },
   }
 }
 
 /** The facade gets access to a group's namespace shortly after its creation. */
-function closed(error: unknown): unknown {
+function namespaceNotReady(error: unknown): unknown {
   if (!isKubeError(error, 'Forbidden')) return error
   const extras = { status: 'Pending', phase: 'WaitingForGroup' }
   return new PlatformError('INVALID_STATE', 'The resource group is not ready yet: try again.', extras, { cause: error })

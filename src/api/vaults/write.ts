@@ -29,10 +29,10 @@ import { cacheNewestValue, dataKeyOf, storeValue } from './keys.ts'
 import { type EntryRecord, secretDto, type VaultRecord } from './record.ts'
 import type { SetSecretRequest } from './requests.ts'
 
-const turns = new KeyedMutex()
+const entryMutex = new KeyedMutex()
 
 /** How often to retry when a writer on another replica takes the number or changes the object. */
-const ATTEMPTS = 50
+const ATTEMPTS_MAX = 50
 
 type SetSecretContext = SecretContext & { readonly body: SetSecretRequest }
 
@@ -52,7 +52,7 @@ export async function setSecret(context: SetSecretContext) {
     throw refusedFields([{ field: 'value', message: `has more than ${MAX_SECRET_VALUE_BYTES} bytes` }])
   }
   const { namespace = '', name } = vault.metadata
-  return turns.take(`${namespace}/${entryName(name, secretName)}`, async () => {
+  return entryMutex.take(`${namespace}/${entryName(name, secretName)}`, async () => {
     const { object, version } = await addVersion(context, vault)
     const dto = secretDto({ entry: object, vault, services: context.services }, null, version)
     return ok(dto, { etag: etagOf(object) })
@@ -72,7 +72,7 @@ async function addVersion(
     } catch (error) {
       if (!isKubeError(error, 'Conflict')) throw error
     }
-    if (attempt >= ATTEMPTS) {
+    if (attempt >= ATTEMPTS_MAX) {
       const message = `Secret "${context.parameters.secretName}" is written by many at once: try again.`
       throw new PlatformError('CONFLICT', message, { currentVersion: etagOf(entry) })
     }
@@ -152,7 +152,7 @@ async function tryVersion(
   let version = 0
   let sealed: string | undefined
   for (let taken = 0; sealed === undefined; taken += 1) {
-    if (taken > ATTEMPTS) return undefined
+    if (taken > ATTEMPTS_MAX) return undefined
     version = Math.max(numbers.next, (entry.spec.history?.lastVersion ?? 0) + 1)
     sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
     numbers.next = version + 1
@@ -194,7 +194,7 @@ export async function deleteSecret(context: SecretContext) {
   const object = await change(context, entry, (stored) => {
     if (!isEntryActive(stored)) throw missingSecret(vault.metadata.name, entry.spec.secretName)
     if (stored.spec.history?.isManaged === true) throw managed(stored)
-    return withDeletion(stored.spec, deedOf(context))
+    return withDeletion(stored.spec, stampOf(context))
   })
   return ok(secretDto({ entry: object, vault, services }, null), { etag: etagOf(object) })
 }
@@ -213,7 +213,7 @@ export async function recoverSecret(context: SecretContext) {
   const { vault, entry } = await findSecret(context)
   const object = await change(context, entry, (stored) => {
     refuseUnlessDeleted(stored)
-    return withRecovery(stored.spec, deedOf(context))
+    return withRecovery(stored.spec, stampOf(context))
   })
   return ok(secretDto({ entry: object, vault, services: context.services }, null), { etag: etagOf(object) })
 }
@@ -238,7 +238,7 @@ async function purge(context: SecretContext, entry: EntryRecord, check: (stored:
     if (!isEntryVisible(stored)) throw missingSecret(stored.spec.vaultName, stored.spec.secretName)
     check(stored)
     life = stored.spec.history?.life ?? 1
-    return withPurge(stored.spec, deedOf(context))
+    return withPurge(stored.spec, stampOf(context))
   })
   const { namespace = '', name } = entry.metadata
   await context.services.vaults.values.wipe(namespace, valueNames(name, life).key)
@@ -250,7 +250,7 @@ function refuseUnlessDeleted({ spec }: EntryRecord): void {
   throw new PlatformError('INVALID_STATE', message, { status: spec.state, phase: null })
 }
 
-function deedOf({ services, caller }: SecretContext) {
+function stampOf({ services, caller }: SecretContext) {
   return { at: timestamp(services.clock.now()), by: caller.principalId }
 }
 

@@ -21,11 +21,11 @@ export type VectorHealth = {
 }
 
 /** Bounds the report when the engine hangs. */
-const DEADLINE_MILLISECONDS = 4_000
+const HEALTH_TIMEOUT_MS = 4_000
 /** The most collections that are examined. With more, the vector count is unknown. */
 const COLLECTIONS_MAX = 50
 
-type Asked = { state: State; message: string | null }
+type CheckResult = { state: State; message: string | null }
 
 /** Checks the pods in the status, then queries the engine. Never throws if the engine is unhealthy. */
 export async function vectorHealth(
@@ -35,7 +35,7 @@ export async function vectorHealth(
 ): Promise<VectorHealth> {
   const { clock, vector } = services
   const checkedAt = timestamp(clock.now())
-  const check = (name: string, { state, message }: Asked, began?: number): HealthCheckDto => ({
+  const check = (name: string, { state, message }: CheckResult, began?: number): HealthCheckDto => ({
     name,
     status: state,
     message,
@@ -48,7 +48,7 @@ export async function vectorHealth(
     ...{ peers: [], collectionCount: null, vectorCount: null },
   })
   if (pods.state === 'Unknown') return unknown(pods.message)
-  const signal = AbortSignal.any([client, AbortSignal.timeout(DEADLINE_MILLISECONDS)])
+  const signal = AbortSignal.any([client, AbortSignal.timeout(HEALTH_TIMEOUT_MS)])
   const peer = await peerOf(object, services).catch((error: unknown) => {
     if (error instanceof PlatformError) return undefined
     throw error
@@ -69,7 +69,7 @@ export async function vectorHealth(
   ]
   const dead = collections.deadPeers
   return {
-    ...overall(checks),
+    ...overallStatus(checks),
     checkedAt,
     checks,
     peers: consensus.peers.map((known) => (dead.has(known.peerId) ? { ...known, state: 'Dead' as const } : known)),
@@ -78,7 +78,7 @@ export async function vectorHealth(
   }
 }
 
-function podsCheck({ spec, status }: VectorObject): Asked {
+function podsCheck({ spec, status }: VectorObject): CheckResult {
   const wanted = spec.running ? (spec.replicas ?? 1) : 0
   const ready = status?.readyReplicas ?? 0
   if (wanted === 0) return { state: 'Unknown', message: 'It is stopped, so its health is unknown.' }
@@ -103,14 +103,14 @@ async function peerOf(object: VectorObject, services: Services): Promise<PeerAdd
 const isNoAnswer = (error: unknown) =>
   isEngineError(error) || error instanceof PlatformError || (error instanceof Error && error.name === 'TimeoutError')
 
-function unreachable(error: unknown): Asked {
+function unreachable(error: unknown): CheckResult {
   if (!isNoAnswer(error)) throw error
   if (isEngineError(error, 'Unauthorized'))
     return { state: 'Degraded', message: 'The engine does not accept the stored key.' }
   return { state: 'Unknown', message: 'The engine did not answer.' }
 }
 
-async function askReadiness(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<Asked> {
+async function askReadiness(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<CheckResult> {
   try {
     const isReady = await engine.ready(peer, { signal })
     return isReady
@@ -125,7 +125,7 @@ async function askConsensus(
   engine: QdrantPort,
   peer: PeerAddress,
   signal: AbortSignal,
-): Promise<Asked & { peers: PeerHealth[] }> {
+): Promise<CheckResult & { peers: PeerHealth[] }> {
   try {
     const view = await engine.cluster(peer, { signal })
     const peers = view.peers.map(({ id, uri }) => ({
@@ -146,7 +146,7 @@ async function askConsensus(
   }
 }
 
-type Collections = Asked & { count: number | null; points: number | null; deadPeers: Set<number> }
+type Collections = CheckResult & { count: number | null; points: number | null; deadPeers: Set<number> }
 
 async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<Collections> {
   try {
@@ -160,7 +160,7 @@ async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: Abo
         engine.points(peer, name, { signal }),
       ])
       points += count
-      for (const id of deadCopies(shards)) deadPeers.add(id)
+      for (const id of deadShardPeers(shards)) deadPeers.add(id)
     }
     const message = deadPeers.size > 0 ? `Copies of shards are dead on ${pluralize(deadPeers.size, 'peer')}.` : null
     const isWhole = looked.length === names.length
@@ -176,12 +176,12 @@ async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: Abo
   }
 }
 
-function deadCopies(shards: CollectionShards | undefined): number[] {
+function deadShardPeers(shards: CollectionShards | undefined): number[] {
   return (shards?.copies ?? []).flatMap(({ state, peerId }) => (state === 'Dead' ? [peerId] : []))
 }
 
 /** Returns the worst known state; Unknown if none is bad but a check got no answer. */
-function overall(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
+function overallStatus(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
   const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
   const silent = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')
   const status: State = worst ?? (silent.length > 0 ? 'Unknown' : 'Healthy')

@@ -29,13 +29,13 @@ export const vectorRecord = recordOf(VectorCluster, {
   kept: ['vectorVersion'],
   allowsOwnImages: ({ vector }) => vector.allowOwnImages,
   refine: ({ ingressHost, clusterId, vectorVersion }, view) => {
-    refuseHastyUpgrade(vectorVersion, view)
+    refuseEarlyUpgrade(vectorVersion, view)
     return { ingressHost: chooseHost(VectorCluster, { ingressHost, clusterId }, view) }
   },
 })
 
 /** @throws PlatformError INVALID_STATE while peers are still being upgraded to the previously requested version */
-function refuseHastyUpgrade(
+function refuseEarlyUpgrade(
   version: string | undefined,
   { previous, name }: Pick<WriteView<typeof VectorCluster>, 'previous' | 'name'>,
 ): void {

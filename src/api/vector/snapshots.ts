@@ -69,7 +69,7 @@ function snapshotIn(object: VectorObject, name: string): VectorSnapshotDto {
 }
 
 /** @throws PlatformError SNAPSHOT_RUNNING, ALREADY_EXISTS, QUOTA_EXCEEDED */
-function refuseOneMore(stored: VectorObject, given: string | undefined): void {
+function refuseTooMany(stored: VectorObject, given: string | undefined): void {
   const { metadata, spec } = stored
   const all = snapshotsOf(stored)
   if (all.some((one) => one.name === given))
@@ -98,7 +98,7 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
     const { spec, metadata } = stored
     if (!spec.running || spec.replicas === 0)
       throw invalidState(stored, `"${metadata.name}" is stopped: start it first.`)
-    refuseOneMore(stored, body.name ?? undefined)
+    refuseTooMany(stored, body.name ?? undefined)
     const taken = snapshotsOf(stored).map((one) => one.name)
     name = body.name ?? snapshotName(now, taken)
     return {

@@ -52,7 +52,7 @@ export function historyAt(
   return { blobs, namespace, name: blob, owner: { apiVersion, kind, name, uid, labels: ownerSelector(kind, name) } }
 }
 
-const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
+const FAULT_CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
   Unreachable: 'DATABASE_UNREACHABLE',
   Unauthorized: 'DATABASE_UNREACHABLE',
   DatabaseNotFound: 'DATABASE_UNREACHABLE',
@@ -73,7 +73,7 @@ const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
   Failed: 'UPSTREAM_FAILED',
 }
 
-const SENTENCES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
+const FAULT_MESSAGES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
   Unreachable: 'The database does not answer.',
   Unauthorized: 'The database does not accept the login of the editor.',
   DatabaseNotFound: 'The engine has no such database yet, or none that the login of the editor may open.',
@@ -98,8 +98,8 @@ export function translateSqlError(error: unknown, table?: Table): unknown {
     ...(current === undefined || table === undefined ? {} : { current: rowDto(table, current as Row) }),
   }
   const fromEngine = details.engineCode !== undefined
-  const message = fromEngine ? (SENTENCES[reason] ?? error.message) : error.message
-  return new PlatformError(CODES[reason] ?? 'UPSTREAM_FAILED', message, extras, { cause: error as SqlFault })
+  const message = fromEngine ? (FAULT_MESSAGES[reason] ?? error.message) : error.message
+  return new PlatformError(FAULT_CODES[reason] ?? 'UPSTREAM_FAILED', message, extras, { cause: error as SqlFault })
 }
 
 export function rowDto(table: Table, row: Row): EditorRow {

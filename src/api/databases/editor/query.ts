@@ -17,7 +17,7 @@ import {
 import { readBatchOnWorker } from './readBatchOnWorker.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
-type Asked = {
+type Batch = {
   context: Context
   database: EditorDatabase
   request: Request
@@ -35,16 +35,16 @@ export async function queryEditor(
   const began = context.services.clock.monotonic()
   const place = request.execute ? await database.open() : undefined
   const { classification, masked } = await readBatchOnWorker(context, database.dialect, request)
-  const asked: Asked = { context, database, request, classification, masked, began }
+  const asked: Batch = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
-  const missing = missingOf(asked)
+  const missing = missingLevel(asked)
   const action = database.actionOf(missing ?? level ?? 'owner')
-  const never = neverRun(classification, level)
+  const never = refusalReason(classification, level)
   const isAuthorized = missing === undefined && never === undefined
   const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
-  if (place === undefined) return ok({ ...shown, ...nothingRun(asked, never) })
+  if (place === undefined) return ok({ ...shown, ...emptyOutcome(asked, never) })
   await refuse(asked, never, isAuthorized, action)
-  const outcome = await run(asked, place, highest(asked, level ?? 'owner'))
+  const outcome = await runBatch(asked, place, grantedLevel(asked, level ?? 'owner'))
   const historyId = await record(asked, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
   const { failure, messages } = outcome
   return ok({
@@ -59,24 +59,24 @@ export async function queryEditor(
 }
 
 /** Returns the highest level that the batch needs and the caller does not have. */
-function missingOf({ context, database, classification }: Asked): SqlLevel | undefined {
-  return needed(classification).find((each) => !hasSqlLevel(context, database, each))
+function missingLevel({ context, database, classification }: Batch): SqlLevel | undefined {
+  return neededLevels(classification).find((each) => !hasSqlLevel(context, database, each))
 }
 
-function nothingRun(asked: Asked, never: string | undefined) {
+function emptyOutcome(asked: Batch, never: string | undefined) {
   const messages = never === undefined ? [] : [never]
   return { executed: false, results: [], messages, durationMs: durationOf(asked), historyId: null, error: null }
 }
 
 /** Returns why the batch cannot run for anybody, whatever their permissions; undefined if it can. */
-function neverRun({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
+function refusalReason({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
   const refused = statements.find(({ refusal }) => refusal !== undefined)
   if (level !== undefined && refused === undefined) return undefined
   const why = refused?.refusal ?? 'Statements of this kind are not allowed.'
   return `Statement ${(refused?.index ?? 0) + 1} was not run: ${why}`
 }
 
-function durationOf({ context, began }: Asked): number {
+function durationOf({ context, began }: Batch): number {
   return Math.round(context.services.clock.monotonic() - began)
 }
 
@@ -98,7 +98,7 @@ function forbidden(action: string): PlatformError {
 }
 
 /** Refuses what never runs, what the caller may not run, and what is not confirmed, in this order. */
-async function refuse(asked: Asked, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
+async function refuse(asked: Batch, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
   const { classification, request } = asked
   if (never !== undefined) {
     await record(asked, 'Refused', undefined, 'STATEMENT_REFUSED')
@@ -116,7 +116,7 @@ async function refuse(asked: Asked, never: string | undefined, isAuthorized: boo
 }
 
 /** Returns the caller's highest level, at least the needed one; a batch that only reads gets read access only. */
-function highest(asked: Asked, least: SqlLevel): SqlLevel {
+function grantedLevel(asked: Batch, least: SqlLevel): SqlLevel {
   if (least === 'reader') return 'reader'
   return least === 'owner' || hasSqlLevel(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
 }
@@ -125,7 +125,7 @@ function highest(asked: Asked, least: SqlLevel): SqlLevel {
  * Returns the levels that the statements need, strongest first. Each statement counts, with what it reads besides what
  * it changes: a caller who may write but not read must learn nothing from what a write returns or compares.
  */
-function needed({ statements }: Classification): SqlLevel[] {
+function neededLevels({ statements }: Classification): SqlLevel[] {
   const levels = new Set(
     statements.flatMap(({ kind, reads }): SqlLevel[] => [
       levelOf(kind) ?? 'owner',
@@ -135,12 +135,12 @@ function needed({ statements }: Classification): SqlLevel[] {
   return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
 }
 
-async function run(asked: Asked, place: EditorEngine, level: SqlLevel): Promise<BatchOutcome> {
+async function runBatch(asked: Batch, place: EditorEngine, level: SqlLevel): Promise<BatchOutcome> {
   const { context, request, classification } = asked
   const target = place.target(level)
   const database = request.database ?? target.database
   // A batch may run for minutes and change rows all that time.
-  const signal = context.whileHolding(() => missingOf(asked) === undefined)
+  const signal = context.whileHolding(() => missingLevel(asked) === undefined)
   try {
     return await place.engine.run(
       { ...target, database },
@@ -157,7 +157,7 @@ async function run(asked: Asked, place: EditorEngine, level: SqlLevel): Promise<
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')
     const hasLost = signal.aborted && !context.signal.aborted
     const why = () => (isOfCaller ? unknownDatabase(database, target.user) : translateSqlError(error))
-    const refusal = hasLost ? forbidden(asked.database.actionOf(missingOf(asked) ?? level)) : why()
+    const refusal = hasLost ? forbidden(asked.database.actionOf(missingLevel(asked) ?? level)) : why()
     await record(asked, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
     throw refusal
   }
@@ -171,7 +171,7 @@ function unknownDatabase(name: string, login: string): PlatformError {
 
 /** Records who ran what. If that fails, the batch has run anyway, and the response has no id. */
 async function record(
-  { context, database, request, classification, masked, began }: Asked,
+  { context, database, request, classification, masked, began }: Batch,
   outcome: HistoryEntry['outcome'],
   ran: BatchOutcome | undefined,
   error?: string,

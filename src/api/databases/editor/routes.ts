@@ -160,7 +160,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
     route('PATCH', `${rows}/{pkValue}` as string, {
       ...OPAQUE,
       auth: action(actions.dataWrite),
-      further: comparing(actions),
+      further: compareRights(actions),
       summary: 'Change the row of a key',
       body: RowMutationRequest,
       reply: EditorRowDto,
@@ -194,11 +194,11 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   ]
 }
 
-const comparing = ({ dataRead }: EditorRoutes['actions']) => `\`${dataRead}\` to compare versions of rows`
+const compareRights = ({ dataRead }: EditorRoutes['actions']) => `\`${dataRead}\` to compare versions of rows`
 
 function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
-  const bulk = { ...OPAQUE, auth: action(actions.dataWrite), further: comparing(actions) }
+  const bulk = { ...OPAQUE, auth: action(actions.dataWrite), further: compareRights(actions) }
   const reply = BulkRowsResultDto
   const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
   return [

@@ -80,14 +80,14 @@ export async function changeRows(
     })
     return rows.map((row, index) => {
       if (row === undefined) return undefined
-      return isReader ? rowDto(table, row) : sentRow(table, row, changes[index])
+      return isReader ? rowDto(table, row) : changedRow(table, row, changes[index])
     })
   } catch (error) {
     throw translateSqlError(error, table)
   }
 }
 
-function sentRow(table: Table, row: Row, change: RowChange | undefined): EditorRow {
+function changedRow(table: Table, row: Row, change: RowChange | undefined): EditorRow {
   const sent = change === undefined || change.kind === 'delete' ? [] : [...change.values.keys()]
   const shown = new Set([...table.primaryKey, ...sent.map(({ name }) => name)])
   const values = Object.entries(rowDto(table, row).values).filter(([name]) => shown.has(name))

@@ -38,17 +38,17 @@ export const KEEPALIVE_INTERVAL_MS = 10_000
 /** Milliseconds between a change and its event, so that related changes are sent together. */
 export const CHANGE_DEBOUNCE_MS = 100
 /** A list that changes all the time is computed for at most a tenth of the time, but at least every two seconds. */
-const REST = 10
-const REST_MAX = 2_000
+const REST_FACTOR = 10
+const REST_MAX_MS = 2_000
 /** Milliseconds in which a client must read a chunk; fewer while the platform stops. */
 export const CHUNK_READ_TIMEOUT_MS = 30_000
-const TAKEN_AT_THE_END = 1_000
+const SHUTDOWN_READ_TIMEOUT_MS = 1_000
 /** Milliseconds that a browser waits before it reconnects. */
-const RETRY_AFTER = 2_000
+const RECONNECT_DELAY_MS = 2_000
 /** The size of a chunk in characters. */
-const PIECE = 65_536
+const CHUNK_CHARACTERS = 65_536
 /** Characters that take as much memory as one remembered record. */
-const RECORD = 200
+const RECORD_CHARACTERS = 200
 /** The most records of one followed list. */
 export const MAX_FOLLOWED_ENTRIES = 10_000
 
@@ -58,44 +58,44 @@ export const MAX_FOLLOWED_ENTRIES = 10_000
  * ones.
  */
 export class FollowedList {
-  readonly #followed: ListSubscription
-  readonly #around: StreamEnvironment
+  readonly #subscription: ListSubscription
+  readonly #environment: StreamEnvironment
   /** Aborted when the stream must end. */
-  readonly #over = new AbortController()
+  readonly #ended = new AbortController()
   readonly #state = new ListState()
-  #first: readonly ListChange[] = []
-  #reading: ReadTracker | undefined
+  #initialChanges: readonly ListChange[] = []
+  #tracker: ReadTracker | undefined
   /** Aborted once something that the list was computed from has changed, and when the stream must end. */
-  #awake = new AbortController()
+  #invalidated = new AbortController()
   #restsUntil = 0
-  #toldAt = 0
-  #held = 0
-  #remembered = 0
+  #lastSentAt = 0
+  #unreadRecords = 0
+  #records = 0
 
   constructor(followed: ListSubscription, around: StreamEnvironment) {
-    this.#followed = followed
-    this.#around = around
-    for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#finish)
-    if (followed.signal.aborted || around.stopping.aborted) this.#finish()
+    this.#subscription = followed
+    this.#environment = around
+    for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#abort)
+    if (followed.signal.aborted || around.stopping.aborted) this.#abort()
   }
 
   /** Reads the list for the first time. @throws the refusal of an ordinary request */
   async begin(): Promise<void> {
-    this.#first = await this.#changes()
+    this.#initialChanges = await this.#changes()
   }
 
   async *events(): AsyncGenerator<string> {
     try {
       // The empty id makes a browser forget its last id until the whole list has been sent.
-      yield* this.#told([`retry: ${RETRY_AFTER}\nid:\n\n`])
-      yield* this.#present()
+      yield* this.#chunks([`retry: ${RECONNECT_DELAY_MS}\nid:\n\n`])
+      yield* this.#initialEvents()
       for (;;) {
-        const next = await this.#next()
+        const next = await this.#nextStep()
         if (next === 'over') break
-        if (next === 'changed') yield* this.#told((await this.#changes()).map(eventOf))
+        if (next === 'changed') yield* this.#chunks((await this.#changes()).map(eventOf))
         else {
-          await this.#followed.ask()
-          yield* this.#told([':\n\n'])
+          await this.#subscription.ask()
+          yield* this.#chunks([':\n\n'])
         }
       }
       const message = 'The platform starts anew: connect again.'
@@ -107,38 +107,38 @@ export class FollowedList {
 
   /** Must be called when the stream is no longer read. */
   end(): void {
-    for (const signal of [this.#followed.signal, this.#around.stopping])
-      signal.removeEventListener('abort', this.#finish)
-    this.#reading?.end()
-    this.#hold(0)
-    this.#around.remember(-this.#remembered)
+    for (const signal of [this.#subscription.signal, this.#environment.stopping])
+      signal.removeEventListener('abort', this.#abort)
+    this.#tracker?.end()
+    this.#countUnread(0)
+    this.#environment.remember(-this.#records)
   }
 
-  readonly #finish = () => {
-    this.#over.abort()
-    this.#awake.abort()
+  readonly #abort = () => {
+    this.#ended.abort()
+    this.#invalidated.abort()
   }
 
-  async *#present(): AsyncGenerator<string> {
+  async *#initialEvents(): AsyncGenerator<string> {
     const { name, size } = this.#state
-    const unchanged = this.#followed.lastEventId === name
-    const events = unchanged ? [] : this.#first.map(({ type, text }) => `event: ${type}\ndata: ${text}\n\n`)
-    this.#first = []
+    const unchanged = this.#subscription.lastEventId === name
+    const events = unchanged ? [] : this.#initialChanges.map(({ type, text }) => `event: ${type}\ndata: ${text}\n\n`)
+    this.#initialChanges = []
     const bookmark = JSON.stringify({ totalItems: size, unchanged })
     events.push(`event: bookmark\ndata: ${bookmark}\nid: ${name}\n\n`)
-    yield* this.#told(events)
+    yield* this.#chunks(events)
   }
 
   /** Comments keep their schedule whatever changes: they must not reveal changes that the caller may not see. */
-  async #next(): Promise<'changed' | 'silence' | 'over'> {
-    const { clock } = this.#around
-    const over = this.#over.signal
-    const tickAt = this.#toldAt + KEEPALIVE_INTERVAL_MS
+  async #nextStep(): Promise<'changed' | 'silence' | 'over'> {
+    const { clock } = this.#environment
+    const over = this.#ended.signal
+    const tickAt = this.#lastSentAt + KEEPALIVE_INTERVAL_MS
     const pauseUntil = (time: number, signal: AbortSignal) =>
       pauseFor(clock, Math.max(0, time - clock.monotonic()), signal)
-    if (!over.aborted) await pauseUntil(tickAt, this.#awake.signal)
+    if (!over.aborted) await pauseUntil(tickAt, this.#invalidated.signal)
     if (over.aborted) return 'over'
-    if (!this.#awake.signal.aborted) return 'silence'
+    if (!this.#invalidated.signal.aborted) return 'silence'
     const readAt = Math.max(clock.monotonic() + CHANGE_DEBOUNCE_MS, this.#restsUntil)
     await pauseUntil(Math.min(readAt, tickAt), over)
     if (over.aborted) return 'over'
@@ -146,46 +146,46 @@ export class FollowedList {
   }
 
   async #changes(): Promise<readonly ListChange[]> {
-    const { clock, remember } = this.#around
+    const { clock, remember } = this.#environment
     const awake = new AbortController()
     const began = clock.monotonic()
     const { reading, result } = ReadTracker.begin(
       () => awake.abort(),
       async () => {
-        await this.#followed.turn()
-        return this.#followed.read()
+        await this.#subscription.turn()
+        return this.#subscription.read()
       },
     )
     // End the previous reading only now, so that no change is missed in between.
-    this.#reading?.end()
-    this.#reading = reading
-    this.#awake = awake
+    this.#tracker?.end()
+    this.#tracker = reading
+    this.#invalidated = awake
     const entries = await result
     if (entries.length > MAX_FOLLOWED_ENTRIES) throw tooMany()
     const changes = this.#state.changesTo(entries)
-    const before = this.#remembered
-    this.#remembered = this.#state.size + reading.size
-    remember(this.#remembered - before)
+    const before = this.#records
+    this.#records = this.#state.size + reading.size
+    remember(this.#records - before)
     const now = clock.monotonic()
-    this.#restsUntil = now + Math.min(REST_MAX, REST * (now - began))
+    this.#restsUntil = now + Math.min(REST_MAX_MS, REST_FACTOR * (now - began))
     return changes
   }
 
   async *#closing(error: unknown): AsyncGenerator<string> {
-    yield* this.#told([`event: closed\ndata: ${this.#followed.refusalOf(error)}\n\n`])
+    yield* this.#chunks([`event: closed\ndata: ${this.#subscription.refusalOf(error)}\n\n`])
   }
 
   /** Yields chunks: the next one is joined only when the client has read this one. */
-  async *#told(events: string[]): AsyncGenerator<string> {
-    const { clock, stopping } = this.#around
-    const { cut, spend } = this.#followed
+  async *#chunks(events: string[]): AsyncGenerator<string> {
+    const { clock, stopping } = this.#environment
+    const { cut, spend } = this.#subscription
     let left = events.reduce((sum, { length }) => sum + length, 0)
     spend(left)
-    this.#hold(left)
+    this.#countUnread(left)
     for (const piece of piecesOf(events)) {
       left -= piece.length
-      this.#hold(left)
-      const late = clock.setTimeout(cut, stopping.aborted ? TAKEN_AT_THE_END : CHUNK_READ_TIMEOUT_MS)
+      this.#countUnread(left)
+      const late = clock.setTimeout(cut, stopping.aborted ? SHUTDOWN_READ_TIMEOUT_MS : CHUNK_READ_TIMEOUT_MS)
       stopping.addEventListener('abort', cut)
       try {
         yield piece
@@ -193,15 +193,15 @@ export class FollowedList {
         late.cancel()
         stopping.removeEventListener('abort', cut)
       }
-      this.#toldAt = clock.monotonic()
+      this.#lastSentAt = clock.monotonic()
     }
   }
 
   /** Counts the characters that wait for the client. */
-  #hold(characters: number): void {
-    const held = Math.ceil(characters / RECORD)
-    this.#around.remember(held - this.#held)
-    this.#held = held
+  #countUnread(characters: number): void {
+    const held = Math.ceil(characters / RECORD_CHARACTERS)
+    this.#environment.remember(held - this.#unreadRecords)
+    this.#unreadRecords = held
   }
 }
 
@@ -214,7 +214,7 @@ function* piecesOf(events: string[]): Generator<string> {
   let piece = ''
   for (const [at, event] of events.entries()) {
     events[at] = ''
-    if (piece !== '' && piece.length + event.length > PIECE) {
+    if (piece !== '' && piece.length + event.length > CHUNK_CHARACTERS) {
       yield piece
       piece = ''
     }

@@ -20,7 +20,7 @@ export const LOG_STREAM_LIMITS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_
 /** Limits open streams per principal, place and process: each costs memory and a connection. */
 export class Followers {
   readonly #options: FollowersOptions
-  readonly #ofPrincipal = new Map<string, number>()
+  readonly #countByPrincipal = new Map<string, number>()
   readonly #places: SharedPlaces
 
   constructor(options: FollowersOptions) {
@@ -31,7 +31,7 @@ export class Followers {
   /** @returns a function that ends it. @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
   enter({ principal, place }: Follower): () => void {
     const { noun, ofPrincipal, metrics } = this.#options
-    const own = this.#ofPrincipal.get(principal) ?? 0
+    const own = this.#countByPrincipal.get(principal) ?? 0
     if (own >= ofPrincipal) {
       metrics.limited('principal')
       const message = `You follow ${ofPrincipal} ${noun}, which is the most: end one of them first.`
@@ -39,12 +39,12 @@ export class Followers {
     }
     // A tenant may have any number of principals.
     if (this.#places.isFullFor(place)) throw tooManyStreams(noun)
-    this.#ofPrincipal.set(principal, own + 1)
+    this.#countByPrincipal.set(principal, own + 1)
     this.#places.take(place)
     return () => {
-      const left = (this.#ofPrincipal.get(principal) ?? 1) - 1
-      if (left === 0) this.#ofPrincipal.delete(principal)
-      else this.#ofPrincipal.set(principal, left)
+      const left = (this.#countByPrincipal.get(principal) ?? 1) - 1
+      if (left === 0) this.#countByPrincipal.delete(principal)
+      else this.#countByPrincipal.set(principal, left)
       this.#places.free(place)
     }
   }

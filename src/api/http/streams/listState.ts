@@ -19,11 +19,11 @@ export type ListChange = {
   readonly state: string
 }
 
-type Told = { readonly names: EntryNames; readonly digest: bigint }
+type SentEntry = { readonly names: EntryNames; readonly digest: bigint }
 
 /** What a reader of a list has been sent. Keeps only a digest of each record, because records may be long. */
 export class ListState {
-  readonly #told = new Map<string, Told>()
+  readonly #sent = new Map<string, SentEntry>()
   #state = 0n
 
   /** Identifies what the reader has been sent: equal lists have equal names at every replica. */
@@ -32,25 +32,25 @@ export class ListState {
   }
 
   get size(): number {
-    return this.#told.size
+    return this.#sent.size
   }
 
   /** Returns the changes from the list that was sent to this one. */
   changesTo(entries: readonly ListEntry[]): ListChange[] {
     const changes: ListChange[] = []
     const present = new Set(entries.map(({ id }) => id))
-    for (const [id, { names, digest }] of this.#told) {
+    for (const [id, { names, digest }] of this.#sent) {
       if (present.has(id)) continue
-      this.#told.delete(id)
+      this.#sent.delete(id)
       this.#state ^= digest
       changes.push({ type: 'deleted', text: JSON.stringify(names), state: this.name })
     }
     for (const { text, ...names } of entries) {
       const { id } = names
-      const before = this.#told.get(id)
+      const before = this.#sent.get(id)
       const digest = digestOf(id, text)
       if (before?.digest === digest) continue
-      this.#told.set(id, { names, digest })
+      this.#sent.set(id, { names, digest })
       this.#state ^= (before?.digest ?? 0n) ^ digest
       changes.push({ type: before === undefined ? 'added' : 'modified', text, state: this.name })
     }

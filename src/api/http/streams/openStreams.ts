@@ -11,7 +11,7 @@ import { type Follower, Followers, LOG_STREAM_LIMITS, tooManyStreams } from './f
 export const MAX_STREAMS_PER_PRINCIPAL = 32
 export const MAX_STREAMS_PER_PROCESS = 1_000
 /** Records in memory over all streams of the process; what they have read and not yet sent counts as records too. */
-const REMEMBERED_MAX = 500_000
+const RECORDS_MAX = 500_000
 
 const HEADERS = {
   'content-type': EVENT_STREAM,
@@ -29,7 +29,7 @@ export class OpenStreams {
   readonly #followers: Followers
   readonly #records: SharedPlaces
 
-  constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
+  constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = RECORDS_MAX) {
     this.#records = new SharedPlaces(rememberedMax)
     this.#clock = clock
     this.#metrics = metrics

@@ -45,7 +45,7 @@ async function applyCeiling(context: Context<string, z.output<typeof CeilingQuer
   const changes = await ceiling.changes()
   const isDry = dryRun === 'true'
   const isChanged = !isDry && changes.length > 0
-  if (isChanged && !(await ceiling.apply(context.header('authorization') ?? '', changes))) throw notYours(changes)
+  if (isChanged && !(await ceiling.apply(context.header('authorization') ?? '', changes))) throw exceedsCaller(changes)
   return ok({
     release: version,
     dryRun: isDry,
@@ -56,7 +56,7 @@ async function applyCeiling(context: Context<string, z.output<typeof CeilingQuer
   })
 }
 
-function notYours(changes: readonly RoleChange[]): PlatformError {
+function exceedsCaller(changes: readonly RoleChange[]): PlatformError {
   const roles = changes.map(({ name }) => name)
   const message = `The API server does not let you change ${roles.join(', ')}: a cluster administrator must apply the manifests of the release, or bind you to a ClusterRole that may update these and has their permissions.`
   return new PlatformError('forbidden', message, { roles })

@@ -89,7 +89,7 @@ const PlatformDriftAdoptionDto = namedRecord('PlatformDriftAdoption', {
   rolloutPlanId: Uuid.nullable(),
 })
 
-const refused = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdoptable', message: string) =>
+const refusal = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdoptable', message: string) =>
   new PlatformError(code, message)
 
 /** @throws PlatformError AcknowledgementRequired, ScanStale, NotAdoptable, RolloutBusy, DriftChanged, ConfigChanged */
@@ -102,36 +102,36 @@ async function adopt(context: Context<string, unknown, Adopt>) {
   if (configKey === undefined || configKey === null)
     throw unreadableFields([{ field: 'configKey', message: 'is required (a string)' }])
   return withChangeLock(services, LIFECYCLE_LOCK, async () => {
-    const scan = await latest(context, body)
+    const scan = await requireLatestScan(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
-    if (item?.adoption === undefined) throw refused('NotAdoptable', `The last scan offers no value for "${configKey}".`)
+    if (item?.adoption === undefined) throw refusal('NotAdoptable', `The last scan offers no value for "${configKey}".`)
     await refuseInRollout(context)
     const { liveValue, isSecret } = item.adoption
     if (body.liveValue !== liveValue)
-      throw refused('DriftChanged', 'The value differs from the one that the last scan found.')
+      throw refusal('DriftChanged', 'The value differs from the one that the last scan found.')
     const value = isSecret ? await secretOf(context, item, liveValue) : liveValue
     const { configuration } = services.lifecycle
     const stored = await configuration.read()
     const seen = scan.status?.configVersion
     if (stored.version === undefined || stored.version !== seen || stored.entries[configKey] === undefined) {
-      throw refused('ConfigChanged', 'The configuration has changed since the scan, or lacks the value: scan again.')
+      throw refusal('ConfigChanged', 'The configuration has changed since the scan, or lacks the value: scan again.')
     }
     if (!(await configuration.replace(configKey, value, stored.version))) {
-      throw refused('ConfigChanged', 'The configuration was written meanwhile: scan again.')
+      throw refusal('ConfigChanged', 'The configuration was written meanwhile: scan again.')
     }
     return ok({ configKey, adoptedValue: liveValue, component: item.component, rolloutPlanId: null })
   })
 }
 
 /** @throws PlatformError ScanStale */
-async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> {
+async function requireLatestScan(context: Context, { scanId }: Adopt): Promise<ScanRecord> {
   const scans = await listPlatformObjects(context, PlatformDriftScan, true)
   const running = scans.find((scan) => isRunning(scan, context.services.clock.now()))
-  if (running !== undefined) throw refused('ScanStale', 'A scan is under way: wait for its result.')
+  if (running !== undefined) throw refusal('ScanStale', 'A scan is under way: wait for its result.')
   const found = latestScan(scans)
-  if (found === undefined) throw refused('ScanStale', 'No scan has finished yet.')
+  if (found === undefined) throw refusal('ScanStale', 'No scan has finished yet.')
   if (scanId === platformObjectId(PlatformDriftScan, found.metadata)) return found
-  throw refused('ScanStale', 'scanId must name the scan that finished last.')
+  throw refusal('ScanStale', 'scanId must name the scan that finished last.')
 }
 
 /** Returns the secret value, which records do not contain. @throws PlatformError DriftChanged */
@@ -143,7 +143,7 @@ async function secretOf(
   const value = await services.rollouts.look.valueOf(item)
   const text = value === undefined ? undefined : String(value)
   if (text === undefined || driftValueDigest(text) !== digest) {
-    throw refused('DriftChanged', 'The value has changed since the scan: scan again.')
+    throw refusal('DriftChanged', 'The value has changed since the scan: scan again.')
   }
   return text
 }

@@ -109,13 +109,13 @@ export const executions = collection(RolloutExecution, {
   },
 })
 
-type Around = {
+type RolloutContext = {
   executions: readonly ExecutionRecord[]
   plans: ReadonlyMap<string, PlanRecord>
   stock: ComponentInventory
 }
 
-function executionFields(execution: ExecutionRecord, { executions: others, plans, stock }: Around) {
+function executionFields(execution: ExecutionRecord, { executions: others, plans, stock }: RolloutContext) {
   const { metadata, spec, status = {} } = execution
   const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
   const idOfExecution = (name: string) => platformObjectId(RolloutExecution, { name })
@@ -124,7 +124,7 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
   const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
   return {
     planId: platformObjectId(RolloutPlan, { name: spec.plan }),
-    kind: status.kind ?? kindBefore(spec, plans.get(spec.plan), stock),
+    kind: status.kind ?? plannedKind(spec, plans.get(spec.plan), stock),
     ...{ state, phase: step, overrides: [...overrides] },
     pauseReason: pauseOf(status.pause),
     batches: batches.map((batch) =>
@@ -156,7 +156,7 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
 }
 
 /** Returns the kind of a rollout that has not started. */
-function kindBefore({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: ComponentInventory) {
+function plannedKind({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: ComponentInventory) {
   if (plan === undefined) return rollbackOf === undefined ? ('Components' as const) : ('Rollback' as const)
   return kindOfPlan(plan.spec.kind, validatedPlanOf(plan, stock).items)
 }

@@ -22,18 +22,18 @@ import { DateTime, Uuid } from '../../resources/dto.ts'
 
 /** The records of section 19. */
 
-const maybe = z.string().nullable()
-const when = DateTime.nullable()
+const NullableText = z.string().nullable()
+const NullableTime = DateTime.nullable()
 const details = z.record(z.string(), z.string())
 
 export const PlanItemDto = namedRecord('PlanItemDto', {
   component: z.string(),
   kind: z.enum(COMPONENT_KINDS),
-  fromVersion: maybe,
+  fromVersion: NullableText,
   toVersion: z.string(),
   addedBy: z.enum(ADDED_BY),
   isReversible: z.boolean(),
-  note: maybe,
+  note: NullableText,
 })
 
 const batchFields = { index: z.int(), kind: z.enum(BATCH_KINDS), timeLimitMinutes: z.int() }
@@ -54,9 +54,9 @@ export const RolloutPlanDto = namedRecord('RolloutPlanDto', {
   items: z.array(PlanItemDto),
   batches: z.array(PlanBatchDto),
   problems: z.array(PlanProblemDto),
-  createdBy: maybe,
+  createdBy: NullableText,
   createdAt: DateTime,
-  validatedAt: when,
+  validatedAt: NullableTime,
   executionId: Uuid.nullable(),
 })
 
@@ -68,7 +68,7 @@ export const PreflightCheckDto = namedRecord('PreflightCheckDto', {
   isOverridable: z.boolean(),
   message: z.string(),
   details,
-  remedy: maybe,
+  remedy: NullableText,
 })
 
 export const PreflightReportDto = namedRecord('PreflightReportDto', {
@@ -95,13 +95,13 @@ export const PlatformDriftItemDto = namedRecord('PlatformDriftItem', {
   expected: z.unknown().describe('Any value; null where there is none'),
   live: z.unknown().describe('Any value; null where there is none'),
   adoption: z.object({ configKey: z.string(), liveValue: z.string(), isSecret: z.boolean() }).nullable(),
-  firstSeenAt: when,
+  firstSeenAt: NullableTime,
 })
 
 const PauseReasonDto = namedRecord('PauseReasonDto', {
   code: z.enum(PAUSE_CODES),
   message: z.string(),
-  component: maybe,
+  component: NullableText,
   batchIndex: z.int().nullable(),
   canSkipSnapshot: z.boolean(),
   platformDrift: z.array(PlatformDriftItemDto),
@@ -109,20 +109,20 @@ const PauseReasonDto = namedRecord('PauseReasonDto', {
 
 export const RolledComponentDto = z.object({
   name: z.string(),
-  fromVersion: maybe,
+  fromVersion: NullableText,
   toVersion: z.string(),
   state: z.enum(BATCH_COMPONENT_STATES),
-  message: maybe,
-  startedAt: when,
-  finishedAt: when,
+  message: NullableText,
+  startedAt: NullableTime,
+  finishedAt: NullableTime,
 })
 export const RolloutBatchDto = namedRecord('RolloutBatchDto', {
   ...batchFields,
   state: z.enum(BATCH_STATES),
   components: z.array(RolledComponentDto),
-  deadlineAt: when,
-  startedAt: when,
-  finishedAt: when,
+  deadlineAt: NullableTime,
+  startedAt: NullableTime,
+  finishedAt: NullableTime,
 })
 
 export const RolloutExecutionDto = namedRecord('RolloutExecutionDto', {
@@ -137,16 +137,16 @@ export const RolloutExecutionDto = namedRecord('RolloutExecutionDto', {
   preflight: PreflightReportDto,
   acknowledgedFailures: z.array(z.string()),
   overrides: z.array(z.object({ kind: z.enum(OVERRIDE_KINDS), by: z.string(), at: DateTime, detail: z.string() })),
-  snapshot: z.object({ name: z.string(), phase: z.string(), completedAt: when }).nullable(),
+  snapshot: z.object({ name: z.string(), phase: z.string(), completedAt: NullableTime }).nullable(),
   rollbackOf: Uuid.nullable(),
   rolledBackBy: Uuid.nullable(),
   canCancel: z.boolean(),
   canResume: z.boolean(),
   canRollback: z.boolean(),
-  startedBy: maybe,
+  startedBy: NullableText,
   startedAt: DateTime,
-  finishedAt: when,
-  failure: z.object({ code: z.string(), message: z.string(), component: maybe }).nullable(),
+  finishedAt: NullableTime,
+  failure: z.object({ code: z.string(), message: z.string(), component: NullableText }).nullable(),
 })
 
 export const PlatformDriftScanDto = namedRecord('PlatformDriftScanDto', {
@@ -154,9 +154,9 @@ export const PlatformDriftScanDto = namedRecord('PlatformDriftScanDto', {
   status: z.enum(SCAN_STATES),
   trigger: z.enum(SCAN_TRIGGERS),
   startedAt: DateTime,
-  finishedAt: when,
+  finishedAt: NullableTime,
   scanned: z.int(),
-  message: maybe,
+  message: NullableText,
 })
 
 type DriftItem = Omit<z.output<typeof PlatformDriftItemDto>, 'expected' | 'live' | 'adoption' | 'firstSeenAt'> & {

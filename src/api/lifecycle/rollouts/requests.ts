@@ -27,7 +27,7 @@ const refuse = (code: ErrorCode, message: string, extras: Record<string, unknown
 }
 
 /** Stores a request to a rollout if its state allows it. */
-async function ask(
+async function requestChange(
   context: Context,
   found: ExecutionRecord,
   requests: (at: string) => object,
@@ -56,7 +56,7 @@ async function shown(context: Context, object: ExecutionRecord) {
 /** @throws PlatformError NOT_FOUND, AlreadyFinished */
 async function cancel(context: Context<'executionId'>) {
   const { object: found } = await executions.find(context)
-  const object = await ask(
+  const object = await requestChange(
     context,
     found,
     (cancelAt) => ({ cancelAt }),
@@ -89,7 +89,7 @@ async function resume(context: Context<'executionId', unknown, Resume>) {
   check(found.status ?? {})
   if (!skipSnapshot) await refuseWhileFailing(context, found)
   const requests = (resumeAt: string) => ({ resumeAt, skipSnapshot, comment: comment ?? undefined })
-  return accepted(...(await shown(context, await ask(context, found, requests, check))))
+  return accepted(...(await shown(context, await requestChange(context, found, requests, check))))
 }
 
 /** Refuses if the cause of the pause visibly persists. @throws PlatformError StillFailing */
@@ -138,7 +138,7 @@ async function revert(context: Context<'executionId', unknown, z.output<typeof R
     const extras = { platformDrift: platformDrift.map(driftDto) }
     refuse('PlatformDriftChanged', 'The changes differ from those that were reviewed.', extras)
   }
-  const object = await ask(context, found, (revertDriftAt) => ({ revertDriftAt }), check)
+  const object = await requestChange(context, found, (revertDriftAt) => ({ revertDriftAt }), check)
   return ok(...(await shown(context, object)))
 }
 
@@ -150,7 +150,7 @@ async function rollback(context: Context<'executionId'>) {
     await refuseWhileBusy(context)
     const isTaken =
       findRollback(found.metadata.name, await listPlatformObjects(context, RolloutExecution, true)) !== undefined
-    const asked = await ask(
+    const asked = await requestChange(
       context,
       found,
       (rollbackAt) => ({ rollbackAt }),

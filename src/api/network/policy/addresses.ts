@@ -8,7 +8,7 @@ export type Range = readonly [first: bigint, last: bigint]
 export type Addresses = readonly Range[]
 
 /** Where IPv6 starts on the line. */
-const BEHIND_IPV4 = 1n << 128n
+const IPV6_OFFSET = 1n << 128n
 
 /** @param cidr an address, or `address/prefix`; host bits are ignored. Returns undefined for other text. */
 export function parseNetwork(cidr: string): Range | undefined {
@@ -18,7 +18,7 @@ export function parseNetwork(cidr: string): Range | undefined {
   const bytes = address.toByteArray()
   const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
   const free = BigInt(bytes.length * 8 - prefix)
-  const first = ((number >> free) << free) + (bytes.length === 4 ? 0n : BEHIND_IPV4)
+  const first = ((number >> free) << free) + (bytes.length === 4 ? 0n : IPV6_OFFSET)
   return [first, first + (1n << free) - 1n]
 }
 

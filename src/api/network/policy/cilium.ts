@@ -69,7 +69,7 @@ export function readCiliumPolicy(
     if (spec.endpointSelector === undefined || !selectsPod(spec.endpointSelector, pod, undefined)) return []
     const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): RuleMatch => ({
       rule: { ...ref, ruleIndex, effect, text: textOf(rule) },
-      ...judge(rule, direction, namespace, question),
+      ...evaluateRule(rule, direction, namespace, question),
     })
     return [
       {
@@ -85,7 +85,7 @@ export function readCiliumPolicy(
   })
 }
 
-function judge(rule: CiliumRule, direction: Direction, home: string | undefined, question: ConnectionQuestion) {
+function evaluateRule(rule: CiliumRule, direction: Direction, home: string | undefined, question: ConnectionQuestion) {
   const other = direction === 'ingress' ? question.from : question.to
   const ports = portsFit(rule, question)
   if (ports === false) return { covers: [] }
@@ -121,7 +121,7 @@ function portsFit({ toPorts, icmps }: CiliumRule, question: ConnectionQuestion):
 }
 
 /** Peer fields that cannot be resolved here. */
-const NOT_LOOKED_UP = ['Requires', 'Groups', 'Nodes', 'Services'] as const
+const UNSUPPORTED_PEERS = ['Requires', 'Groups', 'Nodes', 'Services'] as const
 
 function peersCover(
   rule: CiliumRule,
@@ -138,7 +138,7 @@ function peersCover(
   if (other.kind === 'pod') {
     const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, home))
     if (isOne === true) covers.push(other.addresses)
-  } else covers.push(intersectRanges(other.addresses, blocks(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
+  } else covers.push(intersectRanges(other.addresses, cidrAddresses(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
   for (const entity of list<string>('Entities') ?? []) {
     const found = entityCovers(entity, other)
     if (typeof found === 'string') doubts.push(found)
@@ -147,14 +147,14 @@ function peersCover(
   const name = fqdnCovers(rule.toFQDNs ?? [], other)
   if (typeof name === 'string') doubts.push(name)
   else covers.push(name)
-  const unknown = NOT_LOOKED_UP.map((field) => `${way}${field}`).find((field) => rule[field] !== undefined)
+  const unknown = UNSUPPORTED_PEERS.map((field) => `${way}${field}`).find((field) => rule[field] !== undefined)
   if (unknown !== undefined) doubts.push(`It selects others by ${unknown}, which is not resolved.`)
   const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
   if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not resolved.')
   return { covers: uniteRanges(covers.flat()), doubt: doubts[0] }
 }
 
-function blocks(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
+function cidrAddresses(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
   const whole = parseNetworks(...cidrs)
   const cut = sets.flatMap(({ cidr, except = [] }) => {
     const block = cidr === undefined ? undefined : parseNetwork(cidr)
@@ -189,17 +189,17 @@ function entityCovers(entity: string, other: End): Addresses | string {
 function fqdnCovers(names: readonly Fqdn[], other: End): Addresses | string {
   if (names.length === 0 || other.kind === 'pod') return []
   if (other.kind === 'outside') return 'It names hosts, whose addresses are not known here.'
-  return names.some((name) => isNamed(name, other.host)) ? other.addresses : []
+  return names.some((name) => matchesFqdn(name, other.host)) ? other.addresses : []
 }
 
-const plain = (name: string) => name.toLowerCase().replace(/\.$/, '')
+const normalizeHost = (name: string) => name.toLowerCase().replace(/\.$/, '')
 
 /** `*` matches any characters except a dot; alone, it matches every name. */
-function isNamed({ matchName, matchPattern }: Fqdn, host: string): boolean {
-  if (matchName !== undefined && plain(matchName) === plain(host)) return true
+function matchesFqdn({ matchName, matchPattern }: Fqdn, host: string): boolean {
+  if (matchName !== undefined && normalizeHost(matchName) === normalizeHost(host)) return true
   if (matchPattern === undefined) return false
   if (matchPattern === '*') return true
-  const [wanted, given] = [plain(matchPattern).split('.'), plain(host).split('.')]
+  const [wanted, given] = [normalizeHost(matchPattern).split('.'), normalizeHost(host).split('.')]
   return wanted.length === given.length && wanted.every((part, index) => matchesWildcard(part, given[index] ?? ''))
 }
 
@@ -207,7 +207,7 @@ const NAMESPACE = 'io.kubernetes.pod.namespace'
 const NAMESPACE_LABELS = 'io.cilium.k8s.namespace.labels.'
 const SERVICE_ACCOUNT = 'io.cilium.k8s.policy.serviceaccount'
 const CLUSTER = 'io.cilium.k8s.policy.cluster'
-const bare = (key: string) => key.replace(/^(k8s|any):/, '')
+const bareKey = (key: string) => key.replace(/^(k8s|any):/, '')
 
 /** Returns the pod as part of a cluster with this name in Cilium. */
 export function inCluster(pod: Pod, name: string): Pod {
@@ -218,18 +218,18 @@ export function inCluster(pod: Pod, name: string): Pod {
 export function clustersNamed(part: unknown): string[] {
   if (typeof part !== 'object' || part === null) return []
   const { key, values } = part as { key?: unknown; values?: unknown }
-  if (typeof key === 'string' && bare(key) === CLUSTER) return Array.isArray(values) ? values.map(String) : []
+  if (typeof key === 'string' && bareKey(key) === CLUSTER) return Array.isArray(values) ? values.map(String) : []
   return Object.entries(part).flatMap(([name, inner]) =>
-    typeof inner === 'string' && bare(name) === CLUSTER ? [inner] : clustersNamed(inner),
+    typeof inner === 'string' && bareKey(name) === CLUSTER ? [inner] : clustersNamed(inner),
   )
 }
 
 /** @param home the namespace that applies if the selector names none; undefined for any */
 function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {
-  const namesOne = usesLabel(selector, (key) => bare(key) === NAMESPACE || bare(key).startsWith(NAMESPACE_LABELS))
+  const namesOne = usesLabel(selector, (key) => bareKey(key) === NAMESPACE || bareKey(key).startsWith(NAMESPACE_LABELS))
   if (home !== undefined && !namesOne && pod.namespace !== home) return false
   return selects(selector, (key) => {
-    const label = bare(key)
+    const label = bareKey(key)
     if (label === NAMESPACE) return pod.namespace
     if (label === SERVICE_ACCOUNT) return pod.serviceAccount ?? 'default'
     const [labels, name] = label.startsWith(NAMESPACE_LABELS)

@@ -52,14 +52,14 @@ export function readNetworkPolicy(
     const judged = { rule: { ...ref, ruleIndex, effect: 'Allow', text: textOf(rule) }, covers: [] } as const
     if (ports === false || covers.length === 0) return judged
     if (ports !== true) return { ...judged, doubt: ports.doubt }
-    const isByAddress = other.kind === 'pod' && peersCover(peers, other, pod.namespace, LABELS_ALONE).length === 0
-    return { ...judged, covers, ...(isByAddress && { note: BY_ADDRESS }) }
+    const isByAddress = other.kind === 'pod' && peersCover(peers, other, pod.namespace, POD_LABELS_ONLY).length === 0
+    return { ...judged, covers, ...(isByAddress && { note: IP_BLOCK_NOTE }) }
   })
   return { policy: ref, isolates: true, rules }
 }
 
-const LABELS_ALONE = { blocksTakePods: false }
-const BY_ADDRESS = 'An address block selects these pods by their addresses, which not every network plugin supports.'
+const POD_LABELS_ONLY = { blocksTakePods: false }
+const IP_BLOCK_NOTE = 'An address block selects these pods by their addresses, which not every network plugin supports.'
 
 /** Returns the directions that a policy isolates. Without `policyTypes`: ingress, and egress if it has egress rules. */
 export function directionsOf({ spec = {} }: Pick<NetworkPolicy, 'spec'>): Direction[] {

@@ -28,7 +28,8 @@ export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly
 export function judgeSide(direction: Direction, question: ConnectionQuestion, policies: Policies): SideVerdict {
   const subject = direction === 'ingress' ? question.to : question.from
   const other = direction === 'ingress' ? question.from : question.to
-  if (subject.kind !== 'pod') return open('It is outside the cluster, where the policies of the cluster do not apply.')
+  if (subject.kind !== 'pod')
+    return notIsolated('It is outside the cluster, where the policies of the cluster do not apply.')
   const kubernetes = policies.kubernetes.flatMap(
     (policy) => readNetworkPolicy(policy, subject, direction, question) ?? [],
   )
@@ -39,7 +40,7 @@ export function judgeSide(direction: Direction, question: ConnectionQuestion, po
     const cilium = policies.cilium.flatMap((policy) =>
       readCiliumPolicy(policy, inCluster(subject, name), direction, asked),
     )
-    return weigh(direction, other, [...kubernetes, ...cilium])
+    return combinePolicies(direction, other, [...kubernetes, ...cilium])
   }) as [SideVerdict, ...SideVerdict[]]
   const another = others.find(({ verdict }) => verdict !== side.verdict)
   if (another === undefined) return side
@@ -47,7 +48,7 @@ export function judgeSide(direction: Direction, question: ConnectionQuestion, po
   return { ...another, verdict: 'Unknown', message, rule: another.rule ?? side.rule }
 }
 
-const open = (message: string): SideVerdict => ({
+const notIsolated = (message: string): SideVerdict => ({
   verdict: 'Allowed',
   isolated: false,
   rule: null,
@@ -55,7 +56,7 @@ const open = (message: string): SideVerdict => ({
   warnings: [],
 })
 
-function weigh(direction: Direction, other: End, readings: readonly PolicyMatch[]): SideVerdict {
+function combinePolicies(direction: Direction, other: End, readings: readonly PolicyMatch[]): SideVerdict {
   const rules = readings.flatMap((reading) => reading.rules)
   const closing = readings.find(({ isolates }) => isolates)
   const side = (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string): SideVerdict => ({
@@ -66,16 +67,16 @@ function weigh(direction: Direction, other: End, readings: readonly PolicyMatch[
   const denied = coveredBy(denies)
   const [deny] = denies.filter(({ covers }) => covers.length > 0)
   if (deny !== undefined && subtractRanges(other.addresses, denied).length === 0)
-    return side('Denied', deny.rule, `A rule of ${named(deny.rule)} denies it.`)
-  if (deny !== undefined) return side('Unknown', deny.rule, `A rule of ${named(deny.rule)} denies part of it.`)
+    return side('Denied', deny.rule, `A rule of ${nameOf(deny.rule)} denies it.`)
+  if (deny !== undefined) return side('Unknown', deny.rule, `A rule of ${nameOf(deny.rule)} denies part of it.`)
   const doubtful = denies.find(({ doubt }) => doubt !== undefined)
   if (doubtful !== undefined)
-    return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may deny it: ${doubtful.doubt}`)
-  if (closing === undefined) return side('Allowed', null, `No policy restricts what ${WAYS[direction]}.`)
-  return allowance(rules, other, closing, side)
+    return side('Unknown', doubtful.rule, `A rule of ${nameOf(doubtful.rule)} may deny it: ${doubtful.doubt}`)
+  if (closing === undefined) return side('Allowed', null, `No policy restricts what ${DIRECTION_PHRASES[direction]}.`)
+  return allowedVerdict(rules, other, closing, side)
 }
 
-function allowance(
+function allowedVerdict(
   rules: readonly RuleMatch[],
   other: End,
   closing: PolicyMatch,
@@ -88,27 +89,27 @@ function allowance(
   const [allow] = allows.filter(({ covers }) => covers.length > 0).sort((one, another) => rank(one) - rank(another))
   const left = subtractRanges(other.addresses, coveredBy(allows))
   if (allow !== undefined && left.length === 0)
-    return side('Allowed', allow.rule, `A rule of ${named(allow.rule)} allows it.`, allow.note)
+    return side('Allowed', allow.rule, `A rule of ${nameOf(allow.rule)} allows it.`, allow.note)
   if (allow !== undefined && other.kind === 'host') {
     const message = `No rule mentions the name "${other.host}", and its addresses are not known here.`
     return side('Unknown', allow.rule, message)
   }
-  if (allow !== undefined) return side('Unknown', allow.rule, `A rule of ${named(allow.rule)} allows part of it.`)
+  if (allow !== undefined) return side('Unknown', allow.rule, `A rule of ${nameOf(allow.rule)} allows part of it.`)
   const doubtful = allows.find(({ doubt }) => doubt !== undefined)
   if (doubtful !== undefined)
-    return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may allow it: ${doubtful.doubt}`)
+    return side('Unknown', doubtful.rule, `A rule of ${nameOf(doubtful.rule)} may allow it: ${doubtful.doubt}`)
   if (other.kind === 'host') {
     const message = `No rule mentions the name "${other.host}", and no rule for addresses allows this port.`
     return side('Unknown', null, message)
   }
   const { namespace, name } = closing.policy
   const nothing = { kind: 'PlatformDefault', ruleIndex: null, effect: 'Deny', text: NO_RULE, namespace, name } as const
-  return side('Denied', nothing, `No rule allows it, and ${named(closing.policy)} denies what no rule allows.`)
+  return side('Denied', nothing, `No rule allows it, and ${nameOf(closing.policy)} denies what no rule allows.`)
 }
 
 const NO_RULE = 'no rule allows it'
-const WAYS = { ingress: 'comes in', egress: 'goes out' } as const
-const named = ({ kind, name }: Pick<Rule, 'kind' | 'name'>) => `${kind} "${name}"`
+const DIRECTION_PHRASES = { ingress: 'comes in', egress: 'goes out' } as const
+const nameOf = ({ kind, name }: Pick<Rule, 'kind' | 'name'>) => `${kind} "${name}"`
 
 function coveredBy(rules: readonly RuleMatch[]): Addresses {
   return uniteRanges(rules.flatMap(({ covers }) => covers))

@@ -5,18 +5,18 @@ import type { Log } from '../../../core/log.ts'
 import { createLruCache } from '../../../core/lruCache.ts'
 
 /** Milliseconds for which entries are gathered: many of one resource cost one write. */
-const GATHERED = 1_000
-const AGAIN = 5_000
+const FLUSH_DELAY_MS = 1_000
+const RETRY_DELAY_MS = 5_000
 const WAITING_MAX = 20_000
 /** How many resources are written concurrently. */
-const AT_ONCE = 4
+const CONCURRENCY_MAX = 4
 /** Recorded refusals per caller, resource and hour: refusals must not push out what was really done. */
 const REFUSALS_MAX = 100
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 export type { ObservedAction as Sighting, ResourcePath }
 
-type Unwritten = { readonly group: readonly ActivityReport[]; readonly error: unknown }
+type FailedWrite = { readonly group: readonly ActivityReport[]; readonly error: unknown }
 export type ActivityReport = { readonly resource: ResourcePath; readonly sighting: ObservedAction }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
@@ -24,8 +24,8 @@ export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 export class ActivityRecorder {
   readonly #options: RecorderOptions
   /** Ids of entries that this process recorded itself, so that the audit log does not repeat them; true if stored. */
-  readonly #own = createLruCache<string, boolean>(WAITING_MAX)
-  readonly #refusals = createLruCache<string, number>(20_000, HOUR)
+  readonly #ownIds = createLruCache<string, boolean>(WAITING_MAX)
+  readonly #refusals = createLruCache<string, number>(20_000, HOUR_MS)
   #waiting: ActivityReport[] = []
   #timer: { cancel(): void } | undefined
   #writing: Promise<void> | undefined
@@ -36,7 +36,7 @@ export class ActivityRecorder {
 
   /** Does not wait. Entries lost in a crash are restored from the audit log of the API server, except refusals. */
   note(told: ActivityReport): void {
-    if (this.#isTooMuch(told)) return
+    if (this.#isOverLimit(told)) return
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.log.error(
         { resource: told.resource },
@@ -44,26 +44,26 @@ export class ActivityRecorder {
       )
       return
     }
-    this.#own.set(told.sighting.id, false)
+    this.#ownIds.set(told.sighting.id, false)
     this.#waiting.push(told)
-    this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), GATHERED)
+    this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), FLUSH_DELAY_MS)
   }
 
   /** Returns once all are stored, also those that this process holds itself: it may end at any time. @throws if not */
   async write(all: readonly ActivityReport[]): Promise<void> {
-    const isUnwritten = ({ sighting }: ActivityReport) => this.#own.get(sighting.id) === false
+    const isUnwritten = ({ sighting }: ActivityReport) => this.#ownIds.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
     // An entry that can never be written must not block the others.
-    const news = all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told))
+    const news = all.filter((told) => !this.#ownIds.has(told.sighting.id) && !this.#isOverLimit(told))
     const [failed] = await this.#append(news)
     if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
     if (failed !== undefined) throw failed.error
   }
 
   /** Appends the entries by resource, a few resources concurrently. @returns what could not be written */
-  async #append(all: readonly ActivityReport[]): Promise<Unwritten[]> {
+  async #append(all: readonly ActivityReport[]): Promise<FailedWrite[]> {
     const groups = Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()
-    const failed: Unwritten[] = []
+    const failed: FailedWrite[] = []
     const work = async () => {
       // The workers share one iterator, which gives each group to one of them.
       for (const group of groups) {
@@ -72,7 +72,7 @@ export class ActivityRecorder {
         await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, error }))
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await Promise.all(Array.from({ length: CONCURRENCY_MAX }, work))
     return failed
   }
 
@@ -85,11 +85,11 @@ export class ActivityRecorder {
 
   #flush(isRepeated = true): Promise<void> {
     // Flushes run one after another, so that the promise also covers a write in progress.
-    this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#once(isRepeated))
+    this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#writeWaiting(isRepeated))
     return this.#writing
   }
 
-  async #once(isRepeated: boolean): Promise<void> {
+  async #writeWaiting(isRepeated: boolean): Promise<void> {
     const { clock, log } = this.#options
     const noted = this.#waiting.splice(0)
     const failed = await this.#append(noted)
@@ -99,13 +99,13 @@ export class ActivityRecorder {
         { resource: group[0]?.resource, error: messageOf(error) },
         'Activity could not be written; it is tried again.',
       )
-    for (const { sighting } of noted.filter((told) => !left.has(told))) this.#own.set(sighting.id, true)
+    for (const { sighting } of noted.filter((told) => !left.has(told))) this.#ownIds.set(sighting.id, true)
     this.#waiting.push(...noted.filter((told) => left.has(told)))
     const isAgain = isRepeated && this.#waiting.length > 0
-    this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), AGAIN) : undefined
+    this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), RETRY_DELAY_MS) : undefined
   }
 
-  #isTooMuch({ resource, sighting: { outcome, actor } }: ActivityReport): boolean {
+  #isOverLimit({ resource, sighting: { outcome, actor } }: ActivityReport): boolean {
     if (outcome !== 'Refused') return false
     const key = JSON.stringify([resource, actor])
     const count = (this.#refusals.get(key) ?? 0) + 1

@@ -10,23 +10,23 @@ import { boundaryScope, groupScope, resourceScope } from '../../callers/visibili
 import type { Records } from '../records.ts'
 
 /** Boundaries and groups have a record as well, like a resource of their own name. */
-const PLACES: readonly AnyKind[] = [Boundary, ResourceGroup]
+const CONTAINERS: readonly AnyKind[] = [Boundary, ResourceGroup]
 
 /** Kinds whose objects have a record of their own; their parts appear in that record. */
-const BY_SEGMENT: ReadonlyMap<string, AnyKind> = new Map(
+const KINDS_BY_SEGMENT: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.filter(
     (kind) =>
-      PLACES.includes(kind) || (kind.placement === 'group' && kind.partOf === undefined && kind.isPart !== true),
+      CONTAINERS.includes(kind) || (kind.placement === 'group' && kind.partOf === undefined && kind.isPart !== true),
   ).map((kind) => [kind.segment, kind]),
 )
 
 export function kindOfSegment(segment: string): AnyKind | undefined {
-  return BY_SEGMENT.get(segment)
+  return KINDS_BY_SEGMENT.get(segment)
 }
 
 /** Whether writes to such objects are recorded: in a record of their own, or in that of the object they belong to. */
 export function isActivityRecorded(kind: AnyKind): boolean {
-  return kind.placement === 'group' || PLACES.includes(kind)
+  return kind.placement === 'group' || CONTAINERS.includes(kind)
 }
 
 /** Whether the audit log can leave out the content of such objects: parts whose name says what they belong to. */
@@ -85,23 +85,23 @@ function namespaceOf({ placement }: AnyKind, { boundaryId, resourceGroup }: Reso
 export function writtenStateOf(object: unknown, isNew: boolean): WrittenState | undefined {
   const { metadata, spec } = (object ?? {}) as Partial<KubeObject> & { spec?: object }
   if (metadata?.uid === undefined || metadata.generation === undefined || spec === undefined) return undefined
-  return { uid: metadata.uid, generation: metadata.generation, spec, labelling: labellingOf(metadata), isNew }
+  return { uid: metadata.uid, generation: metadata.generation, spec, labelling: labelsDigest(metadata), isNew }
 }
 
 /** Labels and annotations, which may hold anything, as a digest: enough to see that they changed. */
-function labellingOf({ labels = {}, annotations = {} }: KubeObject['metadata']): string {
+function labelsDigest({ labels = {}, annotations = {} }: KubeObject['metadata']): string {
   const entries = Object.entries({ ...labels, ...annotations })
   const own = entries.filter(([name]) => !name.startsWith(PREFIX) && !name.startsWith('kubectl.kubernetes.io/'))
   return own.length === 0 ? '' : sha256(JSON.stringify(own.sort())).slice(0, 16)
 }
 
 /** Refusals that concern the resource; others concern the request only. */
-const REFUSALS: readonly number[] = [403, 409, 422]
+const REFUSAL_STATUSES: readonly number[] = [403, 409, 422]
 
 /** Undefined for what is not recorded, such as an unreadable body or an unknown name. */
 export function outcomeOf(status: number): 'Succeeded' | 'Refused' | 'Failed' | undefined {
   if (status < 100) return undefined
   if (status < 400) return 'Succeeded'
-  if (REFUSALS.includes(status)) return 'Refused'
+  if (REFUSAL_STATUSES.includes(status)) return 'Refused'
   return status >= 500 ? 'Failed' : undefined
 }

@@ -56,13 +56,13 @@ export function collection<
   kind: K,
   declaration: CollectionDeclaration<K, H, Around, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
 ): Collection<K, H> {
-  const parts = new Parts(kind, declaration as unknown as Erased)
+  const parts = new CollectionRoutes(kind, declaration as unknown as Erased)
   const made: Record<Operation, RouteDraft | undefined> = {
-    list: listOf(parts),
-    create: createOf(parts),
-    get: getOf(parts),
-    patch: patchOf(parts),
-    remove: removeOf(parts),
+    list: listRouteOf(parts),
+    create: createRouteOf(parts),
+    get: getRouteOf(parts),
+    patch: patchRouteOf(parts),
+    remove: deleteRouteOf(parts),
   }
   const present = OPERATIONS.filter((name) => made[name] !== undefined)
   return {
@@ -78,7 +78,7 @@ export function collection<
 }
 
 /** What the routes of one collection share. */
-class Parts {
+class CollectionRoutes {
   readonly kind: AnyKind
   readonly declaration: Erased
 
@@ -106,7 +106,7 @@ class Parts {
   async findIn(context: Context, home: Home, fresh = context.fresh): Promise<Entry> {
     const { item, noun, missing, keyOf, isFresh = fresh } = this.declaration
     const key = context.parameters[item] ?? ''
-    const found = await this.#look(key, context, home, isFresh)
+    const found = await this.#findEntry(key, context, home, isFresh)
     if (found !== undefined) return found
     if (missing !== undefined) throw missing(key, home)
     const isById = keyOf === undefined || (keyOf === 'name' && this.kind.name === 'uuid')
@@ -114,7 +114,7 @@ class Parts {
     throw notFound(`${noun} "${key.slice(0, 128)}"${home.words}`, hint)
   }
 
-  async #look(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
+  async #findEntry(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
     const { keyOf = (object: Entry) => this.idOf(object), holds } = this.declaration
     if (keyOf === 'name') {
       const ref = { namespace: home.namespace, name: key }
@@ -124,7 +124,7 @@ class Parts {
     const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
     const [oldest] = named.sort(byAge)
     // Another replica may have just created it, before our watch reports it.
-    return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
+    return oldest !== undefined || fresh ? oldest : this.#findEntry(key, context, home, true)
   }
 
   /**
@@ -164,7 +164,7 @@ class Parts {
   }
 }
 
-function inTurn<Result>(
+function withLock<Result>(
   { services }: Context,
   turn: ChangeLock | undefined,
   work: () => Promise<Result>,
@@ -172,7 +172,7 @@ function inTurn<Result>(
   return turn === undefined ? work() : withChangeLock(services, turn, work)
 }
 
-function listOf(parts: Parts): RouteDraft {
+function listRouteOf(parts: CollectionRoutes): RouteDraft {
   const { declaration } = parts
   const { path, may, list, home } = declaration
   return listRoute(path, {
@@ -188,7 +188,7 @@ function listOf(parts: Parts): RouteDraft {
   })
 }
 
-function getOf(parts: Parts): RouteDraft | undefined {
+function getRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { may, dto, get } = parts.declaration
   if (get === undefined) return undefined
   return route('GET', parts.itemPath, {
@@ -202,7 +202,7 @@ function getOf(parts: Parts): RouteDraft | undefined {
   })
 }
 
-function createOf(parts: Parts): RouteDraft | undefined {
+function createRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
   const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
@@ -220,15 +220,15 @@ function createOf(parts: Parts): RouteDraft | undefined {
       // For 201 the pipeline has refused it already.
       if (status === 202 && context.header('if-match') !== undefined) throw nothingToMatch()
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)
-      return inTurn(context, turn?.(home, context), async () => {
-        const made = await make(parts.kind, create, context, home)
+      return withLock(context, turn?.(home, context), async () => {
+        const made = await createObject(parts.kind, create, context, home)
         return parts.answer(made.isNew === false ? 200 : status, context, home, made)
       })
     },
   })
 }
 
-async function make(
+async function createObject(
   kind: AnyKind,
   // biome-ignore lint/suspicious/noExplicitAny: see Erased
   create: Creation<AnyKind, any, z.ZodType>,
@@ -242,7 +242,7 @@ async function make(
   return services.records.create(kind, { namespace: home.namespace, name, spec, caller, ...create.options })
 }
 
-function patchOf(parts: Parts): RouteDraft | undefined {
+function patchRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
   const { summary, further, turn, before, toSpec, after } = patch
@@ -260,7 +260,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
     handler: async (context) => {
       refuseOtherPath(context, isRepeated)
       const home: Home = await parts.declaration.home(context)
-      return inTurn(context, turn?.(home, context), async () => {
+      return withLock(context, turn?.(home, context), async () => {
         const found = await parts.findIn(context, home)
         await parts.refuseChanged(context, home, found)
         await before?.(context, found, home)
@@ -282,7 +282,7 @@ function refuseOtherPath({ body, parameters }: Context, isRepeated: (name: strin
   writablePart(body, parameters as never, { shownNames: Object.keys(parameters).filter(isRepeated) })
 }
 
-function removeOf(parts: Parts): RouteDraft | undefined {
+function deleteRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { may, remove } = parts.declaration
   const auth = may.delete ?? may.write
   if (remove === undefined || auth === undefined) return undefined
@@ -295,7 +295,7 @@ function removeOf(parts: Parts): RouteDraft | undefined {
     handler: async (context) => {
       const home: Home = await parts.declaration.home(context)
       const key = turn?.(home, context)
-      return inTurn(context, key, async () => {
+      return withLock(context, key, async () => {
         const found = await parts.findIn(context, home, context.fresh || key !== undefined)
         const isCompared = (await before?.(context as never, found, home)) === true
         const { records } = context.services

@@ -30,7 +30,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     return typeof value === 'number' ? String(value).padStart(16, '0') : String(value ?? '')
   }
   return {
-    fields: searched(columns as Record<string, ListField<Dto>>, isTagged),
+    fields: withSearch(columns as Record<string, ListField<Dto>>, isTagged),
     defaultSort: sort,
     nameOf: textOf(name),
     idOf: textOf(id),
@@ -43,7 +43,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
 }
 
 /** If no column is marked as searched, all text and enumeration columns are. */
-function searched<Row>(fields: Record<string, ListField<Row>>, isTagged: boolean): Record<string, ListField<Row>> {
+function withSearch<Row>(fields: Record<string, ListField<Row>>, isTagged: boolean): Record<string, ListField<Row>> {
   if (isTagged || Object.values(fields).some(({ isSearched }) => isSearched === true)) return fields
   const entries = Object.entries(fields).map(([name, field]) => {
     const isSearched = field.type === 'text' || field.type === 'enumeration'

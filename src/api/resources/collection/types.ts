@@ -20,18 +20,18 @@ export type CollectionRecordView<H extends Home, Around> = {
 
 type SpecOf<K extends AnyKind> = RecordOf<K> extends { spec: infer Spec } ? Spec : never
 type StatusOf<K extends AnyKind> = RecordOf<K> extends { status?: infer Status } ? NonNullable<Status> : never
-type Given = 'id' | 'createdAt' | 'createdBy'
+type MetadataField = 'id' | 'createdAt' | 'createdBy'
 /** Fields that may be null, because a status may not have them yet. */
 type Nullable<Fields> = { [Name in keyof Fields]: null extends Fields[Name] ? Name : never }[keyof Fields]
-type Held<K extends AnyKind, Fields> = keyof SpecOf<K> | (keyof StatusOf<K> & Nullable<Fields>) | Given
+type DerivedField<K extends AnyKind, Fields> = keyof SpecOf<K> | (keyof StatusOf<K> & Nullable<Fields>) | MetadataField
 
 /** What `toDto` returns: the fields that the object does not have under the same name, and those that differ. */
 export type ShownFields<K extends AnyKind, Dto extends z.ZodObject> = {
   [Name in keyof z.input<Dto>]?: z.input<Dto>[Name] | undefined
-} & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, Held<K, z.input<Dto>>>>
+} & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, DerivedField<K, z.input<Dto>>>>
 
 /** Changes that take turns with others under the same key, over all replicas. */
-type InTurn<H extends Home> = { turn?: (home: H, context: Context) => ChangeLock }
+type Locking<H extends Home> = { turn?: (home: H, context: Context) => ChangeLock }
 
 export type CreationResult<K extends AnyKind> = {
   object: RecordOf<K>
@@ -42,7 +42,7 @@ export type CreationResult<K extends AnyKind> = {
   headers?: Record<string, string>
 }
 
-export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
+export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = Locking<H> & {
   summary: string
   /** What else the handler may require, in the words of `src/api/http/furtherRights.ts`. */
   further?: string
@@ -68,7 +68,7 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
       }
   )
 
-export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
+export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = Locking<H> & {
   summary: string
   further?: string
   /** Fields of the record that are not in this schema are ignored. */
@@ -83,7 +83,7 @@ export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = I
   after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
 }
 
-export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = InTurn<H> & {
+export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = Locking<H> & {
   summary: string
   query?: Query
   /** Throws to refuse. Returns true if it has written to the object, so that If-Match has been compared already. */

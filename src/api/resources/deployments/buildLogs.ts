@@ -117,7 +117,7 @@ async function upload(
   const { logs } = services.deployments
   const state = await logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal })
   const added = Buffer.byteLength(whole.join('\n'))
-  const stepOf = (bytes: number) => Math.floor(bytes / LOOK_BYTES)
+  const stepOf = (bytes: number) => Math.floor(bytes / SIZE_CHECK_BYTES)
   if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {
     const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid)
     await logs.forgetOldest(
@@ -129,7 +129,7 @@ async function upload(
 }
 
 /** Bytes: each time a log has grown by this much, the size of all logs of its owner is checked. */
-const LOOK_BYTES = 1024 ** 2
+const SIZE_CHECK_BYTES = 1024 ** 2
 
 /** Counts lines unsplit: millions of empty ones would block the thread. @throws PlatformError BODY_TOO_LARGE */
 function refuseTooManyLines(given: readonly string[]): void {
@@ -146,10 +146,10 @@ function refuseTooManyLines(given: readonly string[]): void {
 const PROCESS = 'build'
 
 /** The most lines of one page. */
-const MOST_LINES = 10_000
+const LINES_MAX = 10_000
 
 /** Milliseconds between two reads of a followed log. */
-const NEXT_LOOK = 1_000
+const POLL_INTERVAL_MS = 1_000
 
 type LogContext = Context<string, z.output<typeof BuildLogQuery>>
 
@@ -159,11 +159,11 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
   if (process !== PROCESS) throw badParameter('process', `There is no process "${process}", only ${PROCESS}.`)
   if (query.previous) throw notFound('An earlier run of the build')
   if (context.header('accept')?.includes('application/json') === true) {
-    const kept = (offset: number) => keptLines(context, record, offset)
+    const kept = (offset: number) => storedLines(context, record, offset)
     const found = await services.deployments.logs.read(
       buildLogOwnerOf(record),
-      await beginning(query, kept),
-      MOST_LINES,
+      await firstLineNumber(query, kept),
+      LINES_MAX,
     )
     const lines = found.lines.map((text) => ({ timestamp: null, source: PROCESS, text }))
     return ok({ lines, truncated: !found.isEnd, isFinal: found.isFinal && found.isEnd }) as Answer<never>
@@ -171,14 +171,14 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
   const { whilePermitted } = context
   const now = (offset: number) =>
     linesFrom({ services, whilePermitted, query: { ...query, follow: false } } as LogContext, record, offset)
-  const lines = linesFrom(context, record, await beginning(query, now))
+  const lines = linesFrom(context, record, await firstLineNumber(query, now))
   const stream = Readable.from(textOf(lines), { highWaterMark: 1 })
   const answer = { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
   return query.follow ? { ...answer, isOpenEnded: true } : answer
 }
 
 /** Returns the number of the first line to show: `tail` counts from the end of what there is now. */
-async function beginning(
+async function firstLineNumber(
   { offset, tail }: LogContext['query'],
   linesNow: (offset: number) => AsyncIterable<readonly string[]>,
 ): Promise<number> {
@@ -188,9 +188,13 @@ async function beginning(
   return Math.max(offset, count - tail)
 }
 
-async function* keptLines({ services }: LogContext, record: StoredDeployment, from: number): AsyncGenerator<string[]> {
+async function* storedLines(
+  { services }: LogContext,
+  record: StoredDeployment,
+  from: number,
+): AsyncGenerator<string[]> {
   for (let offset = from; ; ) {
-    const { lines, isEnd: isRead } = await services.deployments.logs.read(buildLogOwnerOf(record), offset, MOST_LINES)
+    const { lines, isEnd: isRead } = await services.deployments.logs.read(buildLogOwnerOf(record), offset, LINES_MAX)
     yield lines
     offset += lines.length
     if (isRead || lines.length === 0) return
@@ -219,11 +223,11 @@ async function* linesFrom(
     }
   }
   while (!signal.aborted) {
-    const { lines, isEnd: isRead, isFinal } = await read(offset, MOST_LINES)
+    const { lines, isEnd: isRead, isFinal } = await read(offset, LINES_MAX)
     offset += lines.length
     if (lines.length > 0) yield lines
     if (isRead && (!query.follow || isFinal || isOver(stored(context, record)))) return
-    if (isRead) await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
+    if (isRead) await new Promise<void>((resolve) => services.clock.setTimeout(resolve, POLL_INTERVAL_MS))
     else await setImmediate()
   }
 }

@@ -60,7 +60,7 @@ export function deployRoute(
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
       const history = deploymentsOf(context, { ...ref, collection })
       const deployed = { object: object as DeployedObject, place, ref, collection, history }
-      const same = history.find((record) => isSameWork(record, wanted))
+      const same = history.find((record) => isSameCommit(record, wanted))
       if (same !== undefined) return answerWith(deployed, same)
       return startBuild(context, deployed, {
         cause: ['asked', wanted.branch, wanted.commit ?? ''],
@@ -80,7 +80,10 @@ function sourceOf({ services }: Context, { boundaryId }: Place, id: string | und
 }
 
 /** A queued deployment fetches the newest commit when its turn comes; a running one builds the commit that it has. */
-function isSameWork(record: StoredDeployment, { branch: of, commit }: { branch: string; commit: string | undefined }) {
+function isSameCommit(
+  record: StoredDeployment,
+  { branch: of, commit }: { branch: string; commit: string | undefined },
+) {
   const { strategy, branch: its, commitSha } = record.spec
   const stage = deploymentPhaseOf(record)
   if (strategy !== 'Build' || its !== of) return false

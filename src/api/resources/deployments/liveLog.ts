@@ -7,7 +7,7 @@ import type { StoredDeployment } from './record.ts'
 type Lines = { number: number; lines: readonly string[] }
 
 /** Milliseconds between two attempts to read a container that has not started. */
-const NEXT_LOOK = 1_000
+const POLL_INTERVAL_MS = 1_000
 
 /**
  * Yields what the containers of a running build write, one container after the other: the same lines that are stored
@@ -29,7 +29,7 @@ export async function* linesOfBuild(
     }
     let chunks = await open()
     while (chunks === undefined && query.follow && !signal.aborted && !isOver()) {
-      await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
+      await new Promise<void>((resolve) => services.clock.setTimeout(resolve, POLL_INTERVAL_MS))
       chunks = await open()
     }
     if (chunks === undefined) return

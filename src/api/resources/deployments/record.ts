@@ -67,13 +67,13 @@ export type DeploymentLogEntry = z.output<typeof DeploymentLogEntryDto>
 
 const { branch, commitSha, image, provider, repositoryName, source, message, phase } = DeploymentRecord.spec.shape
 
-const repeated = (what: string) => `${what}, which must be that of the path`
+const pathDescription = (what: string) => `${what}, which must be that of the path`
 
-const NIL = '00000000-0000-0000-0000-000000000000'
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 /** Clients without nullable ids send an empty text, or the nil uuid, for a deployment that does not exist yet. */
 const OwnId = z
   .string()
-  .transform((id) => (id === '' || id === NIL ? undefined : id))
+  .transform((id) => (id === '' || id === NIL_UUID ? undefined : id))
   .pipe(Uuid.optional())
   .nullish()
 
@@ -81,9 +81,9 @@ const OwnId = z
 const WrittenEntry = strictRecord('DeploymentLogEntry', {
   id: OwnId.describe('Id of the deployment, a uuid; made where absent or empty'),
   deploymentId: OwnId.describe('The same as id'),
-  boundaryId: Uuid.nullish().describe(repeated('Id of the boundary')),
-  resourceGroupName: z.string().nullish().describe(repeated('Name of the group')),
-  siteName: z.string().nullish().describe(repeated('Name of what is deployed')),
+  boundaryId: Uuid.nullish().describe(pathDescription('Id of the boundary')),
+  resourceGroupName: z.string().nullish().describe(pathDescription('Name of the group')),
+  siteName: z.string().nullish().describe(pathDescription('Name of what is deployed')),
   branch: branch.unwrap().nullish(),
   commitSha: commitSha.unwrap().nullish(),
   containerImage: image.unwrap().nullish().describe('What is to be served; needed from phase Deploying on'),

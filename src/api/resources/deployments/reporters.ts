@@ -52,7 +52,7 @@ export const reporterAuth = ({ write }: { write: ActionName }): Authorization =>
     `the action \`${write}\` at the resource, or \`${BUILD_ACTION}\` there for what the caller started itself`,
   )
 
-const unseen = ({ name, resourceGroup }: Place, segment: string) =>
+const resourceNotFound = ({ name, resourceGroup }: Place, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)
 
 /**
@@ -68,7 +68,7 @@ export async function findReported<K extends AnyKind>(
   const place = placeOf(context, parameter)
   const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
   const reporter = await reporterNow(context, scope, write)
-  if (reporter === undefined) throw unseen(place, kind.segment)
+  if (reporter === undefined) throw resourceNotFound(place, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }
 

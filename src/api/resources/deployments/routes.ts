@@ -31,7 +31,7 @@ import {
 } from './reporters.ts'
 
 /** The most deployments of one resource that are not over. */
-const MOST_OPEN = 50
+const OPEN_DEPLOYMENTS_MAX = 50
 
 const columns = {
   phase: enumeration('Phase', DEPLOYMENT_PHASES),
@@ -70,7 +70,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         ...given.example,
       },
       answers: [200, 201],
-      handler: (context) => begin(kind, given, context).catch(refuseAsTold),
+      handler: (context) => createDeployment(kind, given, context).catch(throwWithBodyNames),
     }),
     route('PUT', `${path}/{deploymentId}` as string, {
       auth: reporterAuth(given),
@@ -78,7 +78,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       body: DeploymentBody,
       reply: DeploymentLogEntryDto,
       example: { phase: 'Pushing' },
-      handler: (context) => report(kind, given, context).catch(refuseAsTold),
+      handler: (context) => updateDeployment(kind, given, context).catch(throwWithBodyNames),
     }),
     cancelRoute(kind, path, given),
     ...buildLogRoutes(kind, path, given),
@@ -106,12 +106,12 @@ function refuseOtherPlace(
 }
 
 /** Fields of the kind that bodies set. */
-const TOLD = ['branch', 'commitSha', 'image', 'phase', 'message', 'provider', 'repositoryName', 'source'] as const
+const REPORTED = ['branch', 'commitSha', 'image', 'phase', 'message', 'provider', 'repositoryName', 'source'] as const
 const BODY_NAMES: Readonly<Record<string, string>> = { image: 'containerImage', message: 'lastMessage' }
 const bodyName = (field: string) => BODY_NAMES[field] ?? field
 
 /** Renames fields in refusals, because the kind has other names for some fields of the body. */
-function refuseAsTold(error: unknown): never {
+function throwWithBodyNames(error: unknown): never {
   throw withRenamedFields(error, bodyName)
 }
 
@@ -119,8 +119,8 @@ function refuseAsTold(error: unknown): never {
  * Returns the fields that a body sets. Absent fields stay as last reported, because builders only report their
  * progress; null removes a value, except the image and the phase.
  */
-function said(body: DeploymentBody, context: Context) {
-  const told = TOLD.flatMap((name) => {
+function reportedFields(body: DeploymentBody, context: Context) {
+  const told = REPORTED.flatMap((name) => {
     const value = body[bodyName(name) as keyof DeploymentBody]
     if (value === undefined || (value === null && (name === 'image' || name === 'phase'))) return []
     return [[name, value ?? undefined] as const]
@@ -128,7 +128,7 @@ function said(body: DeploymentBody, context: Context) {
   return { ...Object.fromEntries(told), timestamp: nowOf(context) }
 }
 
-async function begin<K extends AnyKind>(
+async function createDeployment<K extends AnyKind>(
   kind: K,
   given: DeploymentRoutes,
   context: Context<string, unknown, DeploymentBody>,
@@ -147,7 +147,7 @@ async function begin<K extends AnyKind>(
     ownerName,
     strategy: 'Reported',
     phase: 'Queued',
-    ...said(body, context),
+    ...reportedFields(body, context),
     ...(body.containerImage && given.stampOf?.(context, place)),
   }
   const isOurs = (stored: StoredDeployment) =>
@@ -169,12 +169,12 @@ async function begin<K extends AnyKind>(
 /** Ended deployments are pruned, but open ones would accumulate. @throws PlatformError INVALID_STATE */
 function refuseTooMany(deployments: readonly StoredDeployment[]): void {
   const open = deployments.filter((one) => !isFinalPhase(deploymentPhaseOf(one)))
-  if (open.length < MOST_OPEN) return
-  const message = `${MOST_OPEN} deployments have not ended yet: report their end first.`
+  if (open.length < OPEN_DEPLOYMENTS_MAX) return
+  const message = `${OPEN_DEPLOYMENTS_MAX} deployments have not ended yet: report their end first.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Queued', phase: 'Queued' })
 }
 
-async function report<K extends AnyKind>(
+async function updateDeployment<K extends AnyKind>(
   kind: K,
   given: DeploymentRoutes,
   context: Context<string, unknown, DeploymentBody>,
@@ -191,7 +191,7 @@ async function report<K extends AnyKind>(
     if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
     refuseChange(stored, body)
     const isNew = body.containerImage && body.containerImage !== stored.spec.image
-    return { ...stored.spec, ...said(body, context), ...(isNew && given.stampOf?.(context, place)) }
+    return { ...stored.spec, ...reportedFields(body, context), ...(isNew && given.stampOf?.(context, place)) }
   }
   const written = await services.records.update(
     DeploymentRecord,

@@ -16,7 +16,7 @@ import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredD
 import { answerWith, startBuild } from './start.ts'
 
 /** The most bytes of one upload, as it is sent. */
-const UPLOAD_LIMIT = 512 * 1024 ** 2
+const UPLOAD_MAX_BYTES = 512 * 1024 ** 2
 
 export type SourceRoute = {
   collection: DeployedCollection
@@ -34,7 +34,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
     further: REFERENCE_RIGHTS,
     summary: 'Takes a source as a gzipped tar, builds it and serves it',
     bodyKind: 'raw',
-    bodyLimit: UPLOAD_LIMIT,
+    bodyLimit: UPLOAD_MAX_BYTES,
     mediaTypes: ['application/gzip'],
     reply: DeploymentLogEntryDto,
     answers: [200, 202],
@@ -45,7 +45,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
         refuse(each as DeployedObject, context as Context, place)
       }
       judge(found)
-      const { reference } = await keep(context as Context, { ...place, collection })
+      const { reference } = await store(context as Context, { ...place, collection })
       // The upload took a while: the resource may now refer to what the caller may not read, or be another one.
       const object = await context.services.records.get(kind, ref, { fresh: true })
       if (object === undefined || object.metadata.uid !== found.metadata.uid)
@@ -67,7 +67,7 @@ function hasFailed(record: StoredDeployment): boolean {
 }
 
 /** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING, SERVICE_UNAVAILABLE */
-async function keep({ services, rawBody, caller }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
+async function store({ services, rawBody, caller }: Context, { boundaryId, resourceGroup, collection, name }: Target) {
   const archives = archivesOf(services)
   const repository = formatRepository({ boundaryId, resourceGroup, collection, name })
   try {
@@ -83,7 +83,7 @@ async function keep({ services, rawBody, caller }: Context, { boundaryId, resour
   }
 }
 
-type Kept = Place & { collection: DeployedCollection }
+type Target = Place & { collection: DeployedCollection }
 
 function archivesOf({ deployments: { archives } }: Services) {
   if (archives !== undefined) return archives

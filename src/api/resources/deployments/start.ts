@@ -25,7 +25,7 @@ export function answerWith(
 }
 
 /** How many times an id that belongs to a deployment of another resource is skipped. */
-const OTHER_IDS = 10
+const SKIPPED_IDS_MAX = 10
 
 /**
  * Starts a build of `spec`, which is then served. Equal requests on the same history create the same deployment.
@@ -53,7 +53,7 @@ export async function startBuild(
       return answerWith(deployed, made.object, made.isNew ? accepted : ok)
     } catch (error) {
       const isTaken = error instanceof PlatformError && error.code === 'ALREADY_EXISTS'
-      if (!isTaken || again === OTHER_IDS) throw error
+      if (!isTaken || again === SKIPPED_IDS_MAX) throw error
     }
   }
 }
