@@ -33,7 +33,7 @@ import { metadataParameter } from './protectedResource.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
 import { buildRefusal, isRefusal, rethrowRefusal, sendRefusal } from './refusal.ts'
-import { firstHeaderValue, isNoCacheRequest, type ParsedRequest, RequestContext } from './requestContext.ts'
+import { firstHeader, isNoCacheRequest, type ParsedRequest, RequestContext } from './requestContext.ts'
 import { type Failure, logRequest, routeOf } from './requestLog.ts'
 import { type RequestObserver, RequestWrites } from './requestObserver.ts'
 import type { RequestState } from './requestState.ts'
@@ -104,11 +104,7 @@ export class Pipeline {
   async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
     const { metrics, services, tracer } = this.#options
     const began = services.clock.monotonic()
-    const trace = traceOf(
-      firstHeaderValue(request, 'x-correlation-id'),
-      firstHeaderValue(request, 'traceparent'),
-      tracer,
-    )
+    const trace = traceOf(firstHeader(request, 'x-correlation-id'), firstHeader(request, 'traceparent'), tracer)
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
     const beganAt = services.clock.now()
@@ -206,7 +202,7 @@ export class Pipeline {
       passage.attendance = new RequestWrites(passage.caller.principalId)
     if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(passage, passage.match)
-    const isFollowed = negotiate(route, firstHeaderValue(request, 'accept'))
+    const isFollowed = negotiate(route, firstHeader(request, 'accept'))
     refuseUnsupportedConditions(route, request.headers)
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permissionCheck(passage, passage.match)
@@ -347,7 +343,7 @@ export class Pipeline {
         turn: () => this.#fairShare.take(FOLLOWED_LISTS_KEY),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
         refusalOf: (error) => JSON.stringify(buildRefusal(passage, toPlatformError(error)).body),
-        lastEventId: firstHeaderValue(passage.request, 'last-event-id'),
+        lastEventId: firstHeader(passage.request, 'last-event-id'),
         signal: disconnectSignalOf(passage.response),
         cut: () => passage.response.destroy(),
       },

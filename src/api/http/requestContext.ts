@@ -98,7 +98,7 @@ export class RequestContext implements Context {
 
   header(name: string): string | undefined {
     this.hasComparedVersions ||= name === 'if-match'
-    return firstHeaderValue(this.#request, name)
+    return firstHeader(this.#request, name)
   }
 
   /** A getter, because most handlers never wait for anything that could be aborted. */
@@ -124,10 +124,10 @@ export class RequestContext implements Context {
 }
 
 export function isNoCacheRequest(request: IncomingMessage): boolean {
-  return /(^|[\s,])no-cache\b/i.test(firstHeaderValue(request, 'cache-control') ?? '')
+  return /(^|[\s,])no-cache\b/i.test(firstHeader(request, 'cache-control') ?? '')
 }
 
-export function firstHeaderValue(request: IncomingMessage, name: string): string | undefined {
+export function firstHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
