@@ -10,12 +10,12 @@ import type { Environment } from './files.ts'
 import { printable } from './output.ts'
 
 /** Rebuilt by the build, or useless to it. */
-const LEFT_OUT = new Set(['.git', 'node_modules'])
-const MOST_OF_A_LIST = 64 * 1024 ** 2
+const EXCLUDED_NAMES = new Set(['.git', 'node_modules'])
+const LIST_MAX_BYTES = 64 * 1024 ** 2
 
 /**
  * Lists the files that Git would commit, with nested repositories and without ignored files. Without Git, lists all
- * files but LEFT_OUT.
+ * files but EXCLUDED_NAMES.
  *
  * @returns paths below the folder
  * @throws CommandFailure (local) if Git cannot read a repository, whose ignored files may be secret; if Git ignores the
@@ -30,7 +30,7 @@ export async function listUploadFiles(folder: string, environment: Environment):
     )
   const sent: string[] = []
   for (const path of listed) {
-    if (path.split('/').some((name) => LEFT_OUT.has(name))) continue
+    if (path.split('/').some((name) => EXCLUDED_NAMES.has(name))) continue
     // Git still lists files that were deleted but not committed.
     const found = lstatSync(join(folder, path), { throwIfNoEntry: false })
     if (found?.isDirectory()) sent.push(...(await filesOfRepository(folder, path, environment)))
@@ -48,15 +48,15 @@ async function filesOfRepository(folder: string, path: string, environment: Envi
 }
 
 /** Variables that Git sets for hooks: they name the repository of the hook, whatever folder is asked about. */
-const OF_A_REPOSITORY =
+const REPOSITORY_VARIABLE =
   /^GIT_(DIR|WORK_TREE|IMPLICIT_WORK_TREE|COMMON_DIR|INDEX_FILE|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|GRAFT_FILE|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT)$/
 
 /** Runs git in the folder. The repository is not trusted: it must not make git run a program. */
 function git(folder: string, words: readonly string[], environment: Environment): Promise<{ stdout: string }> {
   // In a partial clone, git would fetch missing objects with programs that the repository configures.
   const own = { LC_ALL: 'C', GIT_ALLOW_PROTOCOL: 'none' }
-  const ours = Object.entries({ ...environment, ...own }).filter(([name]) => !OF_A_REPOSITORY.test(name))
-  const options = { maxBuffer: MOST_OF_A_LIST, env: Object.fromEntries(ours) }
+  const ours = Object.entries({ ...environment, ...own }).filter(([name]) => !REPOSITORY_VARIABLE.test(name))
+  const options = { maxBuffer: LIST_MAX_BYTES, env: Object.fromEntries(ours) }
   return promisify(execFile)('git', ['-C', folder, '-c', 'core.fsmonitor=false', ...words], options)
 }
 
@@ -85,7 +85,7 @@ async function walk(folder: string, below: string, environment: Environment): Pr
   const found: string[] = []
   for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
     const path = join(below, entry.name)
-    if (LEFT_OUT.has(entry.name)) continue
+    if (EXCLUDED_NAMES.has(entry.name)) continue
     if (entry.isFile() || entry.isSymbolicLink()) found.push(path)
     if (!entry.isDirectory()) continue
     const isRepository = existsSync(join(folder, path, '.git'))

@@ -40,16 +40,16 @@ export function describeArgumentGap(candidates: readonly CollectionRoute[], give
     const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
     const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...strange.map(flagOf)]
     const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
-    return { distance: superfluous.length * SUPERFLUOUS + missing.length, sentence: sentences.join(' ') }
+    return { distance: superfluous.length * SURPLUS_WEIGHT + missing.length, sentence: sentences.join(' ') }
   })
   const nearest = Math.min(...gaps.map(({ distance }) => distance))
   const [sentence, ...others] = new Set(gaps.flatMap((gap) => (gap.distance === nearest ? [gap.sentence] : [])))
   if (sentence !== undefined && others.length === 0) return sentence
-  return `An argument is ${nearest < SUPERFLUOUS ? 'missing' : 'missing or superfluous'}.`
+  return `An argument is ${nearest < SURPLUS_WEIGHT ? 'missing' : 'missing or superfluous'}.`
 }
 
 /** A superfluous argument weighs more than any number of missing ones. */
-const SUPERFLUOUS = 100
+const SURPLUS_WEIGHT = 100
 
 const sentenceOf = (words: readonly string[], what: string) =>
   words.length === 0 ? '' : `${words.join(' and ')} ${words.length === 1 ? 'is' : 'are'} ${what}.`

@@ -56,15 +56,15 @@ function fieldTable(fields: readonly BodyField[]): string {
     about,
   ])
   const shown = [['  FIELD', 'TYPE', 'DEFAULT', 'MEANING'], ...rows]
-  return `Fields of --data\n${table(shown.flatMap(([name = '', ...texts]) => folded(name, texts)))}`
+  return `Fields of --data\n${table(shown.flatMap(([name = '', ...texts]) => wrapRow(name, texts)))}`
 }
 
 /** Column widths of TYPE, DEFAULT and MEANING; a long enumeration would push the others off the screen. */
-const WIDTHS = [36, 24, 76]
+const COLUMN_WIDTHS = [36, 24, 76]
 
 /** Wraps the cells of a row. Returns its lines. */
-function folded(name: string, texts: readonly string[]): string[][] {
-  const cells = texts.map((text, index) => wrapped(printable(text), WIDTHS[index] ?? 0))
+function wrapRow(name: string, texts: readonly string[]): string[][] {
+  const cells = texts.map((text, index) => wrapText(printable(text), COLUMN_WIDTHS[index] ?? 0))
   const lines = Math.max(...cells.map((cell) => cell.length))
   return Array.from({ length: lines }, (_, line) => [
     line === 0 ? printable(name) : '',
@@ -72,7 +72,7 @@ function folded(name: string, texts: readonly string[]): string[][] {
   ])
 }
 
-function wrapped(text: string, width: number): string[] {
+function wrapText(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.pop()

@@ -7,20 +7,20 @@ import { CommandFailure, EXIT, usage } from './failure.ts'
 import { openSession, placeOf } from './session.ts'
 
 /** More names would not help the reader. */
-const MOST_SHOWN = 10
+const SHOWN_MAX = 10
 
 /** Advice if a boundary is not visible: the platform does not reveal whether it exists. */
 export const ASK_AN_OWNER = 'ask one of its Owners for a role in it if it exists'
 
-type Seen = { readonly id: string; readonly displayName: string }
+type VisibleBoundary = { readonly id: string; readonly displayName: string }
 
 /** Lists the boundaries that the caller may see. */
-async function boundariesSeen(client: Client): Promise<readonly Seen[]> {
+async function listBoundaries(client: Client): Promise<readonly VisibleBoundary[]> {
   return (await client.operations.GetBoundaries({ query: { pageSize: 500 } })).items
 }
 
 /** Suggests a boundary by display name or similar id, because people remember names; empty if nothing is similar. */
-function meantBy(said: string, seen: readonly Seen[]): string {
+function suggestBoundary(said: string, seen: readonly VisibleBoundary[]): string {
   const [only, ...others] = seen.filter(({ displayName }) => displayName.toLowerCase() === said.toLowerCase())
   if (only !== undefined && others.length === 0) return `; did you mean ${only.id} (${only.displayName})?`
   return suggestion(
@@ -31,8 +31,8 @@ function meantBy(said: string, seen: readonly Seen[]): string {
 
 /** Explains that the boundary is unknown, with a suggestion, or with the boundaries that exist. */
 export async function explainUnknownBoundary(client: Client, said: string): Promise<string> {
-  const seen = await boundariesSeen(client)
-  const meant = meantBy(said, seen)
+  const seen = await listBoundaries(client)
+  const meant = suggestBoundary(said, seen)
   if (meant !== '') return `There is no boundary "${said}"${meant}`
   const none = isUuid(said)
     ? `Boundary ${said} does not exist, or you may see nothing in it`
@@ -47,8 +47,8 @@ export async function explainUnknownBoundary(client: Client, said: string): Prom
 /** @param otherwise the end of the sentence if there are no names */
 export function existingNamesClause(names: readonly string[], otherwise: string): string {
   if (names.length === 0) return otherwise
-  const more = names.length > MOST_SHOWN ? ', ...' : ''
-  return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
+  const more = names.length > SHOWN_MAX ? ', ...' : ''
+  return `; there are ${names.slice(0, SHOWN_MAX).join(', ')}${more}.`
 }
 
 /** For commands that do not call the platform. @throws CommandFailure (usage) for a name instead of an id */
@@ -66,7 +66,7 @@ export async function suggestBoundaryId(error: unknown, input: Input, context: C
   const { client, settings } = await openSession(context)
   const said = boundaryIn(input, context) ?? placeOf(input, settings).boundary
   if (said === undefined || said === '' || isUuid(said)) return undefined
-  const meant = meantBy(said, await boundariesSeen(client))
+  const meant = suggestBoundary(said, await listBoundaries(client))
   return meant === '' ? undefined : `Boundaries are named by their ids${meant}`
 }
 

@@ -85,11 +85,11 @@ function objectPlaceOf(
   const { placement } = kind
   const inBoundary = placement === 'boundary' ? boundaryNamespace(boundaryId) : undefined
   const namespace = placement === 'group' ? groupNamespace(boundaryId, group) : inBoundary
-  return { ...kind, namespace, name: NAMES_WITHIN[kind.kind]?.(parents, name) ?? name }
+  return { ...kind, namespace, name: NESTED_NAMES[kind.kind]?.(parents, name) ?? name }
 }
 
 /** The object names of nested resources contain the name of their parent. */
-const NAMES_WITHIN: Readonly<Record<string, (parents: Readonly<Record<string, string>>, name: string) => string>> = {
+const NESTED_NAMES: Readonly<Record<string, (parents: Readonly<Record<string, string>>, name: string) => string>> = {
   ServerlessFunction: ({ namespaceName = '' }, name) => functionObjectName(namespaceName, name),
   AccountBucket: ({ accountName = '' }, name) => `${accountName}.${name}`,
   VaultEntry: ({ resourceName = '' }, name) => entryName(resourceName, name),

@@ -216,7 +216,7 @@ export function chooseRoute(
     )
   }
   const possible = targetsOf(candidates, given)
-  const [best, ...rivals] = foremost(possible)
+  const [best, ...rivals] = preferredTargets(possible)
   if (best === undefined) throw usage(misfit(collection, candidates, given, command))
   if (rivals.length > 0) {
     const spellings = [best, ...rivals].map((target) => spellingOf(target, possible, collection.noun))
@@ -226,7 +226,7 @@ export function chooseRoute(
 }
 
 /** Returns the preferred targets that are equally good, one per place. */
-function foremost(targets: readonly Target[]): Target[] {
+function preferredTargets(targets: readonly Target[]): Target[] {
   const before = (one: Target, other: Target) =>
     other.route.parameters.length - one.route.parameters.length || depthOf(one.route) - depthOf(other.route)
   const [best, ...others] = targets.toSorted(before)
@@ -243,7 +243,9 @@ const depthOf = ({ path }: CollectionRoute) => path.split('/').length
 function spellingOf({ route }: Target, possible: readonly Target[], noun: string): string {
   const literals = literalsOf(route.path)
   const isEnough = (count: number) => {
-    const left = foremost(possible.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))))
+    const left = preferredTargets(
+      possible.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))),
+    )
     return left.length === 1 && left.every((one) => normalizedPath(one.route) === normalizedPath(route))
   }
   const count = literals.findIndex((_word, index) => isEnough(index + 1)) + 1
@@ -299,7 +301,7 @@ export function commandLineFor(
   const isPlace = (parameter: string) => parameter in FLAGS
   const isInGroup = further.some((parameter) => GROUP_PARAMETERS.includes(parameter))
   // The default group would select the group's list.
-  const isAcross = !isInGroup && defaults.group !== undefined && TAKES_ALL_GROUPS.includes(name)
+  const isAcross = !isInGroup && defaults.group !== undefined && ALL_GROUPS_VERBS.includes(name)
   const exact: GivenArguments = {
     name: nameParameter && 'NAME',
     boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : defaults.boundary,
@@ -307,7 +309,7 @@ export function commandLineFor(
     parameters: Object.fromEntries(further.filter((each) => !isPlace(each)).map((each) => [each, '...'])),
   }
   const possible = targetsOf(candidates, exact)
-  const found = foremost(possible)
+  const found = preferredTargets(possible)
   const isPlain =
     route.isLower !== true &&
     found.length === 1 &&
@@ -323,12 +325,12 @@ export function commandLineFor(
     undefined
   const said = further.filter((parameter) => isSet(parameter) === undefined).map(flagOf)
   const flags = [...said.map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`), ...(isAcross ? ['--all-groups'] : [])]
-  const body = route.needsBody === true && TAKES_BODY.includes(name) ? ["-d '{...}'"] : []
+  const body = route.needsBody === true && BODY_VERBS.includes(name) ? ["-d '{...}'"] : []
   return ['freehold', name, ...words, ...flags, ...body].join(' ')
 }
 
-const TAKES_BODY = ['create']
-const TAKES_ALL_GROUPS = ['list', 'get']
+const BODY_VERBS = ['create']
+const ALL_GROUPS_VERBS = ['list', 'get']
 
 const targetsOf = (routes: readonly CollectionRoute[], given: GivenArguments): Target[] =>
   routes.flatMap((route) => {

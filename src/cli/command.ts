@@ -106,13 +106,15 @@ export function parseCommandLine(command: Command, words: readonly string[]): In
   )
   let parsed: { values: Record<string, unknown>; positionals: string[] }
   try {
-    const args = withValues(words, options).map((word) => (NEGATIVE.test(word) ? `${MARK}${word}` : word))
+    const args = withDefaultValues(words, options).map((word) =>
+      NEGATIVE_NUMBER.test(word) ? `${NEGATIVE_MARK}${word}` : word,
+    )
     parsed = parseArgs({ args, options: config, allowPositionals: true, strict: true })
   } catch (error) {
     throw usage(`${messageOf(error).split('. ')[0]}. See \`freehold ${command.name} --help\`.`)
   }
   const { values } = parsed
-  const positionals = parsed.positionals.map((word) => word.replace(MARK, ''))
+  const positionals = parsed.positionals.map((word) => word.replace(NEGATIVE_MARK, ''))
   const input: Input = {
     command: { name: command.name, positionals: wordsOf(command) },
     positionals,
@@ -120,16 +122,16 @@ export function parseCommandLine(command: Command, words: readonly string[]): In
     all: (name) => (Array.isArray(values[name]) ? (values[name] as string[]) : []),
     has: (name) => values[name] === true,
   }
-  if (!input.has('help')) check(command, input)
+  if (!input.has('help')) checkInput(command, input)
   return input
 }
 
 /** parseArgs takes a negative number for an option; no option is a number. */
-const NEGATIVE = /^-\d+$/
-const MARK = '\0'
+const NEGATIVE_NUMBER = /^-\d+$/
+const NEGATIVE_MARK = '\0'
 
 /** Adds the default value to options that are given without one. */
-function withValues(words: readonly string[], options: readonly Option[]): string[] {
+function withDefaultValues(words: readonly string[], options: readonly Option[]): string[] {
   const end = words.indexOf('--')
   return words.flatMap((word, index) => {
     const option = options.find(({ long }) => word === `--${long}`)
@@ -145,7 +147,7 @@ export function choicesOf({ choices, openChoice }: Option): string | undefined {
   return choices === undefined ? undefined : [...choices, ...(openChoice ? [`${openChoice}=...`] : [])].join(', ')
 }
 
-function check(command: Command, input: Input): void {
+function checkInput(command: Command, input: Input): void {
   for (const option of optionsOf(command)) {
     const { long, choices, openChoice } = option
     const value = input.text(long)

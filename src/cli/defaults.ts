@@ -28,7 +28,7 @@ export async function explainStaleDefault(error: unknown, input: Input, context:
   const { client, settings } = await openSession(context)
   const { boundary, group } = placeOf(input, settings)
   if (boundary === undefined || boundary !== settings.boundary) return undefined
-  const missing = await missingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
+  const missing = await findMissingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
   if (missing === 'boundary')
     return `The default boundary ${boundary} no longer exists, or you may see nothing in it: ${ASK_AN_OWNER}; \`freehold use --boundary ID\` sets another default, and \`freehold use --boundary ''\` clears both.`
   if (missing === 'group')
@@ -36,7 +36,7 @@ export async function explainStaleDefault(error: unknown, input: Input, context:
   return undefined
 }
 
-async function missingPlace(client: Client, boundary: string, group: string | undefined) {
+async function findMissingPlace(client: Client, boundary: string, group: string | undefined) {
   const path = { boundaryId: boundary }
   const { operations } = client
   if (!(await isKnown(async () => operations.ListResourceGroups({ path, query: { pageSize: 1 } })))) return 'boundary'

@@ -30,14 +30,14 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
       const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
       return `  ${printable(`${field === '' ? 'body' : plainText(field)}: ${plainText(reason)}`)}`
     }),
-    ...blocking(body, message),
+    ...listBlockers(body, message),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
     ...(remedy === undefined ? [] : [remedy]),
   ]
 }
 
 /** Returns the lists of the error body, such as the groups in a boundary that is not empty. */
-function blocking(body: unknown, said: string): string[] {
+function listBlockers(body: unknown, said: string): string[] {
   const lists = Object.entries((body ?? {}) as object).filter(
     ([name, list]) => name !== 'errors' && Array.isArray(list),
   )

@@ -16,7 +16,7 @@ export function evaluateTemplate(template: string, value: unknown): string {
   return whole.replaceAll(/\{([^}]*)\}/g, (_whole, inner: string) => {
     const text = /^"(.*)"$/.exec(inner)?.[1]
     if (text !== undefined) return text.replaceAll('\\n', '\n').replaceAll('\\t', '\t')
-    return found(root, stepsOf(inner)).map(shown).join(' ')
+    return evaluate(root, stepsOf(inner)).map(formatValue).join(' ')
   })
 }
 
@@ -35,7 +35,7 @@ function stepsOf(path: string): Step[] {
   return steps
 }
 
-function found(root: unknown, steps: readonly Step[]): unknown[] {
+function evaluate(root: unknown, steps: readonly Step[]): unknown[] {
   let values = [root]
   for (const step of steps) {
     values = values.flatMap((value) => {
@@ -48,5 +48,5 @@ function found(root: unknown, steps: readonly Step[]): unknown[] {
   return values
 }
 
-const shown = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')

@@ -63,7 +63,7 @@ export async function recreateDeleted(
   const { noun } = reading.collection
   if (isThere)
     throw usage(`It still exists in ${noun}: \`freehold delete\` without --kept-data deletes it with its data.`)
-  await requireFormerOne(reading, given.name, context)
+  await requireFormerResource(reading, given.name, context)
   await send(given.create, given.body).catch((error: unknown) => {
     if (!(error instanceof PlatformApiError) || error.status !== 400) throw error
     const { lines, exitCode } = describeFailure(error)
@@ -77,9 +77,9 @@ export async function recreateDeleted(
  *
  * @throws CommandFailure (usage) if neither the group lists kept volumes for it, nor its activity log has an entry
  */
-async function requireFormerOne(reading: PreparedRequest, name: string, context: Context): Promise<void> {
-  if (await isToldByGroup(reading, name, context)) return
-  const done = await activityOf(reading, ENTRIES_ASKED).catch((error: unknown) => {
+async function requireFormerResource(reading: PreparedRequest, name: string, context: Context): Promise<void> {
+  if (await isListedByGroup(reading, name, context)) return
+  const done = await activityOf(reading, ENTRIES_MAX).catch((error: unknown) => {
     // A name that was never used has no activity. A caller without the permission gets the error.
     if (error instanceof PlatformApiError && error.status === 404) return []
     throw error
@@ -91,10 +91,10 @@ async function requireFormerOne(reading: PreparedRequest, name: string, context:
   )
 }
 
-const ENTRIES_ASKED = 100
+const ENTRIES_MAX = 100
 
 /** Whether the group's status, as read from the API server if known, lists volumes kept for this resource. */
-async function isToldByGroup(
+async function isListedByGroup(
   { target, collection }: PreparedRequest,
   name: string,
   context: Context,

@@ -6,10 +6,10 @@ const EXEC_API = 'client.authentication.k8s.io/v1'
 const PLUGIN = ['token', '--exec-credential'] as const
 
 /** Name of context, cluster and user, which shows the platform. */
-const entryOf = (facadeUrl: string) => `freehold-${new URL(facadeUrl).host}`
+const entryNameOf = (facadeUrl: string) => `freehold-${new URL(facadeUrl).host}`
 
 /** Seconds before its expiry that a token is reported as expired, like in all our commands. */
-const MARGIN_SECONDS = 60
+const EXPIRY_MARGIN_SECONDS = 60
 
 export type KubeconfigParts = {
   /** The platform of the kubeconfig. */
@@ -25,7 +25,7 @@ export type KubeconfigParts = {
  * "client-go credential plugins").
  */
 export function buildKubeconfig({ facadeUrl, kubernetes, program, namespace }: KubeconfigParts): object {
-  const name = entryOf(facadeUrl)
+  const name = entryNameOf(facadeUrl)
   const { server, certificateAuthorityData } = kubernetes
   const [command, ...words] = program
   return {
@@ -80,7 +80,8 @@ export function isOwnKubeconfig(content: unknown): boolean {
 export function buildExecCredential(token: string, now: number): object {
   const expiresAt = expiryOf(token)
   // Never in the past, or kubectl would run the plugin for every request.
-  const until = expiresAt === undefined ? undefined : Math.max(expiresAt - MARGIN_SECONDS, Math.ceil(now / 1000) + 1)
+  const until =
+    expiresAt === undefined ? undefined : Math.max(expiresAt - EXPIRY_MARGIN_SECONDS, Math.ceil(now / 1000) + 1)
   return {
     apiVersion: EXEC_API,
     kind: 'ExecCredential',

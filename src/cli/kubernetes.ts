@@ -45,7 +45,7 @@ export async function openKubernetes(access: KubernetesAccess, signal: AbortSign
   const { server, proxyUrl } = access
   // Slow to load, and rarely needed.
   const { Agent, ProxyAgent, fetch } = await import('undici')
-  const shown = await shownTo(access)
+  const shown = await readCredentials(access)
   const dispatcher =
     proxyUrl === undefined
       ? new Agent({ connect: shown.tls })
@@ -59,20 +59,20 @@ export async function openKubernetes(access: KubernetesAccess, signal: AbortSign
     const init = { method, headers, dispatcher, signal, ...(body !== undefined && { body }) }
     const asked = fetch(`${server}${path}`, init).then(async (answer) => [answer.status, await answer.text()] as const)
     const [status, text] = await asked.catch((error) => {
-      throw signal.aborted ? error : noAnswer(server, error)
+      throw signal.aborted ? error : networkFailure(server, error)
     })
-    return read(server, status, text)
+    return parseAnswer(server, status, text)
   }
 }
 
-function noAnswer(server: string, error: unknown): CommandFailure {
+function networkFailure(server: string, error: unknown): CommandFailure {
   const { message } = ((error as Error).cause ?? error) as Error
   const sentences = [`No answer from the API server at ${server}: ${message}.`, networkRemedy(error)]
   return new CommandFailure(EXIT.network, sentences.filter(Boolean).join(' '), { cause: error })
 }
 
 /** The API server answers unknown paths in plain text; a proxy in between may answer anything. */
-function read(server: string, status: number, text: string): KubernetesAnswer {
+function parseAnswer(server: string, status: number, text: string): KubernetesAnswer {
   try {
     return { status, body: JSON.parse(text) as Record<string, unknown> }
   } catch {
@@ -83,7 +83,7 @@ function read(server: string, status: number, text: string): KubernetesAnswer {
 }
 
 /** Reads files and runs plugins here, so that their failures are not reported as network errors. */
-async function shownTo({ tls, authorization }: KubernetesAccess) {
+async function readCredentials({ tls, authorization }: KubernetesAccess) {
   try {
     return { tls: await tls(), authorization: await authorization() }
   } catch (error) {

@@ -47,14 +47,15 @@ export async function readClusterDetails(
   const found = await objectAt(place, send)
   if (found === undefined) return undefined
   const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = found.status ?? {}
-  const events = namespace === undefined ? [] : await unlessSilent(eventsOf(place, within(namespace), selector, send))
+  const events =
+    namespace === undefined ? [] : await ignoreCommandFailure(eventsOf(place, namespacePath(namespace), selector, send))
   // Kubernetes keeps events for an hour: earlier ones are about a previous object of the same name.
   const since = Date.parse(found.metadata?.creationTimestamp ?? '') || 0
   const own = (events ?? []).filter(({ time }) => !(Date.parse(time) < since))
   return { message: statusMessage, conditions, events: own }
 }
 
-const within = (namespace: string | undefined) =>
+const namespacePath = (namespace: string | undefined) =>
   namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
 
 /** Reads only the status; undefined in the same cases. */
@@ -70,14 +71,14 @@ async function objectAt(
   { apiVersion, plural, namespace, name }: ObjectLocation,
   send: SendToKubernetes,
 ): Promise<KubernetesObject | undefined> {
-  const found = await unlessSilent(
-    send(`/apis/${apiVersion}${within(namespace)}/${plural}/${encodeURIComponent(name)}`),
+  const found = await ignoreCommandFailure(
+    send(`/apis/${apiVersion}${namespacePath(namespace)}/${plural}/${encodeURIComponent(name)}`),
   )
   if (found === undefined || found.status >= 400) return undefined
   return found.body as KubernetesObject
 }
 
-async function unlessSilent<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+async function ignoreCommandFailure<Result>(asked: Promise<Result>): Promise<Result | undefined> {
   try {
     return await asked
   } catch (error) {

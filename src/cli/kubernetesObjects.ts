@@ -17,8 +17,8 @@ import type { Manifest } from './manifests.ts'
 
 /** Field manager for server-side apply. */
 const FIELD_MANAGER = 'freehold'
-const SETTLES_WITHIN = 60_000
-const PAUSE = 500
+const SETTLE_TIMEOUT_MS = 60_000
+const RETRY_INTERVAL_MS = 500
 
 /**
  * Applies a manifest like `kubectl apply --server-side`, for what REST cannot write. Waits for the namespace of a
@@ -34,12 +34,12 @@ export async function applyToKubernetes(
 ): Promise<string> {
   const path = await pathOfObject(manifest, send)
   const before = await send(path)
-  const until = performance.now() + SETTLES_WITHIN
+  const until = performance.now() + SETTLE_TIMEOUT_MS
   for (;;) {
     const answer = await patch(manifest, path, send)
     if (answer.status < 400) return outcome(before, answer)
     if (!waitsForNamespace(answer) || performance.now() > until) throw await refused(manifest, answer, send)
-    await delay(PAUSE, undefined, { signal })
+    await delay(RETRY_INTERVAL_MS, undefined, { signal })
   }
 }
 
@@ -130,7 +130,7 @@ async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise
   if (answer.status >= 400 && answer.status !== 404) throw refusalOf(manifest, answer)
   const resources = (answer.body.resources ?? []) as { name: string; kind: string; namespaced: boolean }[]
   const found = resources.find((each) => each.kind === kind && !each.name.includes('/'))
-  if (found === undefined) throw await strange(manifest, send)
+  if (found === undefined) throw await unknownKindFailure(manifest, send)
   if (!found.namespaced) return `${base}/${found.name}/${encodeURIComponent(name)}`
   if (namespace === undefined) {
     const hint = 'neither the manifest nor the options name it.'
@@ -147,7 +147,7 @@ type Discovery = {
   versions?: { version: string; resources?: { responseKind?: { kind?: string } }[] }[]
 }
 
-async function strange(manifest: Manifest, send: SendToKubernetes): Promise<CommandFailure> {
+async function unknownKindFailure(manifest: Manifest, send: SendToKubernetes): Promise<CommandFailure> {
   const answers = await Promise.all(['/api', '/apis'].map((path) => send(path, { accept: ALL_GROUPS })))
   const items = answers.flatMap(({ body }) => (Array.isArray(body.items) ? (body.items as Discovery[]) : []))
   const served = items.flatMap(({ metadata, versions = [] }) =>

@@ -11,17 +11,17 @@ export const hasUnknownFields = (answer: KubernetesAnswer): boolean =>
   answer.status >= 400 && /field not declared in schema|unknown field "/.test(messageOfAnswer(answer))
 
 /** Server-side apply answers with 500 to a value of the wrong type, although the client is at fault. */
-const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
+const TYPE_ERROR = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
 
 /** A conflict over fields that others own. Other conflicts concern the object as a whole. */
-const OF_FIELDS = /^Apply failed with /
+const CONFLICT = /^Apply failed with /
 
 /** A refusal by a policy, which may depend on more than the object, such as the caller. */
 const DENIED = /denied (the )?request/
 
 /** Whether the manifest violates the schema, so that it is refused in any circumstances. */
 export const violatesSchema = (answer: KubernetesAnswer): boolean =>
-  hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
+  hasUnknownFields(answer) || TYPE_ERROR.test(messageOfAnswer(answer))
 
 /**
  * Whether a value or a validation rule of the kind was violated. Leaves out what REST treats differently: it fills in
@@ -59,7 +59,7 @@ function failureAbout(title: string, sentences: readonly string[], exitCode: Exi
 function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
   const message = messageOfAnswer(answer)
   const said = `${message.replace(/\.$/, '')} (${answer.status} of the API server)`
-  const typed = TYPED.exec(message)?.[1]
+  const typed = TYPE_ERROR.exec(message)?.[1]
   if (typed !== undefined) {
     const lines = typed.split('\n').map((line) => line.trim().replace(/^\./, ''))
     return [EXIT.usage, ...lines.filter((line) => line !== '').map((line) => `${line}.`)]
@@ -72,7 +72,7 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
     case 404:
       return [EXIT.refused, `${said}. What contains it must exist first.`]
     case 409:
-      if (!OF_FIELDS.test(message)) return [EXIT.refused, `${said}. It was written or deleted meanwhile: try again.`]
+      if (!CONFLICT.test(message)) return [EXIT.refused, `${said}. It was written or deleted meanwhile: try again.`]
       return [
         EXIT.refused,
         `${said}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,

@@ -25,15 +25,15 @@ export function schemaOfKind(schemas: Schemas, apiVersion: string, kind: string)
 
 /** Returns a sentence per unknown field: `spec.replcas is not a field; did you mean "replicas"?`. */
 export function unknownFields(document: unknown, schema: Schema, schemas: Schemas): string[] {
-  return unknownBelow(document, schema, schemas, '')
+  return unknownFieldsIn(document, schema, schemas, '')
 }
 
-function unknownBelow(value: unknown, given: Schema, schemas: Schemas, path: string): string[] {
-  const schema = resolved(given, schemas)
+function unknownFieldsIn(value: unknown, given: Schema, schemas: Schemas, path: string): string[] {
+  const schema = resolveReference(given, schemas)
   if (Array.isArray(value)) {
     const { items } = schema
     if (items === undefined) return []
-    return value.flatMap((item, at) => unknownBelow(item, items, schemas, `${path}[${at}]`))
+    return value.flatMap((item, at) => unknownFieldsIn(item, items, schemas, `${path}[${at}]`))
   }
   if (!isRecord(value)) return []
   const { properties, additionalProperties } = schema
@@ -41,14 +41,14 @@ function unknownBelow(value: unknown, given: Schema, schemas: Schemas, path: str
   return Object.entries(value).flatMap(([name, content]) => {
     const place = path === '' ? name : `${path}.${name}`
     const own = properties?.[name] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
-    if (own !== undefined) return unknownBelow(content, own, schemas, place)
+    if (own !== undefined) return unknownFieldsIn(content, own, schemas, place)
     if (isOpen || properties === undefined) return []
     return [`${place} is not a field of this kind${suggestion(name, Object.keys(properties)) || '.'}`]
   })
 }
 
 /** Resolves a reference, which may be wrapped in `allOf` to add a description. */
-function resolved(schema: Schema, schemas: Schemas): Schema {
+function resolveReference(schema: Schema, schemas: Schemas): Schema {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
   if (reference === undefined) return schema
   return schemas[reference.split('/').at(-1) ?? ''] ?? {}

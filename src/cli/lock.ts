@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { localFailure } from './failure.ts'
 
-const PAUSE_MILLISECONDS = 25
+const RETRY_INTERVAL_MS = 25
 
 /**
  * Runs `work` under a lock between processes. The lock is SQLite's on an empty database: the operating system releases
@@ -24,7 +24,7 @@ export async function withLock<Result>(
     const until = performance.now() + deadlineMilliseconds
     while (!tryBegin(database)) {
       if (performance.now() > until) throw localFailure(`Another process has held ${path} for too long: try again.`)
-      await delay(PAUSE_MILLISECONDS)
+      await delay(RETRY_INTERVAL_MS)
     }
     return await work()
   } finally {

@@ -86,26 +86,26 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
     name: name as string | undefined,
     namespace: namespace as string | undefined,
     spec: spec as Record<string, unknown>,
-    document: withoutStamps(entry as Record<string, unknown>),
+    document: toNewManifest(entry as Record<string, unknown>),
   }
 }
 
 /** Metadata that users write; the rest of an exported object comes from the API server and the platform. */
-const WRITTEN = ['name', 'namespace', 'labels', 'annotations']
-const STAMPED = /^(freehold\.dev\/|kubectl\.kubernetes\.io\/last-applied-configuration$)/
+const USER_METADATA = ['name', 'namespace', 'labels', 'annotations']
+const SYSTEM_KEY = /^(freehold\.dev\/|kubectl\.kubernetes\.io\/last-applied-configuration$)/
 
 /** Turns an exported object, recognised by its uid, into a manifest for a new one. */
-function withoutStamps(document: Record<string, unknown>): Record<string, unknown> {
+function toNewManifest(document: Record<string, unknown>): Record<string, unknown> {
   const metadata = (document.metadata ?? {}) as Record<string, unknown>
   if (metadata.uid === undefined) return document
   const { status: _, ...written } = document
-  const own = Object.entries(metadata).filter(([key]) => WRITTEN.includes(key))
+  const own = Object.entries(metadata).filter(([key]) => USER_METADATA.includes(key))
   return { ...written, metadata: Object.fromEntries(own.map(([key, value]) => [key, unstamped(value)])) }
 }
 
 function unstamped(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !STAMPED.test(key)))
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !SYSTEM_KEY.test(key)))
 }
 
 export type ManifestPlan = {

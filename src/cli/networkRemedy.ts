@@ -1,21 +1,21 @@
 import { type ConnectionFailure, connectionFailure } from '../core/connectionFailure.ts'
 
-const UNNAMED = 'Its name is unknown: is the address right, and is this machine on the network?'
-const FAR = 'It cannot be reached from here: is a VPN or a proxy needed?'
-const PROTOCOL = 'It does not speak the protocol of the address: is it http or https?'
+const UNKNOWN_NAME = 'Its name is unknown: is the address right, and is this machine on the network?'
+const UNREACHABLE = 'It cannot be reached from here: is a VPN or a proxy needed?'
+const WRONG_PROTOCOL = 'It does not speak the protocol of the address: is it http or https?'
 
 /** Remedies by kind of failure. */
 const REMEDIES: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted:
     'Its certificate is not trusted: `freehold setup` takes an authority with --certificate-authority, and that of the API server with --kubernetes-authority.',
-  NoTls: PROTOCOL,
-  NoHttp: PROTOCOL,
-  NameUnknown: UNNAMED,
-  NoNameServer: UNNAMED,
+  NoTls: WRONG_PROTOCOL,
+  NoHttp: WRONG_PROTOCOL,
+  NameUnknown: UNKNOWN_NAME,
+  NoNameServer: UNKNOWN_NAME,
   NobodyListens: 'Nothing listens there: is the platform running, and is the address right?',
-  NoWay: FAR,
+  NoWay: UNREACHABLE,
   Closed: 'The connection was closed before the answer: does that address speak TLS?',
-  Late: FAR,
+  Late: UNREACHABLE,
 }
 
 /** Suggests a remedy for an error of `fetch`; undefined for unknown errors. */

@@ -7,7 +7,7 @@ export type Format = (typeof FORMATS)[number]
 export type NameField = string
 
 /** Preferred columns. Remaining columns are other scalar fields, in the order of the record. */
-const FIRST = [
+const PREFERRED_COLUMNS = [
   'name',
   'displayName',
   'id',
@@ -21,12 +21,12 @@ const FIRST = [
   'createdAt',
 ]
 /** Fields that are useless in a list. */
-const NEVER = new Set(['namespace', 'boundary', 'boundaryId', 'etag'])
-const SCOPE = 'scope'
+const HIDDEN_COLUMNS = new Set(['namespace', 'boundary', 'boundaryId', 'etag'])
+const SCOPE_COLUMN = 'scope'
 /** Fields of role assignments. */
-const GRANTED = ['principalId', 'roleDefinitionName']
+const ASSIGNMENT_COLUMNS = ['principalId', 'roleDefinitionName']
 /** The reason for the status. */
-const REASON = 'statusMessage'
+const REASON_COLUMN = 'statusMessage'
 const COLUMNS_MAX = 7
 const CELL_MAX = 60
 
@@ -103,18 +103,20 @@ export function columnsOf(
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
   // Scopes matter only for role assignments.
-  const isShown = (name: string) => !NEVER.has(name) && (name !== SCOPE || GRANTED.some((each) => names.includes(each)))
+  const isShown = (name: string) =>
+    !HIDDEN_COLUMNS.has(name) && (name !== SCOPE_COLUMN || ASSIGNMENT_COLUMNS.some((each) => names.includes(each)))
   const isSame = (name: string) =>
     name !== 'id' && items.every((item) => item.id !== undefined && item[name] === item.id)
-  const isWanted = (name: string) => isShown(name) && name !== REASON && !(name.endsWith('Id') && isSame(name))
+  const isWanted = (name: string) => isShown(name) && name !== REASON_COLUMN && !(name.endsWith('Id') && isSame(name))
   const usable = names.filter((name) => isPlain(name) && isUsed(name) && isWanted(name))
   // Hides the id if commands take the name.
   const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
   const hidden = isNamed ? ['id'] : []
-  const first = FIRST.filter((name) => usable.includes(name) && !hidden.includes(name))
+  const first = PREFERRED_COLUMNS.filter((name) => usable.includes(name) && !hidden.includes(name))
   const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
   // The reason is long, so it is the last column, and only in wide tables.
-  const reason = most === Number.POSITIVE_INFINITY && names.includes(REASON) && isUsed(REASON) ? [REASON] : []
+  const reason =
+    most === Number.POSITIVE_INFINITY && names.includes(REASON_COLUMN) && isUsed(REASON_COLUMN) ? [REASON_COLUMN] : []
   return [...[...first, ...others].slice(0, most), ...reason]
 }
 
@@ -124,7 +126,7 @@ const heading = (name: string) => printable(name.replaceAll(/([a-z])([A-Z])/g, '
 /** Shortens scopes at their beginning, because they differ at the end. */
 function columnCell(column: string, value: unknown, longest: number): string {
   const text = cell(value, Number.POSITIVE_INFINITY)
-  if (column !== SCOPE || text.length <= longest) return cell(value, longest)
+  if (column !== SCOPE_COLUMN || text.length <= longest) return cell(value, longest)
   return `…${text.slice(1 - longest)}`
 }
 

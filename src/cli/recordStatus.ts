@@ -1,20 +1,20 @@
 /** Whether the status of a record will still change by itself. */
 export type SettleState = 'settled' | 'underWay' | 'failed'
 
-const UNDER_WAY = [
+const PENDING_STATUSES = [
   ...['Queued', 'Pending', 'Provisioning', 'Installing', 'Updating', 'Upgrading', 'Deleting'],
   'Degraded',
 ]
-const FAILED = ['Failed', 'PartiallyFailed', 'TimedOut']
+const FAILED_STATUSES = ['Failed', 'PartiallyFailed', 'TimedOut']
 
 /** A record without status is settled. One with an end, such as a job, is under way until it has ended or is paused. */
 export function settleStateOf(record: unknown): SettleState {
   const { completedAt, finishedAt } = (record ?? {}) as Record<string, unknown>
   const status = statusOf(record)
   if (status === undefined) return 'settled'
-  if (FAILED.includes(status)) return 'failed'
+  if (FAILED_STATUSES.includes(status)) return 'failed'
   if (status === 'Paused') return 'settled'
-  return UNDER_WAY.includes(status) || completedAt === null || finishedAt === null ? 'underWay' : 'settled'
+  return PENDING_STATUSES.includes(status) || completedAt === null || finishedAt === null ? 'underWay' : 'settled'
 }
 
 /** Most records have a status, rollouts a state. */

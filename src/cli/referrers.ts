@@ -13,7 +13,7 @@ const VAULTS = 'secretvaults'
 const SECRETS = 'secrets'
 const ACCOUNTS = 'objectstorageaccounts'
 const BUCKETS = 'buckets'
-const MAY_BE_REFERRED_TO: readonly string[] = [VAULTS, SECRETS, BUCKETS, ...OUTPUT_COLLECTIONS]
+const REFERABLE_COLLECTIONS: readonly string[] = [VAULTS, SECRETS, BUCKETS, ...OUTPUT_COLLECTIONS]
 
 /** Path of resources that may refer to others. Functions are one level deeper. */
 const GROUP = '/boundaries/{}/resourcegroups/{}/resources/'
@@ -51,12 +51,12 @@ export async function referrersOf(prepared: PreparedRequest, collections: readon
   const { values, route } = prepared.target
   const names = route.parameters.slice(2).map((parameter) => values[parameter] ?? '')
   const [name, parent] = [names.at(-1), names.at(-2)]
-  if (!MAY_BE_REFERRED_TO.includes(noun) || name === undefined || !normalizedPath(route).startsWith(GROUP)) return []
+  if (!REFERABLE_COLLECTIONS.includes(noun) || name === undefined || !normalizedPath(route).startsWith(GROUP)) return []
   const functions = collections.find((each) => each.noun === FUNCTIONS)
   const search = { prepared, referred: { noun, name, parent }, functions }
   const found = collections.flatMap((collection) => {
     const list = collection.routes.find(isInGroup)
-    return list === undefined ? [] : [referring({ list, collection }, search)]
+    return list === undefined ? [] : [findReferring({ list, collection }, search)]
   })
   return (await Promise.all(found)).flat().sort()
 }
@@ -73,7 +73,7 @@ type Search = {
   readonly functions: Collection | undefined
 }
 
-async function referring({ list, collection }: Listed, search: Search): Promise<string[]> {
+async function findReferring({ list, collection }: Listed, search: Search): Promise<string[]> {
   const { prepared, referred, functions } = search
   const { noun } = collection
   const items = await itemsAt(prepared, list, prepared.target.values)

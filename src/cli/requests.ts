@@ -107,20 +107,20 @@ export function findSubresourceRoute(
   return found.sort((one, other) => Object.keys(one.values).length - Object.keys(other.values).length)[0]
 }
 
-type Below = { values?: Record<string, string>; body?: unknown }
+type SubresourceRequest = { values?: Record<string, string>; body?: unknown }
 
 /** Sends to a route below a resource, and parses the JSON. */
 export const sendToSubresource = async (
   prepared: Pick<PreparedRequest, 'client' | 'target'>,
   route: SubresourceRoute,
-  more?: Below,
+  more?: SubresourceRequest,
 ): Promise<unknown> => parseJsonAnswer(await requestSubresource(prepared, route, more))
 
 /** Sends to a route below a resource, and returns the raw answer. */
 export function requestSubresource(
   { client, target }: Pick<PreparedRequest, 'client' | 'target'>,
   { operation }: SubresourceRoute,
-  { values = {}, body }: Below = {},
+  { values = {}, body }: SubresourceRequest = {},
 ): Promise<RawAnswer> {
   // The largest page.
   const query = operation.paged === true ? { pageSize: 500 } : {}

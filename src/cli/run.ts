@@ -30,12 +30,12 @@ export async function run(words: readonly string[], context: Context): Promise<E
     if (context.signal.aborted) return EXIT.interrupted
     const { lines, exitCode } = describeFailure(error)
     // A hint only: a failure while looking for it is ignored.
-    const place = read && (await troubleOfPlace(error, read, context).catch(() => undefined))
+    const place = read && (await explainPlaceProblem(error, read, context).catch(() => undefined))
     for (const line of place === undefined ? lines : [...lines, place]) terminal.err(`${line}\n`)
     return exitCode
   }
 }
 
 /** Looks for a cause in the place: a boundary given by display name, or a default that no longer exists. */
-const troubleOfPlace = async (error: unknown, input: Input, context: Context) =>
+const explainPlaceProblem = async (error: unknown, input: Input, context: Context) =>
   (await suggestBoundaryId(error, input, context)) ?? explainStaleDefault(error, input, context)

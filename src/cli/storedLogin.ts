@@ -28,7 +28,7 @@ export interface LoginStore {
 }
 
 /** Longer than a renewal may take: two requests of thirty seconds. */
-const LOCK_DEADLINE_MILLISECONDS = 70_000
+const LOCK_TIMEOUT_MS = 70_000
 
 export function loginStore(path: string): LoginStore {
   return {
@@ -44,13 +44,13 @@ export function loginStore(path: string): LoginStore {
     },
     write: (login) => writePrivate(path, `${JSON.stringify(login)}\n`),
     remove: () => removeFile(path),
-    exclusively: (work) => withLock(`${path}.lock`, LOCK_DEADLINE_MILLISECONDS, work),
+    exclusively: (work) => withLock(`${path}.lock`, LOCK_TIMEOUT_MS, work),
   }
 }
 
-const MARGIN_MILLISECONDS = 60_000
+const EXPIRY_MARGIN_MS = 60_000
 
 /** Whether a token expires within a minute, or within a fifth of its lifetime if that is shorter. */
 export function needsRefresh({ obtainedAt, expiresAt }: StoredLogin, now: number): boolean {
-  return now >= expiresAt - Math.min(MARGIN_MILLISECONDS, (expiresAt - obtainedAt) / 5)
+  return now >= expiresAt - Math.min(EXPIRY_MARGIN_MS, (expiresAt - obtainedAt) / 5)
 }

@@ -9,7 +9,7 @@ const METHODS: Readonly<Partial<Record<Verb, Operation['method']>>> = {
   delete: 'DELETE',
 }
 /** Collections that are written under another path than they are read by. */
-const WRITTEN_AS: Readonly<Record<string, string>> = { blueprints: 'blueprints/templates' }
+const WRITE_PATHS: Readonly<Record<string, string>> = { blueprints: 'blueprints/templates' }
 
 /** @param lower parent of a collection with the same name that supports the verb */
 export function describeUnsupportedVerb(
@@ -34,23 +34,25 @@ export function suggestCalls(
 ): string[] {
   const method = METHODS[verb]
   const places = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
-  const ends = endsOf(noun, verb)
+  const ends = pathSuffixesOf(noun, verb)
   const isWay = ({ path, method: its }: Operation) => {
     const short = path.replaceAll(/\{\w+\}/g, '{}')
     if (its !== method || !places.includes(short.split('/')[1] ?? '')) return false
-    return ends.some((end) => short.endsWith(`/${end}`)) || (verb === 'create' && isMadeBy(short, singular, routes))
+    return (
+      ends.some((end) => short.endsWith(`/${end}`)) || (verb === 'create' && isCreationRoute(short, singular, routes))
+    )
   }
   return operations.filter(isWay).map((operation) => callOf(operation, given))
 }
 
-function endsOf(noun: string, verb: Verb): string[] {
-  const written = WRITTEN_AS[noun]
+function pathSuffixesOf(noun: string, verb: Verb): string[] {
+  const written = WRITE_PATHS[noun]
   if (verb === 'create') return [`${noun}/{}/create`, ...(written === undefined ? [] : [written])]
   return [`${noun}/{}/{}`, ...(written === undefined ? [] : [`${written}/{}`])]
 }
 
 /** Whether a route creates such a resource: `blueprints/{slug}/deploy` creates one of `blueprints/deploys`. */
-function isMadeBy(path: string, singular: string, routes: Collection['routes']): boolean {
+function isCreationRoute(path: string, singular: string, routes: Collection['routes']): boolean {
   const above = routes.flatMap(({ verb, path }) => (verb === 'list' ? path.split('/').slice(-2, -1) : []))
   const words = path.split('/')
   return words.at(-1) === singular && words.at(-2) === '{}' && above.some((word) => words.includes(word))

@@ -14,22 +14,22 @@ const TIMEOUT: Option = {
   long: 'timeout',
   value: 'TIME',
   summary: 'How long to wait, such as 90s; default 10m',
-  check: (text) => void timeIn(text),
+  check: (text) => void parseTimeout(text),
 }
 export const TIMEOUT_OPTIONS: readonly Option[] = [TIMEOUT]
 export const WAIT_OPTIONS: readonly Option[] = [WAIT, TIMEOUT]
 
-const DEFAULT_TIMEOUT = 600_000
+const DEFAULT_TIMEOUT_MS = 600_000
 /** Milliseconds between polls. There is no stream for a single resource. */
 export const STATUS_POLL_INTERVAL_MS = 1_000
 
 /** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {
   const text = input.text('timeout')
-  return text === undefined ? DEFAULT_TIMEOUT : timeIn(text)
+  return text === undefined ? DEFAULT_TIMEOUT_MS : parseTimeout(text)
 }
 
-function timeIn(text: string): number {
+function parseTimeout(text: string): number {
   const time = parseDuration(text)
   if (time === undefined) throw usage(`--timeout must be a time such as 90s, 10m or 1h, not "${text}".`)
   return time
@@ -49,7 +49,7 @@ export function requireKnownStatus(
 /** Not a status: a deleted resource has no record. */
 export const DELETED = 'deleted'
 
-type Wanted = {
+type WaitTarget = {
   readonly status?: string | undefined
   readonly isGone?: boolean
   /** The request was only just sent, so the status may be stale: a result counts if it is seen twice in a row. */
@@ -78,7 +78,7 @@ export function readRequestOf(prepared: PreparedRequest, name: string): Prepared
  */
 export async function waitFor(
   prepared: PreparedRequest,
-  wanted: Wanted,
+  wanted: WaitTarget,
   input: Input,
   context: Context,
 ): Promise<unknown> {
@@ -115,11 +115,13 @@ export async function waitFor(
 export const resourceNameOf = ({ target }: Pick<PreparedRequest, 'target'>): string =>
   target.values[target.route.nameParameter ?? ''] ?? ''
 
-type End = 'reached' | 'missed'
+type WaitResult = 'reached' | 'missed'
 
 /** @returns a function that takes each result and returns it if it counts */
-export function createResultDebounce({ isChanged = false }: Wanted): (seen: End | undefined) => End | undefined {
-  let before: End | undefined
+export function createResultDebounce({
+  isChanged = false,
+}: WaitTarget): (seen: WaitResult | undefined) => WaitResult | undefined {
+  let before: WaitResult | undefined
   return (seen) => {
     const isCounted = !isChanged || seen === before
     before = seen
@@ -128,7 +130,7 @@ export function createResultDebounce({ isChanged = false }: Wanted): (seen: End 
 }
 
 /** Returns the result of waiting, or undefined to continue. */
-export function waitResultOf(record: unknown, { status, isGone = false }: Wanted): End | undefined {
+export function waitResultOf(record: unknown, { status, isGone = false }: WaitTarget): WaitResult | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
   const now = statusOf(record)
@@ -148,7 +150,7 @@ async function readIfThere(prepared: PreparedRequest): Promise<unknown> {
 }
 
 /** Only a running resource can be waiting for further replicas. */
-export function mayScale(record: unknown, { isChanged = false }: Wanted): boolean {
+export function mayScale(record: unknown, { isChanged = false }: WaitTarget): boolean {
   return isChanged && ((record ?? {}) as { status?: unknown }).status === 'Running'
 }
 

@@ -19,7 +19,7 @@ import { memoizeWithTtl } from './memoizeWithTtl.ts'
 const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
 /** Milliseconds. Anyone may ask for the rules, so this limits the requests to the identity provider. */
-const RULES_KEPT = 30_000
+const RULES_TTL_MS = 30_000
 
 /** Creates the account services from the configuration. The caller must stop the `outbox`. */
 export async function accountServices(
@@ -33,7 +33,7 @@ export async function accountServices(
   return {
     users,
     makesNoAccounts: configuration.identityProvider === 'external',
-    passwordRules: memoizeWithTtl(passwordRules, RULES_KEPT),
+    passwordRules: memoizeWithTtl(passwordRules, RULES_TTL_MS),
     ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client, guesses) } : {}),
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),

@@ -37,7 +37,7 @@ import { type Connection, connect, instanceName, userAgent, waitForApiServer } f
 import type { Part, PartDependencies } from './part.ts'
 
 /** Milliseconds for calls in flight at shutdown. Others wait as long, because the next activator starts only then. */
-const CALLS_END_WITHIN = 5_000
+const DRAIN_TIMEOUT_MS = 5_000
 
 /**
  * Runs the activator of functions, which holds calls until a copy has room, and decides how many copies they need. Only
@@ -64,7 +64,7 @@ export async function runActivator(
     closing.onStop(() => running.stop())
   }
   const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
-  if (configuration.leaderElection) lead(configuration, log, closing, begin, fail)
+  if (configuration.leaderElection) holdLease(configuration, log, closing, begin, fail)
   else begin()
   return { name: 'activator', checks: [{ name: 'activator', isReady: () => isWorking }], stop: () => closing.stop() }
 }
@@ -83,7 +83,7 @@ function openConnection(
   return connection
 }
 
-function lead(
+function holdLease(
   { kubeconfig, activatorContext }: Configuration,
   log: Log,
   { onStop }: ShutdownHooks,
@@ -168,7 +168,7 @@ async function start(
       for (const end of endings) end()
       timers.stop()
       // Held calls still count: a successor starts only when the lease is released.
-      await Promise.all(servers.map((each) => closeServer(each, CALLS_END_WITHIN)))
+      await Promise.all(servers.map((each) => closeServer(each, DRAIN_TIMEOUT_MS)))
       switchboard.stop()
     },
   }

@@ -49,14 +49,14 @@ export async function issueCertificate(
 ): Promise<CertificatePair> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const key = { publicKey: keys.publicKey, ...validity(now, request.days ?? LIFETIME_DAYS.leaf) }
-  const certPem = await signed(authority, request, key)
+  const certPem = await signCertificate(authority, request, key)
   return { certPem, keyPem: await exportKey(keys.privateKey) }
 }
 
 type Key = Pick<Parameters<typeof X509CertificateGenerator.create>[0], 'publicKey'>
 
 /** Signs a certificate for a key; PEM. */
-async function signed(
+async function signCertificate(
   authority: CertificatePair,
   { commonName, organizations = [], purpose, names = [] }: LeafRequest,
   key: Key & ReturnType<typeof validity>,
@@ -106,7 +106,7 @@ export async function signRequest(
   if (!(await request.verify())) throw new Error('The request is not signed with its own key.')
   // Not backdated: the time is compared with that of a revocation.
   const key = { publicKey: request.publicKey, ...validity(now, days), notBefore: now }
-  return signed(authority, { commonName, organizations: [organization], purpose: 'client' }, key)
+  return signCertificate(authority, { commonName, organizations: [organization], purpose: 'client' }, key)
 }
 
 /** Creates a certificate authority that is valid for ten years. */

@@ -53,7 +53,7 @@ export function connect(options: ConnectionOptions): Connection {
 }
 
 /** Milliseconds between attempts to reach the API server, and between log lines about it. */
-const WAITING = { lookAgain: 1_000, sayAgain: 30_000 }
+const WAIT_INTERVALS_MS = { lookAgain: 1_000, sayAgain: 30_000 }
 
 /**
  * Waits until the API server is ready, and logs that it waits. If the process exited instead, the kubelet's backoff
@@ -62,7 +62,7 @@ const WAITING = { lookAgain: 1_000, sayAgain: 30_000 }
 export async function waitForApiServer(
   client: Pick<KubeClient, 'request'>,
   log: Pick<Log, 'warn'>,
-  { lookAgain, sayAgain } = WAITING,
+  { lookAgain, sayAgain } = WAIT_INTERVALS_MS,
 ): Promise<void> {
   let saidAt = Number.NEGATIVE_INFINITY
   for (;;) {

@@ -68,7 +68,7 @@ import { standingOf } from './standing.ts'
 import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
-const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
+const DOCS_FOLDER = join(import.meta.dirname, '../../docs/areas')
 
 const LINK_PAGES = [signedInPages, invitationPages, resetPages, installPages]
 
@@ -86,19 +86,19 @@ export async function runFacade(
   let isStopping = false
   const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
-  const checks = checksOf(isReady, staleness, () => !isStopping)
-  const access = accessOver(client, caches, log)
+  const checks = readinessChecks(isReady, staleness, () => !isStopping)
+  const access = buildAccess(client, caches, log)
   await waitForApiServer(client, log)
   caches.start()
-  const tokens = await openedTokens(configuration, surroundings, closing)
+  const tokens = await openTokens(configuration, surroundings, closing)
   let served: Services | undefined
-  const doors = doorsOfSecrets(client, caches, log)
-  const beside: Beside = { surroundings, log, closing, tokens, ...doors, whole: () => served }
-  const people = await openPeople(configuration, { client, caches, exec }, beside)
+  const doors = buildSecretGuards(client, caches, log)
+  const beside: AccountDependencies = { surroundings, log, closing, tokens, ...doors, whole: () => served }
+  const people = await openAccounts(configuration, { client, caches, exec }, beside)
   const standing = standingOf(configuration, { client, caches, users: people.accounts.users })
   const { linkBase } = people.accounts
   const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, activatorHere }
-  const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
+  const gate = await openGate(configuration, agents, { client, caches, records: people.records, log })
   closing.onStop(() => gate?.stop())
   const services: Services = {
     ...people,
@@ -110,7 +110,7 @@ export async function runFacade(
     capacity: createCapacity(caches, systemClock),
     clusters: { gate: gate && { serverUrl: gate.serverUrl, caPem: gate.caPem, caFingerprint: gate.caFingerprint } },
     ...(await areaServices({ ...setup, tokens, standing, ...doors })),
-    documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    documentation: loadDocumentation(DOCS_FOLDER, VERSION, openApiDocument),
     wholeDocument: wholeDocument(readOpenApi),
     ...(await platformFacts(configuration, client, { address: linkBase, readiness: [...checks, ...otherChecks()] })),
   }
@@ -127,7 +127,7 @@ export async function runFacade(
     isReady,
     staleness,
     witness,
-    tracer: await openedTracer(configuration, closing),
+    tracer: await openTracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
     pages: [platformPages(services.platform), linkPages(services, LINK_PAGES, SERVED_ROUTES)],
@@ -147,13 +147,13 @@ export async function runFacade(
   }
 }
 
-function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) {
+function buildAccess(client: KubeClient, caches: Connection['caches'], log: Log) {
   const late = createGrantRefresher({ client, caches, clock: systemClock })
   return createAccess({ caches, clock: systemClock, log, late })
 }
 
 /** Shared by all endpoints where service accounts present their secret, so that they count guesses together. */
-function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: Log) {
+function buildSecretGuards(client: KubeClient, caches: Connection['caches'], log: Log) {
   const lastSeen = createLastSeen({
     client,
     find: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id),
@@ -163,7 +163,7 @@ function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: L
   return { secretGuesses: limitSecrets(), lastSeen }
 }
 
-function checksOf(
+function readinessChecks(
   isReady: () => boolean,
   { age, bound }: { age: () => number; bound: number },
   isServing: () => boolean,
@@ -176,7 +176,7 @@ function checksOf(
 }
 
 /** Waits for the records of clusters, without which every agent would be refused. */
-async function openedGate(configuration: Configuration, agents: AgentHub, parts: Parameters<typeof runGate>[2]) {
+async function openGate(configuration: Configuration, agents: AgentHub, parts: Parameters<typeof runGate>[2]) {
   if (configuration.agentPort === undefined) return undefined
   agents.reads(parts)
   await parts.caches.get(PlatformCluster.resource).whenSynced()
@@ -184,7 +184,7 @@ async function openedGate(configuration: Configuration, agents: AgentHub, parts:
   return runGate(configuration, agents, parts)
 }
 
-async function openedTracer(configuration: Configuration, closing: ShutdownHooks) {
+async function openTracer(configuration: Configuration, closing: ShutdownHooks) {
   const tracing = await openTracing(configuration)
   closing.onStop(() => tracing?.stop())
   return tracing
@@ -233,7 +233,7 @@ export function openFacadeConnection(
   }
 }
 
-type Beside = {
+type AccountDependencies = {
   /** The services, once they are complete. */
   whole: () => Services | undefined
   surroundings: PartDependencies
@@ -245,10 +245,10 @@ type Beside = {
 }
 
 /** Opens sign-in: users, mails, single sign-on, and the identity provider if it is our own. */
-async function openPeople(
+async function openAccounts(
   configuration: Configuration,
   connection: Connection,
-  { surroundings, log, closing, tokens, secretGuesses, lastSeen, whole }: Beside,
+  { surroundings, log, closing, tokens, secretGuesses, lastSeen, whole }: AccountDependencies,
 ): Promise<Pick<Services, 'records' | 'principals' | 'accounts' | 'sso'>> {
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
@@ -322,7 +322,7 @@ async function platformFacts(
   return { platform, protectedResource: { address, issuer } }
 }
 
-async function openedTokens(configuration: Configuration, surroundings: PartDependencies, closing: ShutdownHooks) {
+async function openTokens(configuration: Configuration, surroundings: PartDependencies, closing: ShutdownHooks) {
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   closing.onStop(() => tokens.stop())
   return tokens

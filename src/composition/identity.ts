@@ -28,7 +28,7 @@ import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
 import type { Part, PartDependencies } from './part.ts'
 
-type Doors = {
+type IdentityGuards = {
   onKeysChange: () => void
   guesses: GuessLimiter
   secretGuesses: GuessLimiter
@@ -44,7 +44,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: PartDependencies,
-  { onKeysChange, inTenant, ...account }: Doors,
+  { onKeysChange, inTenant, ...account }: IdentityGuards,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -73,13 +73,13 @@ export async function runIdentityProvider(
     realm: configuration.realm,
     audience: configuration.audience,
     clients: kubeClientStore(client),
-    users: kubeUserStore(client, () => whole(users)),
+    users: kubeUserStore(client, () => listSynced(users)),
     passwords: secretPasswords(client),
     ...account,
     external: {
       fetch,
-      connections: kubeConnections(client, () => whole(connections), fetch),
-      arrivals: kubeUserProvisioner({ client, bindings: () => whole(bindings), inTenant }),
+      connections: kubeConnections(client, () => listSynced(connections), fetch),
+      arrivals: kubeUserProvisioner({ client, bindings: () => listSynced(bindings), inTenant }),
     },
     state,
     keys,
@@ -107,7 +107,9 @@ export async function runIdentityProvider(
 }
 
 /** Lists a cache after it has synced. */
-async function whole<T extends KubeObject>(cache: Pick<WatchCache<T>, 'whenSynced' | 'list'>): Promise<readonly T[]> {
+async function listSynced<T extends KubeObject>(
+  cache: Pick<WatchCache<T>, 'whenSynced' | 'list'>,
+): Promise<readonly T[]> {
   await cache.whenSynced()
   return cache.list()
 }

@@ -12,7 +12,7 @@ import { createSecretTexts, readSecretTexts } from './secretTexts.ts'
 
 const SECRET = 'freehold-webhook-authority'
 /** Milliseconds between checks: applying the manifest again removes the authority. */
-const LOOK_AGAIN = 60_000
+const CHECK_INTERVAL_MS = 60_000
 
 export type OwnAuthority = CertificatePair & {
   /** Known only to the API server, so that nobody else can send reviews. */
@@ -21,7 +21,7 @@ export type OwnAuthority = CertificatePair & {
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'apply'>
 
-const encode = (text: string) => Buffer.from(text).toString('base64')
+const toBase64 = (text: string) => Buffer.from(text).toString('base64')
 
 /** Returns the authority that all replicas share; created if missing. To replace it, delete the Secret and restart. */
 export async function openOwnAuthority(
@@ -61,10 +61,10 @@ export async function publishWebhookAuthority(client: Client, { certPem, path }:
     throw error
   }
   const known = stored.webhooks?.find(({ name }) => name === WEBHOOK_NAME)?.clientConfig
-  if (known?.caBundle === encode(certPem) && known.service?.path === path) return true
+  if (known?.caBundle === toBase64(certPem) && known.service?.path === path) return true
   const webhook = {
     name: WEBHOOK_NAME,
-    clientConfig: { caBundle: encode(certPem), service: { ...WEBHOOK_SERVICE, path } },
+    clientConfig: { caBundle: toBase64(certPem), service: { ...WEBHOOK_SERVICE, path } },
   }
   const { apiVersion, kind } = stored
   await client.apply(
@@ -89,7 +89,7 @@ export function keepAuthorityPublished(client: Client, authority: OwnAuthority, 
         ),
     )
   void once()
-  const timer = setInterval(() => void once(), LOOK_AGAIN)
+  const timer = setInterval(() => void once(), CHECK_INTERVAL_MS)
   timer.unref()
   return { stop: () => clearInterval(timer) }
 }

@@ -2,7 +2,7 @@ import type { Configuration } from '../config.ts'
 import { HostName } from '../crds/containerinstances.ts'
 
 /** Names of Services, which an Ingress never serves. */
-const INSIDE = /\.svc(\.|$)/
+const CLUSTER_HOST = /\.svc(\.|$)/
 
 /**
  * Returns the hosts of the platform and of the systems that it trusts, from the settings. As a tenant's custom domain,
@@ -14,5 +14,5 @@ export function platformHosts(configuration: Configuration): string[] {
   // The host in image names, from which nodes pull.
   const all = [...(urls as string[]), ...(registryHost === undefined ? [] : [`https://${registryHost}`])]
   const hosts = all.flatMap((url) => URL.parse(url)?.hostname ?? [])
-  return [...new Set(hosts)].filter((host) => HostName.safeParse(host).success && !INSIDE.test(host))
+  return [...new Set(hosts)].filter((host) => HostName.safeParse(host).success && !CLUSTER_HOST.test(host))
 }

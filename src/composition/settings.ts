@@ -9,12 +9,12 @@ import { KeyedLeaseMutex } from '../kube/keyedLeaseMutex.ts'
 import type { Part } from './part.ts'
 
 /** The kubelet updates a mounted ConfigMap by replacing this symlink. */
-const MOUNTED = '..data'
+const MOUNT_SYMLINK = '..data'
 /** Milliseconds between restarts of facades: the time to stop, start and become ready. */
-const BETWEEN_RESTARTS = 45_000
-const PAUSE = 5_000
+const RESTART_GAP_MS = 45_000
+const PAUSE_MS = 5_000
 
-type Followed = {
+type SettingsSource = {
   /** Path of the settings file, if there is one. */
   file: string | undefined
   /** Reads the configuration again; throws if it is invalid. */
@@ -30,15 +30,15 @@ type Followed = {
  * Restarts the process when its mounted ConfigMap changes. Files are read only when the kubelet has updated them.
  * Outside of pods nothing is watched, because nothing would restart the process.
  */
-export function followSettings({ file, read, log, turn, restart }: Followed): Part {
+export function followSettings({ file, read, log, turn, restart }: SettingsSource): Part {
   const name = 'settings'
   const folder = file === undefined ? undefined : dirname(file)
-  if (file === undefined || folder === undefined || !existsSync(join(folder, MOUNTED)))
+  if (file === undefined || folder === undefined || !existsSync(join(folder, MOUNT_SYMLINK)))
     return { name, checks: [], stop: () => Promise.resolve() }
-  const begun = sumOf(file, read)
+  const begun = checksumOf(file, read)
   let refused: string | undefined
   const isAnother = () => {
-    const now = sumOr(file, read, (why) => {
+    const now = tryChecksum(file, read, (why) => {
       if (why !== refused) log.error({ why }, 'The changed settings cannot be used: the previous ones stay in use.')
       refused = why
     })
@@ -55,16 +55,16 @@ export function followSettings({ file, read, log, turn, restart }: Followed): Pa
     if (isGoing) restart()
   }
   const watcher = watch(folder, (_event, changed) => {
-    if (changed === null || changed === MOUNTED) void look()
+    if (changed === null || changed === MOUNT_SYMLINK) void look()
   })
   // The process keeps running; only later changes are missed.
   watcher.on('error', (error) => log.warn({ error: messageOf(error) }, 'The settings are no longer watched.'))
   return { name, checks: [], stop: () => Promise.resolve(watcher.close()) }
 }
 
-function sumOr(file: string, read: () => object, refuse: (why: string) => void): string | undefined {
+function tryChecksum(file: string, read: () => object, refuse: (why: string) => void): string | undefined {
   try {
-    return sumOf(file, read)
+    return checksumOf(file, read)
   } catch (error) {
     refuse(messageOf(error))
     return undefined
@@ -72,7 +72,7 @@ function sumOr(file: string, read: () => object, refuse: (why: string) => void):
 }
 
 /** Hashes the parsed settings, which ignores comments, and the files beside them, which they may name. */
-function sumOf(file: string, read: () => object): string {
+function checksumOf(file: string, read: () => object): string {
   const folder = dirname(file)
   const beside = readdirSync(folder).filter((each) => !each.startsWith('..') && each !== basename(file))
   const contents = beside.sort().map((each) => [each, readFileSync(join(folder, each), 'utf8')])
@@ -84,7 +84,7 @@ function sumOf(file: string, read: () => object): string {
  * serve then. The turn is not released but expires, when the restarted process should be ready.
  */
 export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<void> {
-  const timings = { duration: BETWEEN_RESTARTS, patience: Number.POSITIVE_INFINITY, pause: { least: 1000, most: 3000 } }
+  const timings = { duration: RESTART_GAP_MS, patience: Number.POSITIVE_INFINITY, pause: { least: 1000, most: 3000 } }
   const turns = new KeyedLeaseMutex(client, timings)
   const taken = () =>
     new Promise<void>((done, fail) => {
@@ -101,7 +101,7 @@ export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<v
         return
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'The restart waits for the API server.')
-        await delay(PAUSE)
+        await delay(PAUSE_MS)
       }
     }
   }

@@ -44,9 +44,9 @@ const AUTHORIZE = '/authorize'
 const ADMIT = '/admit'
 const AUDIT = '/audit'
 /** Bytes: an AdmissionReview holds the object twice, each with the annotations of kubectl. */
-const BODY_MAX = 2 * 1024 * 1024
+const BODY_MAX_BYTES = 2 * 1024 * 1024
 /** Longer than the API server keeps idle connections (90 s): closing one first could lose a request in flight. */
-const KEEP_ALIVE = 120_000
+const KEEP_ALIVE_MS = 120_000
 
 export type WebhookOptions = {
   services: Services
@@ -71,7 +71,7 @@ type Review = {
 /** Reviews by path. */
 type Reviews = ReadonlyMap<string, Review>
 
-const reviewOf = (answer: Review['answer']): Review => ({ answer, most: BODY_MAX, parse: json })
+const reviewOf = (answer: Review['answer']): Review => ({ answer, most: BODY_MAX_BYTES, parse: json })
 
 function json(bytes: Buffer): unknown {
   try {
@@ -87,7 +87,7 @@ const LIST_BYTES_MAX = 64 * 1024
 /** Parses large batches on a worker thread. If the workers are busy, the API server retries. */
 function auditOf(answer: Review['answer'], { workers }: Services): Review {
   const parse = (bytes: Buffer) =>
-    bytes.length <= BODY_MAX
+    bytes.length <= BODY_MAX_BYTES
       ? json(bytes)
       : workers.run('shortAuditLog', bytes, AUDIT).catch((error: unknown) => {
           // A retry would end the same way.
@@ -119,7 +119,7 @@ export async function runWebhooks(
     const webhooks = await serve(server, configuration)
     const announced = keepAuthorityPublished(client, own, log)
     const renewal = renewed(server, () => ownTls(own), options)
-    return withEnd(webhooks, () => {
+    return withStopHook(webhooks, () => {
       renewal.stop()
       announced.stop()
     })
@@ -167,7 +167,7 @@ export async function runWebhooks(
   })
   const webhooks = await serve(server, configuration)
   const renewal = renewed(server, () => configuredTls(configuration), options)
-  return withEnd(webhooks, () => {
+  return withStopHook(webhooks, () => {
     renewal.stop()
     places.stop()
   })
@@ -176,7 +176,7 @@ export async function runWebhooks(
 const LIMITS = {
   ...TLS_CONNECTION_TIMEOUTS,
   requestTimeout: 10_000,
-  keepAliveTimeout: KEEP_ALIVE,
+  keepAliveTimeout: KEEP_ALIVE_MS,
   minVersion: 'TLSv1.2',
 } as const
 
@@ -205,19 +205,18 @@ function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { 
   return runDaily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
 }
 
-/** Milliseconds. */
-const QUESTIONS_END_WITHIN = 5_000
+const DRAIN_TIMEOUT_MS = 5_000
 
 async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {
   await listen(server, 'The webhooks of the facade', { port: webhookPort, host: webhookHost })
   return {
     port: (server.address() as { port: number }).port,
     // Otherwise writes with a review in flight would fail.
-    stop: () => closeServer(server, QUESTIONS_END_WITHIN),
+    stop: () => closeServer(server, DRAIN_TIMEOUT_MS),
   }
 }
 
-function withEnd(webhooks: Webhooks, end: () => void): Webhooks {
+function withStopHook(webhooks: Webhooks, end: () => void): Webhooks {
   return {
     port: webhooks.port,
     stop() {
@@ -247,17 +246,17 @@ async function answer(
   const review = reviewAt(request.url?.split('?', 1)[0] ?? '', reviews)
   if (request.method !== 'POST' || review === undefined) return send(response, 404)
   const body = await readBody(request, review)
-  await SHARE.take(askedFor(body))
+  await FAIR_SHARE.take(requesterOf(body))
   const reviewed = body === undefined ? undefined : ((await review.answer(body)) as object | undefined)
   if (reviewed === undefined) return send(response, 400)
   send(response, 200, reviewed)
 }
 
 /** Shares fairly between users: one who sends many requests only delays their own. */
-const SHARE = new FairShare()
+const FAIR_SHARE = new FairShare()
 
 /** Returns the requester of a review, unchecked: each review validates its own body. */
-function askedFor(body: unknown): string {
+function requesterOf(body: unknown): string {
   const { spec, request } = (body ?? {}) as {
     spec?: { user?: unknown }
     request?: { userInfo?: { username?: unknown } }
@@ -273,7 +272,7 @@ function reviewAt(path: string, reviews: Reviews): Review | undefined {
 }
 
 /** Reads large bodies one at a time, to bound memory. */
-const LARGE = new KeyedMutex()
+const LARGE_BODY_LOCK = new KeyedMutex()
 
 /** Returns undefined for a body that is too long or not JSON. */
 async function readBody(request: IncomingMessage, { most, parse }: Review): Promise<unknown> {
@@ -283,8 +282,8 @@ async function readBody(request: IncomingMessage, { most, parse }: Review): Prom
     const whole = await readWithin(most, bytes, () => new Error('too long')).catch(() => undefined)
     return whole === undefined ? undefined : parse(whole)
   }
-  const isSmall = most <= BODY_MAX || Number(request.headers['content-length']) <= BODY_MAX
-  return isSmall ? read() : LARGE.take('', read)
+  const isSmall = most <= BODY_MAX_BYTES || Number(request.headers['content-length']) <= BODY_MAX_BYTES
+  return isSmall ? read() : LARGE_BODY_LOCK.take('', read)
 }
 
 function send(response: ServerResponse, status: number, body?: object): void {

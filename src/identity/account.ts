@@ -52,7 +52,7 @@ export type AccountOptions = {
 type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined }
 /** What its forms are bound to: the session, whose cookie no other site can read. */
 const purposeOf = ({ uid }: Visit) => `account ${uid}`
-type Said = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
+type PageMessage = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
 
 /**
  * The account page, which links in e-mails also lead to. It signs the person in if needed, changes the password, and
@@ -61,18 +61,18 @@ type Said = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
 export function accountRouter(options: AccountOptions): Router {
   const router = express.Router()
   router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
-  router.get('/', guarded(options, show))
-  router.post('/', guarded(options, answerForm))
+  router.get('/', withVisit(options, show))
+  router.post('/', withVisit(options, answerForm))
   return router
 }
 
 type Step = (options: AccountOptions, visit: Visit, request: Request, response: Response) => Promise<void>
 
-function guarded(options: AccountOptions, step: Step) {
+function withVisit(options: AccountOptions, step: Step) {
   return async (request: Request, response: Response): Promise<void> => {
     try {
       const visit = await visitOf(options, request, response)
-      if (visit === undefined) signIn(options, request, response)
+      if (visit === undefined) redirectToSignIn(options, request, response)
       else await step(options, visit, request, response)
     } catch (error) {
       options.log.error({ error: messageOf(error) }, 'The account page failed on our side.')
@@ -92,7 +92,7 @@ async function visitOf({ provider, users, passwords }: AccountOptions, request: 
   return { user, uid: session.uid, keepSession: grantId === undefined ? undefined : sessionIdOf(grantId) }
 }
 
-function signIn({ issuer }: AccountOptions, request: Request, response: Response): void {
+function redirectToSignIn({ issuer }: AccountOptions, request: Request, response: Response): void {
   const returned = queryOf(request)
   const error = returned.get('error')
   // A browser that returns without a session does not accept cookies: another redirect would loop forever.
@@ -113,9 +113,9 @@ function signIn({ issuer }: AccountOptions, request: Request, response: Response
   response.redirect(303, `${issuer}/protocol/openid-connect/auth?${query}`)
 }
 
-const show: Step = (options, visit, _request, response) => present(options, visit, response, 200, {})
+const show: Step = (options, visit, _request, response) => respond(options, visit, response, 200, {})
 
-async function present(options: AccountOptions, visit: Visit, response: Response, status: number, said: Said) {
+async function respond(options: AccountOptions, visit: Visit, response: Response, status: number, said: PageMessage) {
   const { issuer, state, tokenLifetimeSeconds, changePassword, invitations } = options
   const { user, uid } = visit
   const page = accountPage({
@@ -145,23 +145,23 @@ const answerForm: Step = async (options, visit, request, response) => {
   switch (field('choice')) {
     case 'end':
       await endSignIn(state, user.id, field('signIn'))
-      return present(options, visit, response, 200, { done: 'The sign-in was ended.' })
+      return respond(options, visit, response, 200, { done: 'The sign-in was ended.' })
     case 'endOthers':
       await endOtherSignIns(state, user.id, uid)
-      return present(options, visit, response, 200, { done: 'All other sign-ins were ended.' })
+      return respond(options, visit, response, 200, { done: 'All other sign-ins were ended.' })
     case 'accept': {
       const error = await options.invitations?.accept(user, field('invitation'))
       const done = error === undefined ? 'The invitation was accepted.' : undefined
-      return present(options, visit, response, error === undefined ? 200 : 409, { error, done })
+      return respond(options, visit, response, error === undefined ? 200 : 409, { error, done })
     }
     case 'password': {
       const error = await change(options, visit, request, { current: field('current'), next: field('password') })
       const done = error === undefined ? 'Your password was changed.' : undefined
       const said = { error, isPasswordWrong: error !== undefined, done }
-      return present(options, visit, response, error === undefined ? 200 : 400, said)
+      return respond(options, visit, response, error === undefined ? 200 : 400, said)
     }
     default:
-      return present(options, visit, response, 200, {})
+      return respond(options, visit, response, 200, {})
   }
 }
 

@@ -31,11 +31,11 @@ export async function isVoidSignIn(
   passwords: PasswordVerifier,
   { signedInAt, grants }: { signedInAt: number | undefined; grants: readonly string[] },
 ): Promise<boolean> {
-  return isOfAnother(user, signedInAt) || isStale(signedInAt, grants, await passwords.lastChange?.(user.id))
+  return isOfPreviousUser(user, signedInAt) || isStale(signedInAt, grants, await passwords.lastChange?.(user.id))
 }
 
 /** Whether a previous holder of the id signed in. The API server rounds creation times to seconds, by its own clock. */
-function isOfAnother({ createdAt }: IdentityUser, signedInAt: number | undefined): boolean {
+function isOfPreviousUser({ createdAt }: IdentityUser, signedInAt: number | undefined): boolean {
   return createdAt !== undefined && signedInAt !== undefined && signedInAt < createdAt / 1000 - 1
 }
 

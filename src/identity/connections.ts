@@ -67,7 +67,7 @@ export function kubeConnections(
         .find((one) => one.alias === alias && usable(one))
       if (found === undefined || provider === undefined) return undefined
       const { clientId, clientSecretName, displayName, emailClaim, trustEmail } = provider
-      const clientSecret = clientSecretName === undefined ? undefined : await secretOf(client, clientSecretName)
+      const clientSecret = clientSecretName === undefined ? undefined : await readSecret(client, clientSecretName)
       const endpoints = await endpointsOf(provider, fetch)
       if (clientId === undefined || clientSecret === undefined || endpoints === undefined) {
         throw new Error(`The identity provider ${alias} of the tenant ${tenantId} is not complete.`)
@@ -87,7 +87,7 @@ function verifiedDomains({ metadata, spec, status }: ConnectionObject): string[]
 /** Explicitly configured endpoints take precedence over the metadata. */
 async function endpointsOf(provider: Complete<SsoIdentityProvider>, fetch: ExternalFetch) {
   const { metadataUrl, issuer, authorizationUrl, tokenUrl, jwksUrl } = provider
-  const found = metadataUrl === undefined ? undefined : await foundAt({ ...provider, metadataUrl }, fetch)
+  const found = metadataUrl === undefined ? undefined : await fetchEndpoints({ ...provider, metadataUrl }, fetch)
   const all = {
     ...found,
     issuer: issuer ?? found?.issuer,
@@ -101,19 +101,19 @@ async function endpointsOf(provider: Complete<SsoIdentityProvider>, fetch: Exter
     : undefined
 }
 
-async function foundAt(provider: Complete<SsoIdentityProvider> & { metadataUrl: string }, fetch: ExternalFetch) {
-  const read = parseProviderMetadata(await documentAt(provider.metadataUrl, fetch), provider)
+async function fetchEndpoints(provider: Complete<SsoIdentityProvider> & { metadataUrl: string }, fetch: ExternalFetch) {
+  const read = parseProviderMetadata(await fetchDocument(provider.metadataUrl, fetch), provider)
   if ('why' in read) throw new Error(`The metadata of the identity provider ${provider.alias} ${read.why}.`)
   return read.endpoints
 }
 
-async function documentAt(url: string, fetch: ExternalFetch): Promise<string> {
+async function fetchDocument(url: string, fetch: ExternalFetch): Promise<string> {
   const answer = await fetch(url)
   if (answer.status !== 200) throw new Error(`${new URL(url).host} answers with status ${answer.status}.`)
   return answer.text()
 }
 
-async function secretOf(client: Pick<KubeClient, 'get'>, name: string): Promise<string | undefined> {
+async function readSecret(client: Pick<KubeClient, 'get'>, name: string): Promise<string | undefined> {
   const found = await client.get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
   return secretText(found?.data, SSO_SECRET_KEY) || undefined
 }

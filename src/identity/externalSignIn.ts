@@ -12,7 +12,7 @@ export type ExternalSignInOptions = {
 }
 
 /** The state of a sign-in at another provider, kept until the browser returns. */
-type Journey = { state: string; nonce: string; verifier: string; tenantId: string; alias: string }
+type PendingSignIn = { state: string; nonce: string; verifier: string; tenantId: string; alias: string }
 
 /** Signs people in at a tenant's provider: authorization code with PKCE (RFC 7636, OpenID Connect Core 3.1). */
 export interface ExternalSignIn {
@@ -28,7 +28,7 @@ const LIFETIME_SECONDS = 15 * 60
 const CLOCK_SKEW_SECONDS = 60
 const STATE = /^([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{43}$/
 /** The parameters of a response that are passed on; all others are dropped. */
-const ANSWERED = ['code', 'state', 'iss', 'error'] as const
+const CALLBACK_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
 
 export function createExternalSignIn(
   { connections, arrivals, fetch }: ExternalSignInOptions,
@@ -40,7 +40,7 @@ export function createExternalSignIn(
       const provider = found && (await connections.open(found.tenantId, found.alias))
       if (provider === undefined) return undefined
       const { tenantId, alias } = provider
-      const journey: Journey = {
+      const journey: PendingSignIn = {
         state: `${uid}.${randomBytes(32).toString('base64url')}`,
         nonce: oidc.randomNonce(),
         verifier: oidc.randomPKCECodeVerifier(),
@@ -62,7 +62,7 @@ export function createExternalSignIn(
     },
     async finish(uid, query) {
       const name = stateName(MODEL, uid)
-      const journey = (await store.take(name))?.entries.journey as Journey | undefined
+      const journey = (await store.take(name))?.entries.journey as PendingSignIn | undefined
       const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
       if (!isOurs || query.get('state') !== journey.state) {
         throw new ProvisioningRefused('This answer does not belong to a sign-in in this browser.')
@@ -81,23 +81,23 @@ export function returningSignIn(query: URLSearchParams, broker: string): { uid: 
   const uid = STATE.exec(query.get('state') ?? '')?.[1]
   if (uid === undefined) return undefined
   const kept = new URLSearchParams({ broker })
-  for (const name of ANSWERED) {
+  for (const name of CALLBACK_PARAMETERS) {
     const value = query.get(name)
     if (value !== null) kept.set(name, value)
   }
   return { uid, query: kept.toString() }
 }
 
-function callbackUrl(issuer: string, { tenantId, alias }: Journey, query: URLSearchParams): URL {
+function callbackUrl(issuer: string, { tenantId, alias }: PendingSignIn, query: URLSearchParams): URL {
   const url = new URL(brokerCallback(issuer, tenantId, alias))
-  for (const name of ANSWERED) {
+  for (const name of CALLBACK_PARAMETERS) {
     const value = query.get(name)
     if (value !== null) url.searchParams.set(name, value)
   }
   return url
 }
 
-async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journey: Journey, url: URL) {
+async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journey: PendingSignIn, url: URL) {
   const tokens = await oidc.authorizationCodeGrant(clientOf(provider, fetch), url, {
     pkceCodeVerifier: journey.verifier,
     expectedState: journey.state,

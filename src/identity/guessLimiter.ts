@@ -90,12 +90,12 @@ class GuessCounters {
         return { blockedFor: Math.max(1, Math.ceil((resetsAt - now) / 1000)) }
       }
       const busy = taken.find(({ counter, limit }) => counter.wrong + counter.inFlight >= limit)
-      if (busy === undefined) return { value: await this.#look(taken, check) }
+      if (busy === undefined) return { value: await this.#runCheck(taken, check) }
       await busy.counter.change.promise
     }
   }
 
-  async #look<T>(
+  async #runCheck<T>(
     taken: readonly (Limit & { counter: Counter })[],
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {

@@ -9,9 +9,9 @@ import { isKubeError } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 /** The resolution of the stored times: they show who is still active, not exactly when. */
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 /** How many principals to remember. A forgotten one costs a cache lookup, or an extra write. */
-const REMEMBERED = 10_000
+const REMEMBERED_MAX = 10_000
 
 /** Records when people sign in and service accounts get tokens. Never delays or fails a sign-in. */
 export interface LastSeen {
@@ -33,12 +33,12 @@ export function createLastSeen({ client, find, clock, log, namespace = SYSTEM_NA
   function note(kind: typeof PlatformUser | typeof PlatformClient, field: string, id: string): void {
     const now = clock.now()
     // Principal ids are uuids. Nothing else may become part of a path.
-    if (!isUuid(id) || now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < HOUR) return
+    if (!isUuid(id) || now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return
     const object = find(kind, id)
     const stored = Date.parse(String((object?.status as Record<string, unknown> | undefined)?.[field]))
-    if (noted.size >= REMEMBERED) noted.clear()
+    if (noted.size >= REMEMBERED_MAX) noted.clear()
     // Set before the write, so that a hundred tokens at once cause one write.
-    noted.set(id, Number.isNaN(stored) || now - stored >= HOUR ? now : stored)
+    noted.set(id, Number.isNaN(stored) || now - stored >= HOUR_MS ? now : stored)
     if (noted.get(id) !== now) return
     const patch = { status: { [field]: timestamp(now) } }
     const options = { subresource: 'status', uid: object?.metadata.uid } as const

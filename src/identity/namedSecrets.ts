@@ -14,7 +14,7 @@ import { CLIENT_SECRET_KEY } from './clients.ts'
 const namespace = SYSTEM_NAMESPACE
 const KINDS = [PlatformClient, SsoConnection] as const
 type Kind = (typeof KINDS)[number]
-type Named = KubeObject & { status?: { missingSecrets?: string[] } }
+type NamingObject = KubeObject & { status?: { missingSecrets?: string[] } }
 type Source = Pick<WatchCache<KubeObject>, 'get' | 'list' | 'subscribe'>
 
 /** Returns the Secrets of the system namespace that an object refers to. */
@@ -54,7 +54,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
   const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, partyOf: () => '' })
   const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
   /** After a restart, an object that was complete and whose Secrets still exist needs no check. */
-  const needsLook = (kind: Kind, object: Named) =>
+  const needsLook = (kind: Kind, object: NamingObject) =>
     (object.status?.missingSecrets ?? []).length > 0 ||
     namesIn(kind, object).some((name) => secrets.get(namespace, name) === undefined)
   const ends: (() => void)[] = []
@@ -88,7 +88,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
 async function note({ client, objects }: NamedSecretsOptions, key: string): Promise<void> {
   const [plural, name = ''] = key.split('/')
   const kind = KINDS.find(({ resource }) => resource.plural === plural)
-  const object: Named | undefined = kind && objects(kind).get(namespace, name)
+  const object: NamingObject | undefined = kind && objects(kind).get(namespace, name)
   if (kind === undefined || object === undefined || object.metadata.deletionTimestamp !== undefined) return
   const missing: string[] = []
   for (const each of namesIn(kind, object)) if (!(await holdsSecret(client, each))) missing.push(each)

@@ -2,7 +2,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 import { isKubeError } from '../kube/errors.ts'
 
 /** Seconds until a client should retry. */
-const RETRY_AFTER = 5
+const RETRY_AFTER_SECONDS = 5
 
 /** Returns whether the error is a temporary outage of the API server. */
 export function isOutage(error: unknown): boolean {
@@ -19,7 +19,7 @@ export function correctErrorCodes(causes: ErrorCauses) {
     await next()
     if (isOutage(causes.get(context))) {
       context.status = 503
-      context.set('retry-after', String(RETRY_AFTER))
+      context.set('retry-after', String(RETRY_AFTER_SECONDS))
       if (typeof context.body === 'object') {
         context.body = {
           error: 'temporarily_unavailable',

@@ -135,7 +135,7 @@ const FORM_ACTION = /<form method="post" action="([^"]*)">/
 const HIDDEN_INPUT = /<input type="hidden" name="[A-Za-z0-9_.-]+" value="[^"]*"\/>/g
 
 /** The title and text of forms that oidc-provider would submit automatically, by route. */
-const UNSENT: Readonly<Record<string, readonly [title: string, words: string]>> = {
+const MANUAL_FORMS: Readonly<Record<string, readonly [title: string, words: string]>> = {
   code_verification: ['Connect a device', 'A device wants to act in your name. Its code comes next: compare it.'],
   end_session: ['Sign out?', 'Nobody is signed in in this browser.'],
 }
@@ -148,7 +148,7 @@ export function withoutScript(html: string, targets: readonly string[], route = 
   const action = FORM_ACTION.exec(html)?.[1]
   if (action === undefined) return undefined
   const inputs = html.match(HIDDEN_INPUT) ?? []
-  const [title, words] = UNSENT[route] ?? ['Continue', 'The program that sent you here goes on.']
+  const [title, words] = MANUAL_FORMS[route] ?? ['Continue', 'The program that sent you here goes on.']
   return page(
     title,
     `<p>${words}</p>

@@ -52,17 +52,17 @@ export type StoredPassword = z.output<typeof StoredPassword>
 const hashOnce = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
 /** Concurrent hashes: half of Node's thread pool, which file and DNS operations need as well. */
-const LANES = 2
-const lanes = new KeyedMutex()
+const MAX_CONCURRENT_HASHES = 2
+const hashLocks = new KeyedMutex()
 let hashes = 0
 
 function derive(...given: Parameters<typeof hashOnce>): Promise<Buffer> {
-  hashes = (hashes + 1) % LANES
-  return lanes.take(String(hashes), () => hashOnce(...given))
+  hashes = (hashes + 1) % MAX_CONCURRENT_HASHES
+  return hashLocks.take(String(hashes), () => hashOnce(...given))
 }
 
 /** Normalizes the spelling, because keyboards differ in what they send (RFC 8265 section 4.2). */
-const normal = (password: string) => password.normalize('NFC')
+const toNfc = (password: string) => password.normalize('NFC')
 
 /** @param change when it was set (RFC 3339), and the session that remains valid */
 export async function hashPassword(
@@ -71,7 +71,7 @@ export async function hashPassword(
 ): Promise<StoredPassword> {
   const { changedAt, keepSession } = change
   const salt = randomBytes(16)
-  const hash = await derive(normal(password), salt, HASH_BYTES, limited(COST))
+  const hash = await derive(toNfc(password), salt, HASH_BYTES, scryptOptions(COST))
   return {
     algorithm: 'scrypt',
     ...COST,
@@ -85,23 +85,23 @@ export async function hashPassword(
 export async function isPassword(password: string, stored: StoredPassword): Promise<boolean> {
   const expected = Buffer.from(stored.hash, 'base64')
   const salt = Buffer.from(stored.salt, 'base64')
-  const actual = await derive(normal(password), salt, expected.length, limited(stored))
+  const actual = await derive(toNfc(password), salt, expected.length, scryptOptions(stored))
   return timingSafeEqual(actual, expected)
 }
 
 type Cost = { cost: number; blockSize: number; parallelization: number }
 
-function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
+function scryptOptions({ cost, blockSize, parallelization }: Cost): ScryptOptions {
   return { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
 }
 
-let decoys: Promise<StoredPassword> | undefined
+let decoyPassword: Promise<StoredPassword> | undefined
 
 /** Reads passwords from the Secrets in the system namespace. */
 export function secretPasswords(client: Pick<KubeClient, 'get'>): PasswordVerifier {
   // A hash for users without a password, so that they take equally long. Computed once, before the first sign-in.
-  decoys ??= hashPassword(randomBytes(16).toString('base64'))
-  const decoy = decoys
+  decoyPassword ??= hashPassword(randomBytes(16).toString('base64'))
+  const decoy = decoyPassword
   async function stored(userId: string): Promise<StoredPassword | undefined> {
     if (!isUuid(userId)) return undefined
     const name = passwordSecretName(userId)

@@ -145,7 +145,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', options.trustedProxies ?? false)
-  app.use(onlyPaths)
+  app.use(refuseAbsoluteTargets)
   const protocol = `${mountPath}/protocol/openid-connect`
   const brokerPath = `${mountPath}/broker`
   const counted = addressLimits(refusals)
@@ -179,7 +179,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
 }
 
 /** Refuses absolute targets (`GET http://elsewhere/...`), whose host would be copied into the URLs of discovery. */
-function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+function refuseAbsoluteTargets(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   if (request.url?.startsWith('/') === true) {
     next()
     return
@@ -226,9 +226,9 @@ type BuildOptions = IdentityProviderOptions & {
 /** The supported routes on which a client presents its secret. */
 const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
 
-type Patience = { secrets: GuessLimiter; refusals: LateRefusals }
+type SecretGuards = { secrets: GuessLimiter; refusals: LateRefusals }
 
-function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }: Patience): Provider {
+function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }: SecretGuards): Provider {
   const current = () => ({
     address: addressOf(Provider.ctx),
     retryAfter: (seconds: number) => void Provider.ctx?.set('retry-after', String(seconds)),

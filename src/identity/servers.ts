@@ -17,7 +17,7 @@ import { withoutPipelining } from '../core/withoutPipelining.ts'
 const NAME = 'The identity provider'
 const LOOPBACK = '127.0.0.1'
 /** All requests are small forms, so a slow one only occupies a connection. */
-const REQUESTS = { requestTimeout: 10_000 }
+const REQUEST_LIMITS = { requestTimeout: 10_000 }
 
 export type IdentityServersOptions = {
   handler: RequestListener
@@ -43,16 +43,18 @@ export interface IdentityServers {
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
   const { maxConnections, isProxy } = options
-  const handler = withoutPipelining(closeWhenIdle(inOriginForm(plainly(options.handler))))
+  const handler = withoutPipelining(closeWhenIdle(inOriginForm(refuseAmbiguous(options.handler))))
   const tls = boundConnections(
-    createTlsServer({ ...REQUESTS, ...TLS_CONNECTION_TIMEOUTS, cert, key, minVersion: 'TLSv1.2' }, handler),
+    createTlsServer({ ...REQUEST_LIMITS, ...TLS_CONNECTION_TIMEOUTS, cert, key, minVersion: 'TLSv1.2' }, handler),
     maxConnections,
     { isProxy },
   )
   await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
   const plain =
     options.http &&
-    boundConnections(createHttpServer({ ...REQUESTS, ...CONNECTION_TIMEOUTS }, handler), maxConnections, { isProxy })
+    boundConnections(createHttpServer({ ...REQUEST_LIMITS, ...CONNECTION_TIMEOUTS }, handler), maxConnections, {
+      isProxy,
+    })
   try {
     if (plain !== undefined && options.http !== undefined)
       await listen(plain, NAME, { host: LOOPBACK, ...options.http })
@@ -71,7 +73,7 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
 }
 
 /** Refuses ambiguous requests, because the URLs of the provider are built from Host. */
-function plainly(handler: RequestListener): RequestListener {
+function refuseAmbiguous(handler: RequestListener): RequestListener {
   return (request, response) => {
     const ambiguity = ambiguityOf(request)
     if (ambiguity === undefined) return handler(request, response)

@@ -30,22 +30,22 @@ export type SignInOptions = {
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 /** An id that nobody has, for a verification that takes equally long. */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
-const WRONG = 'Incorrect user name or password.'
+const WRONG_CREDENTIALS = 'Incorrect user name or password.'
 
 /** The pages on which a person signs in and gives consent to a program. */
 export function signInRouter(options: SignInOptions): Router {
   const router = express.Router()
   router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
-  router.get('/:uid', guarded(options, showForm))
-  router.get('/:uid/return', guarded(options, comeBack))
-  router.post('/:uid', guarded(options, answerForm))
+  router.get('/:uid', withInteraction(options, showForm))
+  router.get('/:uid/return', withInteraction(options, handleCallback))
+  router.post('/:uid', withInteraction(options, answerForm))
   return router
 }
 
 type Step = (options: SignInOptions, interaction: Interaction, request: Request, response: Response) => Promise<void>
 
 /** Finds the sign-in of this browser by its cookie. The URL must name the same one. */
-function guarded(options: SignInOptions, step: Step) {
+function withInteraction(options: SignInOptions, step: Step) {
   return async (request: Request, response: Response): Promise<void> => {
     try {
       const interaction = await options.provider().interactionDetails(request, response)
@@ -76,7 +76,7 @@ const showForm: Step = async (options, interaction, request, response) => {
   }
   // The person has already confirmed by entering and accepting the code of the device.
   if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
-  else sendPage(response, 200, consentPage({ ...(await words(options, interaction)), name: user.displayName }))
+  else sendPage(response, 200, consentPage({ ...(await pageWords(options, interaction)), name: user.displayName }))
 }
 
 const answerForm: Step = async (options, interaction, request, response) => {
@@ -95,8 +95,8 @@ const answerForm: Step = async (options, interaction, request, response) => {
     else await deny(options, request, response, 'the user is disabled')
     return
   }
-  if (await sendElsewhere(options, interaction, form, response)) return
-  const attempt = await check(options, addressOf(request), form)
+  if (await redirectToProvider(options, interaction, form, response)) return
+  const attempt = await checkPassword(options, addressOf(request), form)
   if ('user' in attempt) await allow(options, interaction, attempt.user, request, response)
   else {
     if (attempt.retryAfter !== undefined) response.setHeader('retry-after', String(attempt.retryAfter))
@@ -106,7 +106,7 @@ const answerForm: Step = async (options, interaction, request, response) => {
 }
 
 /** Redirects people of a tenant with its own provider, ignoring any password. Returns whether it answered. */
-async function sendElsewhere(
+async function redirectToProvider(
   options: SignInOptions,
   interaction: Interaction,
   { login, choice }: { login: string; choice: string },
@@ -133,7 +133,7 @@ async function sendElsewhere(
 }
 
 /** Handles the return from a tenant's identity provider. */
-const comeBack: Step = async (options, interaction, request, response) => {
+const handleCallback: Step = async (options, interaction, request, response) => {
   const { external, users, log } = options
   const query = queryOf(request)
   try {
@@ -172,14 +172,14 @@ export function returnRouter({ path }: { path: string }): Router {
   return router
 }
 
-type Refused = { status: number; problem: string; retryAfter?: number }
+type SignInRefusal = { status: number; problem: string; retryAfter?: number }
 
 /** Gives the same answer, after the same amount of work, for a wrong password and an unknown name. */
-async function check(
+async function checkPassword(
   { users, passwords, guesses, log }: SignInOptions,
   address: string,
   { login, password }: { login: string; password: string },
-): Promise<{ user: IdentityUser } | Refused> {
+): Promise<{ user: IdentityUser } | SignInRefusal> {
   let whose = {}
   const judged = await guesses.judge(address, login, async () => {
     const found = login.length > 254 ? undefined : await users.findByLogin(login)
@@ -198,7 +198,7 @@ async function check(
   const { value: user } = judged
   if (user === undefined) {
     log.info({ address, ...whose }, 'A sign-in was refused.')
-    return { status: 401, problem: WRONG }
+    return { status: 401, problem: WRONG_CREDENTIALS }
   }
   if (!user.isEnabled) {
     log.info({ address, userId: user.id }, 'A disabled user was refused.')
@@ -253,11 +253,11 @@ async function finish(
 
 async function signIn(options: SignInOptions, interaction: Interaction, login: string, error?: string): Promise<Page> {
   const hasOrganizations = options.external !== undefined
-  const shown = { ...(await words(options, interaction)), login, hasOrganizations }
+  const shown = { ...(await pageWords(options, interaction)), login, hasOrganizations }
   return signInPage(error === undefined ? shown : { ...shown, error })
 }
 
-async function words(options: SignInOptions, interaction: Interaction) {
+async function pageWords(options: SignInOptions, interaction: Interaction) {
   const { client_id: clientId, redirect_uri: redirectUri } = interaction.params
   const client = await options.provider().Client.find(String(clientId))
   return {

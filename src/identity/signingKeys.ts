@@ -36,11 +36,11 @@ export type SigningKeysOptions = {
   generate?: (notBefore: number) => Promise<SigningKey>
 }
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 /** Milliseconds for which a key signs, and for which it is published before that. */
-const ROTATE_AFTER = 30 * 24 * 60 * MINUTE
-const PUBLISH_AHEAD = 60 * MINUTE
-const CLOCK_SKEW = 2 * MINUTE
+const ROTATE_AFTER_MS = 30 * 24 * 60 * MINUTE_MS
+const PUBLISH_AHEAD_MS = 60 * MINUTE_MS
+const CLOCK_SKEW_MS = 2 * MINUTE_MS
 /** Another replica wrote at each lost race, so ten are already suspicious. */
 const MAX_RACES = 10
 
@@ -52,11 +52,11 @@ const MAX_RACES = 10
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
   const { clock = systemClock, log } = options
   const times: KeyTimes = {
-    rotateAfter: ROTATE_AFTER,
-    publishAhead: PUBLISH_AHEAD,
-    keepAfter: options.tokenLifetimeSeconds * 1000 + CLOCK_SKEW,
+    rotateAfter: ROTATE_AFTER_MS,
+    publishAhead: PUBLISH_AHEAD_MS,
+    keepAfter: options.tokenLifetimeSeconds * 1000 + CLOCK_SKEW_MS,
   }
-  const settle = () => settledRing(options.store, times, clock, options.generate ?? generateSigningKey)
+  const settle = () => ensureRing(options.store, times, clock, options.generate ?? generateSigningKey)
   const listeners = new Set<() => void>()
   let ring = await settle()
   let timer: Timer | undefined
@@ -90,13 +90,13 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     timer = clock.setTimeout(async () => {
       if (isDue()) await lookSafely()
       if (!stopped) schedule()
-    }, MINUTE)
+    }, MINUTE_MS)
   }
   schedule()
   const unsubscribe = options.store.onChange?.(() => void lookSafely())
   return {
     ring: () => ring,
-    signing: () => definite(signingKeyAt(ring, clock.now())),
+    signing: () => requireKey(signingKeyAt(ring, clock.now())),
     look,
     onChange(listener) {
       listeners.add(listener)
@@ -112,7 +112,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
 }
 
 /** Reads the ring and updates it if keys are due or expired, while other replicas may do the same. */
-async function settledRing(
+async function ensureRing(
   store: KeyStore,
   times: KeyTimes,
   clock: Clock,
@@ -120,7 +120,7 @@ async function settledRing(
 ): Promise<KeyRing> {
   for (let race = 0; race < MAX_RACES; race += 1) {
     const stored = await store.read()
-    const wanted = await wantedRing(stored?.ring ?? [], times, clock.now(), generate)
+    const wanted = await updateRing(stored?.ring ?? [], times, clock.now(), generate)
     if (stored !== undefined && sameRing(stored.ring, wanted)) return stored.ring
     const written: StoredRing | undefined =
       stored === undefined ? await store.create(wanted) : await store.replace(wanted, stored.version)
@@ -129,7 +129,7 @@ async function settledRing(
   throw new Error(`The signing keys changed ${MAX_RACES} times while they were read.`)
 }
 
-async function wantedRing(
+async function updateRing(
   ring: KeyRing,
   times: KeyTimes,
   now: number,
@@ -140,7 +140,7 @@ async function wantedRing(
   return due === undefined ? kept : withKey(kept, await generate(due))
 }
 
-function definite(key: SigningKey | undefined): SigningKey {
+function requireKey(key: SigningKey | undefined): SigningKey {
   if (key === undefined) throw new Error('There is no signing key.')
   return key
 }

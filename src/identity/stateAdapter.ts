@@ -3,12 +3,12 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import { digest, type StateEntry, type StateRecord, type StateStore, stateName } from './state.ts'
 
 /** Models stored in their own Secret, and models stored in the Secret of their grant. */
-const ALONE = new Set(['Session', 'Interaction', 'DeviceCode'])
-const OF_A_GRANT = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
+const STANDALONE_MODELS = new Set(['Session', 'Interaction', 'DeviceCode'])
+const GRANT_MODELS = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
 /** How many used refresh tokens of a grant are remembered, to detect reuse. */
 const MAX_USED = 20
 /** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
-const DEFAULT_SECONDS = 600
+const DEFAULT_TTL_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
 
 /** Returns an id for a code or refresh token: the hash of its grant id, then 256 random bits. */
@@ -28,8 +28,8 @@ export type RequestSession = { readonly iat?: unknown; readonly oldId?: unknown 
 /** Returns the storage of a model, or undefined for models that are not stored. */
 export function stateAdapter(model: string, { state, revokesOne, session }: StateAdapterOptions): Adapter | undefined {
   if (model === 'Session') return sessionAdapter(state, session)
-  if (ALONE.has(model)) return aloneAdapter(model, state)
-  return OF_A_GRANT.has(model) ? grantAdapter(model, state, revokesOne) : undefined
+  if (STANDALONE_MODELS.has(model)) return modelAdapter(model, state)
+  return GRANT_MODELS.has(model) ? grantAdapter(model, state, revokesOne) : undefined
 }
 
 const now = () => Math.floor(Date.now() / 1000)
@@ -45,7 +45,7 @@ function payloadOf(entry: StateEntry | undefined, id?: string): AdapterPayload |
 }
 
 /** Marks as used, once across all replicas: a precondition decides races, and the loser sees the mark. */
-function used(entry: StateEntry): StateEntry {
+function markUsed(entry: StateEntry): StateEntry {
   if (entry.consumed !== undefined) throw new errors.InvalidGrant('it was used before')
   return { ...entry, consumed: now() }
 }
@@ -60,7 +60,7 @@ function sessionAdapter(store: StateStore, current: StateAdapterOptions['session
   const onlyStored: Pick<StateStore, 'write'> = {
     write: async (record) => void (await store.change(record.name, () => record)),
   }
-  const [anyhow, ifStored] = [aloneAdapter('Session', store), aloneAdapter('Session', { ...store, ...onlyStored })]
+  const [anyhow, ifStored] = [modelAdapter('Session', store), modelAdapter('Session', { ...store, ...onlyStored })]
   return {
     ...anyhow,
     async upsert(id, payload, expiresIn) {
@@ -80,11 +80,11 @@ function sessionAdapter(store: StateStore, current: StateAdapterOptions['session
   }
 }
 
-function aloneAdapter(model: string, store: StateStore): Adapter {
+function modelAdapter(model: string, store: StateStore): Adapter {
   const nameOf = (id: string) => stateName(model, id)
   const byIndex = async (value: string) => payloadOf((await store.findByIndex(indexOf(model, value)))?.entries.value)
   return {
-    async upsert(id, payload, expiresIn = DEFAULT_SECONDS) {
+    async upsert(id, payload, expiresIn = DEFAULT_TTL_SECONDS) {
       const second = model === 'Session' ? payload.uid : payload.userCode
       await store.write({
         name: nameOf(id),
@@ -105,7 +105,7 @@ function aloneAdapter(model: string, store: StateStore): Adapter {
     async consume(id) {
       await store.change(nameOf(id), (record) => ({
         ...record,
-        entries: { ...record.entries, value: used(record.entries.value ?? {}) },
+        entries: { ...record.entries, value: markUsed(record.entries.value ?? {}) },
       }))
     },
     destroy: (id) => store.remove(nameOf(id)),
@@ -126,13 +126,13 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
     return FAMILY.test(family) ? { name: `identity-grant-${family}`, key: `${model}-${digest(id)}` } : undefined
   }
   return {
-    async upsert(id, payload, expiresIn = DEFAULT_SECONDS) {
+    async upsert(id, payload, expiresIn = DEFAULT_TTL_SECONDS) {
       const place = placeOf(id)
       if (place === undefined) throw new Error(`An id of a ${model} names no grant.`)
       const expiresAt = now() + expiresIn
       const put = (record: StateRecord): StateRecord => ({
         ...record,
-        entries: pruned({ ...record.entries, [place.key]: entryOf(payload) }),
+        entries: pruneEntries({ ...record.entries, [place.key]: entryOf(payload) }),
         expiresAt: Math.max(record.expiresAt, expiresAt),
       })
       if (await store.change(place.name, put)) return
@@ -153,7 +153,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
       try {
         await store.change(place.name, (record) => ({
           ...record,
-          entries: { ...record.entries, [place.key]: used(record.entries[place.key] ?? {}) },
+          entries: { ...record.entries, [place.key]: markUsed(record.entries[place.key] ?? {}) },
         }))
       } catch (error) {
         // The token was used twice, so one of the two callers stole it: revoke the grant.
@@ -177,7 +177,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
 }
 
 /** A grant outlives its tokens, so drop the expired ones and the oldest used ones. */
-function pruned(entries: Record<string, StateEntry>): Record<string, StateEntry> {
+function pruneEntries(entries: Record<string, StateEntry>): Record<string, StateEntry> {
   const alive = Object.entries(entries).filter(([, { exp }]) => exp === undefined || exp > now())
   const usedOnes = alive.filter(([, { consumed }]) => consumed !== undefined)
   const surplus = new Set(

@@ -13,8 +13,8 @@ export interface Sweeper {
 export type SweeperOptions = { clock?: Clock; log: Log; store: () => Pick<StateStore, 'sweep'> }
 
 /** Allows for clock differences between replicas. A late removal does no harm. */
-const GRACE = 60_000
-const RETRY = 60_000
+const GRACE_MS = 60_000
+const RETRY_MS = 60_000
 
 export function createSweeper({ clock = systemClock, log, store }: SweeperOptions): Sweeper {
   let timer: { due: number; timer: Timer } | undefined
@@ -29,15 +29,15 @@ export function createSweeper({ clock = systemClock, log, store }: SweeperOption
     timer = undefined
     try {
       const next = await store().sweep(Math.floor(clock.now() / 1000))
-      if (next !== undefined) wakeAt(Math.max(next * 1000 + GRACE, clock.now() + GRACE))
+      if (next !== undefined) wakeAt(Math.max(next * 1000 + GRACE_MS, clock.now() + GRACE_MS))
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'Cannot remove expired sign-ins; they are refused, and removed later.')
-      wakeAt(clock.now() + RETRY)
+      wakeAt(clock.now() + RETRY_MS)
     }
   }
   wakeAt(clock.now())
   return {
-    expects: (expiresAt) => wakeAt(expiresAt * 1000 + GRACE),
+    expects: (expiresAt) => wakeAt(expiresAt * 1000 + GRACE_MS),
     stop() {
       isStopped = true
       timer?.timer.cancel()

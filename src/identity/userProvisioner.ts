@@ -31,7 +31,7 @@ export type UserProvisionerOptions = {
 }
 
 const VALUES_MAX = 200
-const VALUE_LENGTH = 256
+const VALUE_LENGTH_MAX = 256
 const CLAIMS_MAX = 20
 
 export function kubeUserProvisioner({ client, bindings, inTenant }: UserProvisionerOptions): UserProvisioner {
@@ -98,8 +98,8 @@ export function userSpecOf(
   if (typeof email !== 'string' || !isAddress(email) || !domains.includes(domainOf(email) ?? '')) {
     throw new ProvisioningRefused('Your organization did not send an e-mail address in one of its domains.')
   }
-  const firstName = nameIn(claims.given_name)
-  const lastName = nameIn(claims.family_name)
+  const firstName = parseName(claims.given_name)
+  const lastName = parseName(claims.family_name)
   return {
     userName: email.slice(0, 128),
     email,
@@ -109,7 +109,7 @@ export function userSpecOf(
     isEnabled: true,
     isExternal: true,
     tenantIds: [tenantId],
-    externalIdentity: { tenantId, alias, issuer, subject, claims: askedClaims(claims, asked) },
+    externalIdentity: { tenantId, alias, issuer, subject, claims: selectClaims(claims, asked) },
   }
 }
 
@@ -117,13 +117,13 @@ export function userSpecOf(
 const isUnverified = ({ email_verified: said }: Readonly<Record<string, unknown>>, emailClaim: string) =>
   emailClaim === 'email' && (said === false || said === 'false')
 
-const nameIn = (claim: unknown) => (typeof claim === 'string' ? shownName(claim, 64) : undefined)
+const parseName = (claim: unknown) => (typeof claim === 'string' ? shownName(claim, 64) : undefined)
 
-function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {
+function selectClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {
   const found = [...new Set(asked)].slice(0, CLAIMS_MAX).flatMap((name): [string, string[]][] => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined
     const values = (Array.isArray(value) ? value : [value]).filter(
-      (one): one is string => typeof one === 'string' && one.length <= VALUE_LENGTH,
+      (one): one is string => typeof one === 'string' && one.length <= VALUE_LENGTH_MAX,
     )
     return values.length === 0 ? [] : [[name, values.slice(0, VALUES_MAX)]]
   })

@@ -7,10 +7,10 @@ import type { Change, Scalar } from './port.ts'
 export type Flat = Readonly<Record<string, Scalar>>
 
 /** Fields below which users may write anything, including secrets: only `name` is shown there. */
-const FREE = new Set(['env', 'args', 'command', 'parameters', 'headers', 'content', 'value', 'data', 'envelope'])
+const FREE_FORM = new Set(['env', 'args', 'command', 'parameters', 'headers', 'content', 'value', 'data', 'envelope'])
 const SECRET = /pass(word|wd|phrase)|secret|token|credential|api-?key|private-?key|connection-?string|license|cipher/i
-const SHOWN_LENGTH = 200
-const NAME_LENGTH = 128
+const SHOWN_LENGTH_MAX = 200
+const NAME_LENGTH_MAX = 128
 /** A spec with more fields is not compared. */
 const FIELDS_MAX = 1_000
 const CHANGES_MAX = 100
@@ -25,27 +25,27 @@ export function flatten(spec: object, salt: string): Flat | undefined {
         const isName = isHidden && key === 'name'
         visit(
           part,
-          `${pointer}/${escapedPart(key.slice(0, NAME_LENGTH))}`,
-          !isName && (isHidden || FREE.has(key) || SECRET.test(key)),
+          `${pointer}/${escapedPart(key.slice(0, NAME_LENGTH_MAX))}`,
+          !isName && (isHidden || FREE_FORM.has(key) || SECRET.test(key)),
         )
       }
       return
     }
     count += 1
-    if (count <= FIELDS_MAX) flat[pointer] = leaf(value, isHidden, salt)
+    if (count <= FIELDS_MAX) flat[pointer] = toScalar(value, isHidden, salt)
   }
   visit(spec, '', false)
   return count > FIELDS_MAX ? undefined : flat
 }
 
-function leaf(value: unknown, isHidden: boolean, salt: string): Scalar {
+function toScalar(value: unknown, isHidden: boolean, salt: string): Scalar {
   if (typeof value === 'boolean' || value === null || value === undefined) return value ?? null
   const digest = () => sha256(`${salt}${value}`).slice(0, 16)
   if (isHidden) return `${MASK}${digest()}`
   if (typeof value === 'number') return value
   const text = String(value)
   if (redacted(text) !== text) return `${MASK}${digest()}`
-  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}… (${digest()})`
+  return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}… (${digest()})`
 }
 
 /**

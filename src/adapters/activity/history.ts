@@ -26,27 +26,27 @@ export function addSightings(
   sightings: readonly ObservedAction[],
   isClosed: (id: string) => boolean = () => false,
 ): Head {
-  const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(inOrder)
-  return ordered.reduce(withOne, head)
+  const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(byTime)
+  return ordered.reduce(addSighting, head)
 }
 
-function withOne(head: Head, sighting: ObservedAction): Head {
+function addSighting(head: Head, sighting: ObservedAction): Head {
   const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...seen } = sighting
   const facts = after !== undefined && 'uid' in after && after.isNew ? { ...seen, made: after.uid } : seen
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
   const { known, changes, isChange, next } = computeChanges(head.known, after, sighting, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
   const around = head.entries.map((one) =>
-    one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,
+    one.id === next?.entryId && one !== held ? truncateEntry({ ...one, changes: next.changes }) : one,
   )
   if (held === undefined) {
     if (onlyIfChanged && (!isChange || isSamePart(head, facts))) return head
-    return { ...head, known, entries: [...around, fitting({ ...facts, changes })].sort(inOrder) }
+    return { ...head, known, entries: [...around, truncateEntry({ ...facts, changes })].sort(byTime) }
   }
   const told = isSecondHand
     ? { ...held, part: held.part ?? facts.part }
     : { ...held, ...facts, version: facts.version ?? held.version, part: facts.part ?? held.part }
-  const entry = fitting({ ...told, changes: [...held.changes, ...changes] })
+  const entry = truncateEntry({ ...told, changes: [...held.changes, ...changes] })
   if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
   return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
 }
@@ -56,7 +56,7 @@ function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {
 }
 
 /** Bounds the size of an entry: a long list of changes is cut, and `changesLeftOut` tells by how many. */
-function fitting(entry: Entry): Entry {
+function truncateEntry(entry: Entry): Entry {
   const bytesOf = (one: Entry) => Buffer.byteLength(JSON.stringify(one))
   if (bytesOf(entry) <= MAX_ENTRY_BYTES) return entry
   const { length } = entry.changes
@@ -68,7 +68,7 @@ function fitting(entry: Entry): Entry {
   return { ...entry, changes: [], metadata: {}, message: entry.message?.slice(0, 256) }
 }
 
-function inOrder(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 'occurredAt' | 'version'>): number {
+function byTime(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 'occurredAt' | 'version'>): number {
   if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1
   return Number(one.version ?? 0) - Number(other.version ?? 0)
 }
@@ -110,6 +110,6 @@ export function selectReadableEntries(entries: readonly Entry[], now: number): E
   const oldest = retentionCutoff(now)
   return [...byId.values()]
     .filter(({ occurredAt }) => occurredAt >= oldest)
-    .sort(inOrder)
+    .sort(byTime)
     .slice(-ENTRIES_MAX)
 }

@@ -7,7 +7,7 @@ export type EntrySource = {
   open(): Promise<{ readonly entries: readonly ResourceEntry[]; readonly older: readonly EntrySource[] }>
 }
 
-const AT_ONCE = 8
+const MAX_CONCURRENT_READS = 8
 
 /** Returns the newest `most` entries of many records, newest first, without opening sources that are older. */
 export async function mergeNewestEntries(sources: readonly EntrySource[], most: number): Promise<ResourceEntry[]> {
@@ -16,7 +16,7 @@ export async function mergeNewestEntries(sources: readonly EntrySource[], most: 
   while (waiting.length > 0) {
     waiting.sort((one, other) => (one.newest < other.newest ? 1 : -1))
     const oldest = found[most - 1]?.entry.occurredAt ?? ''
-    const next = waiting.splice(0, AT_ONCE).filter(({ newest }) => newest >= oldest)
+    const next = waiting.splice(0, MAX_CONCURRENT_READS).filter(({ newest }) => newest >= oldest)
     if (next.length === 0) break
     const opened = await Promise.all(next.map((source) => source.open()))
     waiting.push(...opened.flatMap(({ older }) => older))

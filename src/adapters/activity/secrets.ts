@@ -37,7 +37,7 @@ const OF_ANNOTATION = `${PREFIX}activity-of`
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
 /** Bytes of JSON in each of the three caches (heads, shown heads, chapters), so 96 MiB together. */
-const KEPT = 32 * 1024 * 1024
+const CACHE_BYTES = 32 * 1024 * 1024
 
 const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
@@ -59,20 +59,20 @@ export class SecretActivity implements ActivityStore {
   readonly #now: () => number
   readonly #values: ReturnType<typeof secretValues>
   /** What this process last wrote. If another process has written since, the write is refused and retried. */
-  readonly #heads = new LRUCache<string, Held>({ maxSize: KEPT, sizeCalculation: ({ bytes }) => bytes + 1 })
+  readonly #heads = new LRUCache<string, Held>({ maxSize: CACHE_BYTES, sizeCalculation: ({ bytes }) => bytes + 1 })
   /** Heads read by `newest`, which goes through all resources of a boundary. */
   readonly #shown = new LRUCache<string, { head: Shown; version: string; bytes: number }>({
-    maxSize: KEPT,
+    maxSize: CACHE_BYTES,
     sizeCalculation: ({ bytes }) => bytes + 1,
   })
   /** Serialises writers within this process, which would otherwise conflict. */
-  readonly #turns = new KeyedMutex()
+  readonly #writeLocks = new KeyedMutex()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
-    maxSize: KEPT,
+    maxSize: CACHE_BYTES,
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
     fetchMethod: async (name) => {
       const found = await this.#values.read(refOf(name))
-      return found && (JSON.parse(await unzipped(found.bytes)) as readonly Entry[])
+      return found && (JSON.parse(await decompress(found.bytes)) as readonly Entry[])
     },
   })
 
@@ -85,7 +85,7 @@ export class SecretActivity implements ActivityStore {
   async append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void> {
     for (const part of partsOf(resource)) {
       const own = sightings.filter(({ channel }) => (channel === 'Reported') === part.isReported)
-      await this.#turns.take(part.name, () => this.#add(part, resource, own))
+      await this.#writeLocks.take(part.name, () => this.#add(part, resource, own))
     }
   }
 
@@ -93,7 +93,7 @@ export class SecretActivity implements ActivityStore {
     const { name } = part
     for (let attempt = 1; sightings.length > 0; attempt += 1) {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
-      const closed = await this.#closedAmong(held.head, sightings)
+      const closed = await this.#idsInChapters(held.head, sightings)
       const next = addSightings(held.head, sightings, (id) => closed.has(id))
       if (next === held.head || (await this.#write(part, marksOf(resource), held, next))) return
       if (attempt === MAX_CONFLICT_ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
@@ -142,14 +142,14 @@ export class SecretActivity implements ActivityStore {
     // A reported time may be ahead of the time of its report.
     const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + MAX_CLOCK_SKEW_MS).toISOString()
     const open = async () => {
-      const head = await this.#shownAt(name, resourceVersion)
+      const head = await this.#readShownHead(name, resourceVersion)
       return { entries: told(head.entries), older: selectRetainedChapters(head, part.bounds, this.#now()).map(chapter) }
     }
     return [{ newest, open }]
   }
 
   /** Reads the head only if neither cache holds this version. */
-  async #shownAt(name: string, version: string | undefined): Promise<Shown> {
+  async #readShownHead(name: string, version: string | undefined): Promise<Shown> {
     const held = [this.#heads.peek(name), this.#shown.get(name)].find((one) => one?.version === version)
     if (held !== undefined) return held.head
     const { head, version: read } = await this.#readHead(name)
@@ -170,7 +170,7 @@ export class SecretActivity implements ActivityStore {
   }
 
   /** Returns the ids of entries in chapters, which late sightings may repeat. */
-  async #closedAmong({ chapters }: Head, sightings: readonly ObservedAction[]): Promise<ReadonlySet<string>> {
+  async #idsInChapters({ chapters }: Head, sightings: readonly ObservedAction[]): Promise<ReadonlySet<string>> {
     const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
     const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))
     return new Set(entries.map(({ id }) => id))
@@ -179,46 +179,46 @@ export class SecretActivity implements ActivityStore {
   /** @returns false if another writer was faster */
   async #write({ name, bounds }: Part, marks: Marks, { version, head: before }: Held, added: Head): Promise<boolean> {
     const due = selectEntriesToClose(added)
-    const made = due === undefined ? [] : [await this.#close(name, due.closed)]
+    const made = due === undefined ? [] : [await this.#writeChapter(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
     const head = { ...grown, chapters: selectRetainedChapters(grown, bounds, this.#now()) }
     const text = JSON.stringify(head)
     // A failed write may still have been stored: the next attempt must read again.
     this.#heads.delete(name)
-    const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), marks, version)
+    const written = await this.#put(name, await compress(text), new Date(this.#now()).toISOString(), marks, version)
     if (written === undefined) {
-      await this.#forget(made)
+      await this.#removeChapters(made)
       return false
     }
     this.#heads.set(name, { head, version: written, bytes: text.length })
-    await this.#forget(before.chapters.filter((one) => !head.chapters.some((kept) => kept.name === one.name)))
+    await this.#removeChapters(before.chapters.filter((one) => !head.chapters.some((kept) => kept.name === one.name)))
     return true
   }
 
   /** @returns the version that was written; undefined if another writer was faster */
-  #keep(name: string, bytes: Uint8Array, newest: string, marks: Marks, version?: string): Promise<string | undefined> {
+  #put(name: string, bytes: Uint8Array, newest: string, marks: Marks, version?: string): Promise<string | undefined> {
     const annotations = { ...marks.annotations, [NEWEST_ANNOTATION]: newest }
     return this.#values.write(refOf(name), bytes, { version, labels: marks.labels, annotations })
   }
 
   /** Stores a chapter under a unique name. It is not part of the record until the head names it. */
-  async #close(head: string, entries: readonly Entry[]): Promise<Chapter> {
+  async #writeChapter(head: string, entries: readonly Entry[]): Promise<Chapter> {
     const name = `${head}-${randomBytes(6).toString('hex')}`
-    const bytes = await zipped(JSON.stringify(entries))
+    const bytes = await compress(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
-    await this.#keep(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: {} })
+    await this.#put(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: {} })
     return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
   /** Deletes replaced chapters. The sweep deletes those that fail here. */
-  async #forget(chapters: readonly Chapter[]): Promise<void> {
+  async #removeChapters(chapters: readonly Chapter[]): Promise<void> {
     for (const { name } of chapters) await this.#client.remove(secret, refOf(name)).catch(() => undefined)
   }
 
   async #readHead(name: string): Promise<Held> {
     const found = await this.#values.read(refOf(name))
     if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined, bytes: 0 }
-    const text = await unzipped(found.bytes)
+    const text = await decompress(found.bytes)
     return { head: JSON.parse(text) as Head, version: found.version, bytes: text.length }
   }
 
@@ -242,8 +242,8 @@ function marksOf({ boundaryId, resourceGroup, resourceType, resourceName }: Reso
   return { labels: { [ACTIVITY_LABEL]: boundaryId }, annotations: { [OF_ANNOTATION]: of } }
 }
 
-const zipped = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
+const compress = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
 
-async function unzipped(bytes: Uint8Array): Promise<string> {
+async function decompress(bytes: Uint8Array): Promise<string> {
   return (await promisify<Uint8Array, Buffer>(gunzip)(bytes)).toString('utf8')
 }

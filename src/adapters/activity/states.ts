@@ -14,9 +14,9 @@ export type State = {
 export type States = { readonly uid: string; readonly states: readonly State[] }
 
 /** Milliseconds for which all states are kept: an API server retries undelivered audit events for minutes. */
-const LATE = 10 * 60_000
+const STATE_RETENTION_MS = 10 * 60_000
 /** Kept regardless of age. */
-const STATES_LEAST = 8
+const STATES_MIN = 8
 const STATES_MAX = 256
 const STATES_BYTES_MAX = 512 * 1024
 
@@ -37,7 +37,7 @@ export function computeChanges(
 ): Comparison {
   // The state afterwards is unknown: a deletion, a refusal, or an action on something else.
   if (after === undefined) return { known, changes: [], isChange: true }
-  if ('replicas' in after) return scaled(known, after, entryId)
+  if ('replicas' in after) return compareScale(known, after, entryId)
   const flat = flatten(after.spec, salt)
   const states = known?.uid === after.uid ? known.states : []
   const { generation, labelling, uid, isNew } = after
@@ -56,14 +56,14 @@ export function computeChanges(
   const from = before?.flat ?? (isNew ? {} : undefined)
   const next = { generation, flat, labelling, entryId, at }
   return {
-    known: { uid, states: bounded([...states, next]) },
+    known: { uid, states: boundStates([...states, next]) },
     changes: changesBetween(from, flat),
     isChange: true,
     next: later && flat && later.flat && { entryId: later.entryId, changes: changesBetween(flat, later.flat) },
   }
 }
 
-function scaled(
+function compareScale(
   known: States | undefined,
   after: Extract<WrittenState, { replicas: number }>,
   entryId: string,
@@ -74,17 +74,19 @@ function scaled(
   const changes = changesBetween(newest.flat, flat)
   if (changes.length === 0) return { known, changes, isChange: false }
   const next = { ...newest, flat, entryId, generation: newest.generation + 1 }
-  return { known: { ...known, states: bounded([...known.states, next]) }, changes, isChange: true }
+  return { known: { ...known, states: boundStates([...known.states, next]) }, changes, isChange: true }
 }
 
-function bounded(states: readonly State[]): State[] {
+function boundStates(states: readonly State[]): State[] {
   const ordered = states.toSorted((one, other) => one.generation - other.generation).slice(-STATES_MAX)
   const newest = Date.parse(ordered.at(-1)?.at ?? '')
   let bytes = 0
   const kept = ordered.toReversed().filter((state, index) => {
     bytes += JSON.stringify(state).length
     if (index === 0) return true
-    return bytes <= STATES_BYTES_MAX && (index < STATES_LEAST || newest - Date.parse(state.at ?? '') <= LATE)
+    return (
+      bytes <= STATES_BYTES_MAX && (index < STATES_MIN || newest - Date.parse(state.at ?? '') <= STATE_RETENTION_MS)
+    )
   })
   return kept.toReversed()
 }

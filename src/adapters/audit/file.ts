@@ -15,7 +15,7 @@ export type FileAuditOptions = {
 }
 
 /** Retention period of entries, in days. */
-const DAYS = 90
+const RETENTION_DAYS = 90
 
 /**
  * A log with one file per day. Several processes may share the folder: each call appends in a single write, which the
@@ -24,7 +24,7 @@ const DAYS = 90
 export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
   const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
-  const oldestKept = () => clock.now() - DAYS * DAY_MS
+  const oldestKept = () => clock.now() - RETENTION_DAYS * DAY_MS
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
   let cleaned = ''
 

@@ -17,7 +17,7 @@ export type TargetOptions = {
 }
 
 /** A page with one key takes a few kilobytes; a server that sends more is not an object store. */
-const ANSWER_MAX = 1024 * 1024
+const ANSWER_MAX_BYTES = 1024 * 1024
 
 /** Tests a target with one request that covers everything: address, certificate, key, bucket and permission to list. */
 export function createBackupTargets({ timeout = 10_000, lookup = resolve }: TargetOptions = {}): BackupTargets {
@@ -50,7 +50,7 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
     credentials: { accessKeyId, secretAccessKey },
     requestHandler: agents,
   })
-  limit(s3)
+  limitResponses(s3)
   try {
     const { bucket: Bucket, prefix } = target
     const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
@@ -66,19 +66,20 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
 }
 
 /** Bounds the answer: the client buffers all of it before it parses it. */
-function limit(s3: S3Client): void {
+function limitResponses(s3: S3Client): void {
   s3.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args)
       const response = result.response as { body?: Readable }
-      if (typeof response.body?.pipe === 'function') response.body = pipeline(response.body, upTo(ANSWER_MAX), () => {})
+      if (typeof response.body?.pipe === 'function')
+        response.body = pipeline(response.body, limitBytes(ANSWER_MAX_BYTES), () => {})
       return result
     },
     { step: 'deserialize', priority: 'low', name: 'limitAnswer' },
   )
 }
 
-function upTo(most: number): Transform {
+function limitBytes(most: number): Transform {
   let seen = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -24,7 +24,7 @@ export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerd
 }
 
 /** Verdicts for connections that failed before any answer. */
-const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
+const FAILURE_VERDICTS: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Untrusted: verdict('TlsFailed'),
   NoTls: verdict('TlsFailed'),
   NoHttp: verdict('Unreachable'),
@@ -40,12 +40,12 @@ const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */
-const BY_NAME = inverted<TargetCode>({
+const CODES_BY_NAME = inverted<TargetCode>({
   AuthenticationFailed: 'InvalidAccessKeyId SignatureDoesNotMatch InvalidToken ExpiredToken RequestTimeTooSkewed',
   BucketMissing: 'NoSuchBucket NotFound',
   AccessDenied: 'AccessDenied AllAccessDisabled',
 })
-const BY_STATUS: Readonly<Record<number, TargetCode>> = {
+const CODES_BY_STATUS: Readonly<Record<number, TargetCode>> = {
   301: 'invalid-target',
   307: 'invalid-target',
   400: 'invalid-target',
@@ -54,15 +54,15 @@ const BY_STATUS: Readonly<Record<number, TargetCode>> = {
   404: 'BucketMissing',
 }
 
-type Answered = { name?: unknown; $metadata?: { httpStatusCode?: number } }
+type S3Failure = { name?: unknown; $metadata?: { httpStatusCode?: number } }
 
 /** Maps the error of a failed call to a verdict. */
 export function verdictOf(error: unknown): TargetVerdict {
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
   const failure = connectionFailure(error)
-  if (failure !== undefined) return UNREACHED[failure]
+  if (failure !== undefined) return FAILURE_VERDICTS[failure]
   if (listCauses(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
-  const { name, $metadata } = (error ?? {}) as Answered
-  const named = typeof name === 'string' ? BY_NAME[name] : undefined
-  return verdict(named ?? BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')
+  const { name, $metadata } = (error ?? {}) as S3Failure
+  const named = typeof name === 'string' ? CODES_BY_NAME[name] : undefined
+  return verdict(named ?? CODES_BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')
 }

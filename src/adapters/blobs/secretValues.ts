@@ -8,7 +8,7 @@ export const secret: Resource = { group: '', version: 'v1', plural: 'secrets', k
 
 type Ref = { readonly namespace: string; readonly name: string }
 /** The expected version (undefined: none exists), and metadata for the Secret. */
-type Writing = { version: string | undefined } & Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>
+type WriteOptions = { version: string | undefined } & Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>
 
 /** Stores each value in a Secret, under one key: nothing more to install, and encrypted at rest if Secrets are. */
 export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>, key: string) {
@@ -22,7 +22,7 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
     },
 
     /** @returns the version that was written; undefined if another writer was faster */
-    async write(ref: Ref, bytes: Uint8Array, writing: Writing): Promise<string | undefined> {
+    async write(ref: Ref, bytes: Uint8Array, writing: WriteOptions): Promise<string | undefined> {
       const { version, annotations, ...metadata } = writing
       const marks = annotations === undefined ? {} : { annotations }
       const labels = { ...metadata.labels, [MANAGED_BY_LABEL]: MANAGED_BY }

@@ -19,10 +19,10 @@ type Head = BuildLogState & {
   writer?: string
 }
 
-const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
-const ATTEMPTS = 30
+const EMPTY_HEAD: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
+const MAX_WRITE_ATTEMPTS = 30
 /** Bytes from which a part is full. Adding a line rewrites the whole last part, so parts are kept short. */
-const FULL_BYTES = 32 * 1024
+const PART_FULL_BYTES = 32 * 1024
 /** Bytes of one page, not counting its last line. */
 const PAGE_BYTES = 1024 ** 2
 const LINE_FEED = 0x0a
@@ -33,13 +33,13 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
   return {
     append: (deployment, lines, { offset, isFinal }) =>
       queues.take(`${deployment.namespace}/${deployment.name}`, () =>
-        new KeptLog(blobs, deployment, writer).append(lines, offset, isFinal),
+        new StoredLog(blobs, deployment, writer).append(lines, offset, isFinal),
       ),
-    read: (deployment, offset, most) => new KeptLog(blobs, deployment, writer).read(offset, most),
+    read: (deployment, offset, most) => new StoredLog(blobs, deployment, writer).read(offset, most),
     async forgetOldest(deployments, bytes) {
       let sum = 0
       for (const deployment of deployments) {
-        const log = new KeptLog(blobs, deployment, writer)
+        const log = new StoredLog(blobs, deployment, writer)
         sum += await log.size()
         if (sum > bytes) await log.remove()
       }
@@ -51,7 +51,7 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
  * The log of one deployment, in blobs that the deployment owns. Lines are written before the head that counts them:
  * what an interrupted upload left beyond the head is overwritten by the next one.
  */
-class KeptLog {
+class StoredLog {
   readonly #blobs: BlobStore
   readonly #deployment: BuildLogOwner
   readonly #writer: string
@@ -65,7 +65,7 @@ class KeptLog {
   async append(lines: readonly string[], offset: number | undefined, isFinal: boolean): Promise<BuildLogState> {
     let conflicts = 0
     let isWriter = false
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; attempt <= MAX_WRITE_ATTEMPTS; attempt += 1) {
       // A new writer goes on without a pause, or another process would take over meanwhile.
       if (conflicts > 0 && !isWriter) await pauseAfterConflict(conflicts)
       const { head, version } = await this.#head()
@@ -160,7 +160,7 @@ class KeptLog {
     let { lastBytes } = head
     let rest: Uint8Array = added
     while (rest.length > 0) {
-      if (ends.length === 0 || lastBytes >= FULL_BYTES) {
+      if (ends.length === 0 || lastBytes >= PART_FULL_BYTES) {
         ends.push(ends.at(-1) ?? 0)
         lastBytes = 0
       }
@@ -178,7 +178,7 @@ class KeptLog {
 
   async #head(): Promise<{ head: Head; version: string | undefined }> {
     const blob = await this.#blobs.read(this.#ref(0))
-    if (blob === undefined) return { head: EMPTY, version: undefined }
+    if (blob === undefined) return { head: EMPTY_HEAD, version: undefined }
     const stored = JSON.parse(Buffer.from(blob.bytes).toString('utf8')) as Head & { parts?: number }
     // Older logs only have a count of parts, without `ends`: they are read from the beginning.
     const ends = stored.ends ?? Array<number>(stored.parts ?? 0).fill(stored.lineCount)

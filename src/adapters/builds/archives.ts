@@ -9,7 +9,7 @@ import { type ArchiveReader, type ArchiveSink, ReaderGone } from './reading/port
 import { threadedReader } from './reading/reader.ts'
 
 /** Bytes of one archive, compressed. */
-const MOST_BYTES = 512 * 1024 ** 2
+const MAX_ARCHIVE_BYTES = 512 * 1024 ** 2
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const SOURCE = 'application/vnd.freehold.source.v1'
 const EMPTY = '{}'
@@ -23,7 +23,7 @@ export type SourceArchiveOptions = {
   readonly reader?: ArchiveReader
 }
 
-type Sent = {
+type Call = {
   method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   body?: Readable | string
   type?: string
@@ -32,9 +32,9 @@ type Sent = {
 
 /** Stores sources as OCI artifacts, like images. @see https://github.com/opencontainers/image-spec */
 export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
-  const { url, tokenFor, mostBytes = MOST_BYTES, reader = threadedReader() } = options
+  const { url, tokenFor, mostBytes = MAX_ARCHIVE_BYTES, reader = threadedReader() } = options
 
-  const send = (...asked: [token: string, wanted: number, target: string | URL, sent: Sent]) => sendTo(url, ...asked)
+  const send = (...asked: [token: string, wanted: number, target: string | URL, sent: Call]) => sendTo(url, ...asked)
   const finished = (place: URL, digest: string) => {
     place.searchParams.set('digest', digest)
     return place
@@ -54,9 +54,9 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
     reading.read.catch((error: Error) => body.destroy(error))
     let bytes = 0
     const split = pipeline(archive, async (source) => {
-      bytes = await passOn(source, { body, reading, mostBytes })
+      bytes = await pipeToBoth(source, { body, reading, mostBytes })
     })
-    const results = await Promise.allSettled([reading.read, unlessRefused(split, [reading.read, sent]), sent])
+    const results = await Promise.allSettled([reading.read, raceFailures(split, [reading.read, sent]), sent])
     const [read, , place] = results
     const refused = results
       .map((one) => (one.status === 'rejected' ? one.reason : undefined))
@@ -71,12 +71,12 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
     }
     const archived = read.value
     await send(token, 201, finished(place.value, archived.digest), { method: 'PUT', signal })
-    const config = { mediaType: 'application/vnd.oci.empty.v1+json', ...described(EMPTY) }
+    const config = { mediaType: 'application/vnd.oci.empty.v1+json', ...describeBlob(EMPTY) }
     const empty = await send(token, 202, uploads, { method: 'POST', signal })
     await send(token, 201, finished(empty, config.digest), { method: 'PUT', body: EMPTY, signal })
     const layers = [{ mediaType: `${SOURCE}.tar+gzip`, digest: archived.digest, size: bytes }]
     const manifest = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, artifactType: SOURCE, config, layers })
-    const { digest } = described(manifest)
+    const { digest } = describeBlob(manifest)
     await send(token, 201, `/v2/${repository}/manifests/${digest}`, {
       method: 'PUT',
       body: manifest,
@@ -99,7 +99,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
 }
 
 /** Calls the registry. @returns the URL for the next call. @throws RegistryError; ArchiveRefused for the body */
-async function sendTo(url: string, token: string, wanted: number, target: string | URL, sent: Sent): Promise<URL> {
+async function sendTo(url: string, token: string, wanted: number, target: string | URL, sent: Call): Promise<URL> {
   const { method, body, type = 'application/octet-stream', signal } = sent
   const headers = { authorization: `Bearer ${token}`, 'content-type': type }
   const address = new URL(target, url)
@@ -115,7 +115,7 @@ async function sendTo(url: string, token: string, wanted: number, target: string
 }
 
 /** Rejects as soon as another side fails, even while the sender is still sending or waiting. */
-function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]): Promise<unknown> {
+function raceFailures(split: Promise<void>, others: readonly Promise<unknown>[]): Promise<unknown> {
   return Promise.race([
     split,
     new Promise((_, refuse) => {
@@ -125,19 +125,19 @@ function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]
 }
 
 const digestOf = (text: string) => `sha256:${sha256(text)}`
-const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
+const describeBlob = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
 type Targets = { body: PassThrough; reading: ArchiveSink; mostBytes: number }
 
 /** Sends the stream to both targets, at the speed of the slower one. @returns the number of bytes */
-async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
+async function pipeToBoth(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
   let bytes = 0
   try {
     for await (const chunk of source) {
       bytes += chunk.length
       if (bytes > mostBytes) throw new ArchiveRefusedError(`It is longer than ${mostBytes} bytes.`)
       await reading.take(chunk)
-      await give(body, chunk)
+      await writeChunk(body, chunk)
     }
     reading.end()
     body.end()
@@ -150,12 +150,12 @@ async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes 
 }
 
 /** Writes with backpressure. A destroyed stream emits no drain and no further close. @throws Error if destroyed */
-async function give(target: PassThrough, chunk: Buffer): Promise<void> {
-  if (!target.destroyed && !target.write(chunk)) await drainedOrClosed(target)
+async function writeChunk(target: PassThrough, chunk: Buffer): Promise<void> {
+  if (!target.destroyed && !target.write(chunk)) await waitForDrain(target)
   if (target.destroyed) throw new Error('It was not fully received.')
 }
 
-function drainedOrClosed(target: PassThrough): Promise<void> {
+function waitForDrain(target: PassThrough): Promise<void> {
   return new Promise((done) => {
     const end = () => {
       target.off('drain', end).off('close', end)

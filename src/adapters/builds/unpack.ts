@@ -15,9 +15,9 @@ import { createPauser } from '../../core/slices.ts'
 import { TarHeaderLimiter } from './tarHeaderLimiter.ts'
 
 /** Bytes that headers and padding may take besides the files. */
-const MOST_OF_HEADERS = 128 * 1024 ** 2
+const HEADERS_MAX_BYTES = 128 * 1024 ** 2
 /** Chunk size of gunzip: with the default of 16 KiB a large file takes twice as long. */
-const CHUNK = 128 * 1024
+const CHUNK_BYTES = 128 * 1024
 export type Unpacked = { readonly files: number; readonly bytes: number }
 
 /**
@@ -32,7 +32,7 @@ export async function unpack(
   limits: ArchiveLimits = ARCHIVE_LIMITS,
 ): Promise<Unpacked> {
   const judge = new ArchiveValidator(limits)
-  const most = limits.bytes + MOST_OF_HEADERS
+  const most = limits.bytes + HEADERS_MAX_BYTES
   const told = { files: 0, bytes: 0 }
   let read = 0
   const bounded = new Transform({
@@ -50,7 +50,7 @@ export async function unpack(
     if (into !== undefined) await write(into, admitted, header, content)
   }
   try {
-    await pipeline(archive, createGunzip({ chunkSize: CHUNK }), bounded, (source) => entriesOf(source, take))
+    await pipeline(archive, createGunzip({ chunkSize: CHUNK_BYTES }), bounded, (source) => forEachEntry(source, take))
   } catch (error) {
     throw !(error instanceof ArchiveRefusedError) && isUnreadable(error)
       ? new ArchiveRefusedError('It is not a whole tar.gz.')
@@ -61,7 +61,7 @@ export async function unpack(
 }
 
 /** Reads the entries in turn. The tar reader's streams are not Node streams, so errors are forwarded by hand. */
-async function entriesOf(
+async function forEachEntry(
   source: AsyncIterable<Buffer>,
   take: (header: Header, content: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {

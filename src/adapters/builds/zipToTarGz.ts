@@ -5,7 +5,7 @@ import { pack } from 'tar-stream'
 import { fromBufferPromise } from 'yauzl'
 
 /** A fixed time, so that the same files make the same archive. */
-const TIME = new Date(0)
+const FIXED_MTIME = new Date(0)
 
 /** Turns a zip that the platform itself made into a tar.gz. The zip is held in memory, so it must be small. */
 export function convertZipToTarGz(zip: Uint8Array): Readable {
@@ -23,7 +23,7 @@ async function fill(tar: ReturnType<typeof pack>, zip: Uint8Array): Promise<void
     const content = await buffer(await archive.openReadStreamPromise(entry))
     await new Promise<void>((done, failed) => {
       const taken = (error?: Error | null) => (error ? failed(error) : done())
-      tar.entry({ name: entry.fileName, mode: 0o644, mtime: TIME, size: content.length }, content, taken)
+      tar.entry({ name: entry.fileName, mode: 0o644, mtime: FIXED_MTIME, size: content.length }, content, taken)
     })
   }
   tar.finalize()

@@ -32,7 +32,7 @@ export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorCl
     },
     async call(namespace, name, call, signal): Promise<TestAnswer | undefined> {
       try {
-        const asked = { method: 'POST', body: JSON.stringify(call), signal, ...AS_LONG_AS_THE_FUNCTION } as const
+        const asked = { method: 'POST', body: JSON.stringify(call), signal, ...NO_TIMEOUT } as const
         return TestAnswer.parse(await said(`${base}${functionCallsPath(namespace, name)}`, MAX_TEST_CALL_BYTES, asked))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not make a test call.')
@@ -43,7 +43,7 @@ export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorCl
 }
 
 /** No own timeout: the activator bounds the call, and only the caller may abort it earlier. */
-const AS_LONG_AS_THE_FUNCTION = { headersTimeout: 0, bodyTimeout: 0 }
+const NO_TIMEOUT = { headersTimeout: 0, bodyTimeout: 0 }
 
 /** @throws Error unless the answer is 200, JSON and within the bound */
 async function said(url: string, most: number, options: Parameters<typeof request>[1]): Promise<unknown> {

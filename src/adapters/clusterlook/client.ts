@@ -49,22 +49,22 @@ export function kubeClusterInspector({
       const homes = [...new Set([home, ...components.map(({ namespace }) => namespace)])]
       const wanted = components.flatMap(({ definitions }) => definitions)
       const [nodes, asked, databases, certificates, quotas, workloads, backups, missing, ceiling] = await Promise.all([
-        known('nodes', async () => (await list(types.node)).map(nodeFacts)),
-        known('pods', async () => sumPodRequests(await list(types.pod))),
-        known('CloudNativePG', async () => (await inAll(types.database, homes)).map(databaseFacts)),
-        known('cert-manager', async () => (await inAll(types.certificate, homes)).map(certificateFacts)),
-        known('quotas', async () => (await inAll(types.quota, homes)).map(quotaFacts)),
-        known('workloads', async () => {
+        readFact('nodes', async () => (await list(types.node)).map(nodeFacts)),
+        readFact('pods', async () => sumPodRequests(await list(types.pod))),
+        readFact('CloudNativePG', async () => (await inAll(types.database, homes)).map(databaseFacts)),
+        readFact('cert-manager', async () => (await inAll(types.certificate, homes)).map(certificateFacts)),
+        readFact('quotas', async () => (await inAll(types.quota, homes)).map(quotaFacts)),
+        readFact('workloads', async () => {
           const found = await Promise.all(types.workloads.map((resource) => inAll(resource, homes)))
           return found.flat().map(workloadFacts)
         }),
-        known('Velero', async () =>
+        readFact('Velero', async () =>
           backupFacts(await list(types.backupLocation, velero), await list(types.backup, velero)),
         ),
-        known('definitions', async () =>
+        readFact('definitions', async () =>
           missingDefinitions(wanted, wanted.length === 0 ? [] : await list(types.definition)),
         ),
-        known('roles', async () => lackingRules(roles, await list(types.role))),
+        readFact('roles', async () => lackingRules(roles, await list(types.role))),
       ])
       return { nodes, asked, databases, certificates, quotas, workloads, backups, missingDefinitions: missing, ceiling }
     },
@@ -110,7 +110,7 @@ export function kubeClusterInspector({
   }
 }
 
-async function known<Value>(what: string, look: () => Promise<Value>): Promise<Fact<Value>> {
+async function readFact<Value>(what: string, look: () => Promise<Value>): Promise<Fact<Value>> {
   try {
     return { value: await look() }
   } catch (error) {

@@ -20,9 +20,9 @@ type WithStatus<Status> = KubeObject & { status?: Status }
 
 const isTrue = (conditions: readonly Condition[] | undefined, type: string) =>
   conditions?.some((one) => one.type === type && one.status === 'True') === true
-const named = ({ metadata }: KubeObject) => objectKey(metadata.namespace, metadata.name)
+const keyOfObject = ({ metadata }: KubeObject) => objectKey(metadata.namespace, metadata.name)
 
-function amount(values: Quantities | undefined, name: string): number {
+function quantityOf(values: Quantities | undefined, name: string): number {
   const text = values?.[name]
   return typeof text === 'string' && isQuantity(text) ? Number(parseQuantity(text)) / 1000 : 0
 }
@@ -33,8 +33,8 @@ export function nodeFacts(node: KubeObject): NodeFacts {
     name: node.metadata.name,
     isReady: isTrue(status?.conditions, 'Ready'),
     isShortOfDisk: isTrue(status?.conditions, 'DiskPressure'),
-    cpu: amount(status?.allocatable, 'cpu'),
-    memory: amount(status?.allocatable, 'memory'),
+    cpu: quantityOf(status?.allocatable, 'cpu'),
+    memory: quantityOf(status?.allocatable, 'memory'),
   }
 }
 
@@ -46,8 +46,8 @@ export function sumPodRequests(pods: readonly KubeObject[]): RequestedResources 
     const { spec, status } = pod as WithStatus<{ phase?: string }> & { spec?: { containers?: Container[] } }
     if (status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
     for (const { resources } of spec?.containers ?? []) {
-      cpu += amount(resources?.requests, 'cpu')
-      memory += amount(resources?.requests, 'memory')
+      cpu += quantityOf(resources?.requests, 'cpu')
+      memory += quantityOf(resources?.requests, 'memory')
     }
   }
   return { cpu, memory }
@@ -59,7 +59,7 @@ export function databaseFacts(cluster: KubeObject): DatabaseFacts {
   const { status } = cluster as WithStatus<DatabaseStatus>
   const archiving = status?.conditions?.find(({ type }) => type === 'ContinuousArchiving')
   return {
-    name: named(cluster),
+    name: keyOfObject(cluster),
     hasPrimary: status?.currentPrimary !== undefined && status.currentPrimary === status.targetPrimary,
     isArchiving: archiving === undefined ? undefined : archiving.status === 'True',
   }
@@ -67,20 +67,20 @@ export function databaseFacts(cluster: KubeObject): DatabaseFacts {
 
 export function certificateFacts(certificate: KubeObject): CertificateFacts {
   const { status } = certificate as WithStatus<{ conditions?: Condition[]; notAfter?: string }>
-  return { name: named(certificate), isReady: isTrue(status?.conditions, 'Ready'), endsAt: status?.notAfter }
+  return { name: keyOfObject(certificate), isReady: isTrue(status?.conditions, 'Ready'), endsAt: status?.notAfter }
 }
 
 /** Returns the used share of the scarcest resource. */
 export function quotaFacts(quota: KubeObject): QuotaFacts {
   const { status } = quota as WithStatus<{ hard?: Quantities; used?: Quantities }>
   const shares = Object.keys(status?.hard ?? {}).map((name) => {
-    const hard = amount(status?.hard, name)
-    return hard === 0 ? 0 : amount(status?.used, name) / hard
+    const hard = quantityOf(status?.hard, name)
+    return hard === 0 ? 0 : quantityOf(status?.used, name) / hard
   })
-  return { name: named(quota), share: Math.max(0, ...shares) }
+  return { name: keyOfObject(quota), share: Math.max(0, ...shares) }
 }
 
-type Rolling = {
+type RolloutStatus = {
   observedGeneration?: number
   replicas?: number
   updatedReplicas?: number
@@ -89,13 +89,13 @@ type Rolling = {
 }
 
 export function workloadFacts(workload: KubeObject): WorkloadFacts {
-  const { status = {} } = workload as WithStatus<Rolling>
+  const { status = {} } = workload as WithStatus<RolloutStatus>
   const isBehind = (workload.metadata.generation ?? 0) > (status.observedGeneration ?? 0)
   const [wanted = 0, updated = 0] =
     status.desiredNumberScheduled === undefined
       ? [status.replicas, status.updatedReplicas]
       : [status.desiredNumberScheduled, status.updatedNumberScheduled]
-  return { name: named(workload), isPending: isBehind || updated < wanted }
+  return { name: keyOfObject(workload), isPending: isBehind || updated < wanted }
 }
 
 export function backupFacts(locations: readonly KubeObject[], backups: readonly KubeObject[]): BackupFacts {

@@ -17,16 +17,16 @@ export function roleChanges(wanted: WantedRoles, found: readonly KubeObject[]): 
   const stored = new Map((found as (KubeObject & { rules?: RoleRule[] })[]).map((role) => [role.metadata.name, role]))
   return Object.entries(wanted).flatMap(([name, rules]) => {
     const role = stored.get(name)
-    const [should, is] = [singleRules(rules), singleRules(role?.rules ?? [])]
-    const added = gathered([...should].filter((one) => !is.has(one)))
-    const removed = gathered([...is].filter((one) => !should.has(one)))
+    const [should, is] = [expandRules(rules), expandRules(role?.rules ?? [])]
+    const added = groupRules([...should].filter((one) => !is.has(one)))
+    const removed = groupRules([...is].filter((one) => !should.has(one)))
     const isSame = role !== undefined && added.length === 0 && removed.length === 0
     return isSame ? [] : [{ name, stored: role, rules, added, removed }]
   })
 }
 
 /** Groups single rights into one rule per resource. */
-function gathered(single: readonly string[]): RoleRule[] {
+function groupRules(single: readonly string[]): RoleRule[] {
   const verbs = new Map<string, string[]>()
   for (const one of single) {
     const at = one.lastIndexOf(' ')
@@ -44,7 +44,7 @@ function gathered(single: readonly string[]): RoleRule[] {
 }
 
 /** Expands rules into one string per verb and resource, so that their grouping does not matter. */
-function singleRules(rules: readonly RoleRule[]): Set<string> {
+function expandRules(rules: readonly RoleRule[]): Set<string> {
   const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = ['*'] }) =>
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>

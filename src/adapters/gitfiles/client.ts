@@ -6,8 +6,8 @@ import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitLocatio
 import { listFilesOfCommit, readFilesOfCommit, readFileTexts } from './tree.ts'
 
 const PROTOCOL = { 'git-protocol': 'version=2' }
-const COMMON = ['agent=freehold', 'object-format=sha1']
-const DATA = 1
+const COMMON_CAPABILITIES = ['agent=freehold', 'object-format=sha1']
+const DATA_BAND = 1
 
 /**
  * Reads files of one commit over https, with version 2 of the Git protocol (gitprotocol-v2): without history, and
@@ -23,8 +23,8 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
         const canFilter = await session.open()
         const revision = commitOf(await session.references(), place)
         if (revision === known) return { revision, files: undefined }
-        const narrow = canFilter ? await onlyWanted(session, revision, place.path) : undefined
-        return { revision, files: narrow ?? (await allSmall(session, revision, place.path, canFilter)) }
+        const narrow = canFilter ? await fetchWanted(session, revision, place.path) : undefined
+        return { revision, files: narrow ?? (await fetchAll(session, revision, place.path, canFilter)) }
       } catch (error) {
         throw gitFilesError(error, hostOf(place.url))
       }
@@ -38,7 +38,7 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
  *
  * @throws GitFilesError; PackTooLarge and RangeError for the trees
  */
-async function onlyWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
+async function fetchWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
   const trees = await readPack(await session.pack([`want ${revision}`, 'deepen 1', 'filter blob:none']))
   const listed = await runInSlices(listFilesOfCommit(trees, revision, path))
   const ids = [...new Set(listed.map(({ id }) => id))]
@@ -59,7 +59,7 @@ async function textsById(session: Session, ids: readonly string[]) {
 }
 
 /** Fetches the whole commit, without large files if the host supports filters. */
-async function allSmall(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
+async function fetchAll(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
   return runInSlices(readFilesOfCommit(await readPack(pack), revision, path))
@@ -85,7 +85,7 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocatio
         accept: 'application/x-git-upload-pack-result',
       },
       body: [
-        ...[`command=${name}`, ...COMMON].map(encodePktLine),
+        ...[`command=${name}`, ...COMMON_CAPABILITIES].map(encodePktLine),
         DELIM_PKT,
         ...args.map(encodePktLine),
         FLUSH_PKT,
@@ -122,7 +122,7 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocatio
       const chunks: Buffer[] = []
       let isPack = false
       for (const bytes of parsePktLines(await command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
-        if (isPack && bytes[0] === DATA) chunks.push(bytes.subarray(1))
+        if (isPack && bytes[0] === DATA_BAND) chunks.push(bytes.subarray(1))
         isPack ||= decodePktText(bytes) === 'packfile'
       }
       return Buffer.concat(chunks)

@@ -2,7 +2,7 @@ import type { SlicedWork } from '../../core/slices.ts'
 import { ByteReader } from './bytes.ts'
 
 /** Commands between two yields: a command may copy 16 MiB, but most copy a few bytes. */
-const BETWEEN_CUTS = 1_024
+const COMMANDS_PER_SLICE = 1_024
 
 /**
  * Applies a delta to its base (gitformat-pack, "Deltified representation").
@@ -23,7 +23,7 @@ export function* applyDelta(base: Buffer, delta: Buffer, allow: (size: number) =
     at += from.copy(whole, at, start, start + length)
   }
   for (let count = 1; !reader.isAtEnd; count += 1) {
-    if (count % BETWEEN_CUTS === 0) yield
+    if (count % COMMANDS_PER_SLICE === 0) yield
     const command = reader.byte()
     if ((command & 0x80) === 0) {
       put(delta, reader.at, command)

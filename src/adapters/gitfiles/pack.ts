@@ -11,7 +11,7 @@ export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
 export const PACK_LIMITS = { objects: 20_000, object: 8 * 1024 * 1024, all: 32 * 1024 * 1024 } as const
 
 /** Rounds of resolving deltas. Git makes chains of at most 50; a longer one is meant to cost time. */
-const ROUNDS = 64
+const MAX_DELTA_ROUNDS = 64
 
 /** The pack declares too much: a small pack can inflate to gigabytes. */
 export class PackTooLarge extends Error {}
@@ -32,7 +32,7 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
   if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK')
     throw new RangeError('It is not a pack.')
   const end = pack.length - TRAILER
-  const sum = await runInSlices(summing(pack.subarray(0, end)))
+  const sum = await runInSlices(hashInSlices(pack.subarray(0, end)))
   if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is wrong.')
   const count = pack.readUInt32BE(8)
   if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
@@ -44,7 +44,7 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
     const header = readHeader(reader)
     const base = readBase(reader, header.type, at)
     if (header.size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${header.size} bytes.`)
-    const { bytes, used } = await inflated(pack.subarray(reader.at, end), header.size)
+    const { bytes, used } = await inflateObject(pack.subarray(reader.at, end), header.size)
     reader.at += used
     objects.count(bytes.length)
     const type = TYPES[header.type]
@@ -57,12 +57,12 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
 }
 
 /** Bytes to hash between two yields, which takes half a millisecond. */
-const PIECE = 262_144
+const HASH_SLICE_BYTES = 262_144
 
-function* summing(bytes: Buffer, before = ''): SlicedWork<Buffer> {
+function* hashInSlices(bytes: Buffer, before = ''): SlicedWork<Buffer> {
   const sum = createHash('sha1').update(before)
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    sum.update(bytes.subarray(at, at + PIECE))
+  for (let at = 0; at < bytes.length; at += HASH_SLICE_BYTES) {
+    sum.update(bytes.subarray(at, at + HASH_SLICE_BYTES))
     yield
   }
   return sum.digest()
@@ -80,7 +80,7 @@ class Objects {
 
   *adding(at: number, object: GitObject): SlicedWork<void> {
     const { type, bytes } = object
-    const id = (yield* summing(bytes, `${type} ${bytes.length}\0`)).toString('hex')
+    const id = (yield* hashInSlices(bytes, `${type} ${bytes.length}\0`)).toString('hex')
     this.#byPlace.set(at, object)
     this.byId.set(id, object)
   }
@@ -91,15 +91,15 @@ class Objects {
       const left: Delta[] = []
       for (const delta of open) {
         yield
-        if (!(yield* this.#resolvingOne(delta))) left.push(delta)
+        if (!(yield* this.#resolveDelta(delta))) left.push(delta)
       }
-      if (left.length === open.length || round === ROUNDS)
+      if (left.length === open.length || round === MAX_DELTA_ROUNDS)
         throw new RangeError('The base object of a delta is missing.')
       open = left
     }
   }
 
-  *#resolvingOne({ at, base, bytes }: Delta): SlicedWork<boolean> {
+  *#resolveDelta({ at, base, bytes }: Delta): SlicedWork<boolean> {
     const found = typeof base === 'number' ? this.#byPlace.get(base) : this.byId.get(base)
     if (found === undefined) return false
     const whole = yield* applyDelta(found.bytes, bytes, (size) => {
@@ -126,7 +126,7 @@ function readBase(reader: ByteReader, type: number, at: number): number | string
 type Engine = { engine: { bytesWritten: number }; buffer: Buffer }
 
 /** Inflates off the main thread, to at most the declared size. */
-function inflated(from: Buffer, size: number): Promise<{ bytes: Buffer; used: number }> {
+function inflateObject(from: Buffer, size: number): Promise<{ bytes: Buffer; used: number }> {
   return new Promise((resolve, reject) => {
     // zlib treats a limit of 0 as no limit.
     const limits = { maxOutputLength: Math.max(1, size), info: true }

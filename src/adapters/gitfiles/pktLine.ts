@@ -9,19 +9,19 @@ export function encodePktLine(text: string): string {
 }
 
 /** Lengths up to this are flush, delimiter and end packets, which carry no data. */
-const MARKS = 2
+const SPECIAL_LENGTH_MAX = 2
 
 /** Lines per answer. Hosts send packs in lines of 1,000 bytes or more; millions of short ones are an attack. */
-const MOST = 50_000
+const MAX_LINES = 50_000
 
 /** @throws RangeError for malformed lines */
 export function* parsePktLines(bytes: Buffer): Generator<Buffer> {
   for (let at = 0, count = 1; at < bytes.length; count += 1) {
-    if (count > MOST) throw new RangeError(`There are more than ${MOST} lines.`)
+    if (count > MAX_LINES) throw new RangeError(`There are more than ${MAX_LINES} lines.`)
     const digits = bytes.toString('latin1', at, at + 4)
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new RangeError('The length of a line is not four hexadecimal digits.')
     const length = Number.parseInt(digits, 16)
-    if (length <= MARKS) {
+    if (length <= SPECIAL_LENGTH_MAX) {
       at += 4
       continue
     }

@@ -5,10 +5,10 @@ import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
 type Objects = ReadonlyMap<string, GitObject>
 type Entry = { readonly mode: string; readonly name: string; readonly id: string }
 
-const TEXTS = /\.(ya?ml|json)$/i
-const FOLDER = '40000'
+const TEXT_FILE = /\.(ya?ml|json)$/i
+const FOLDER_MODE = '40000'
 /** Modes of regular files. Left out: links (120000), which may lead out of the repository, and submodules (160000). */
-const FILES = new Set(['100644', '100755', '100664'])
+const FILE_MODES = new Set(['100644', '100755', '100664'])
 
 /** A file as listed by a tree, without its content. */
 export type ListedGitFile = { readonly path: string; readonly id: string }
@@ -43,34 +43,34 @@ export function* listFilesOfCommit(objects: Objects, commit: string, folder: str
   if (tree === undefined) throw new RangeError('A commit names no tree.')
   let root = tree
   for (const name of folder.split('/').filter((part) => part !== '')) {
-    const found = yield* finding(read(objects, root, 'tree'), name)
+    const found = yield* findFolder(read(objects, root, 'tree'), name)
     if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
     root = found.id
   }
-  const found: Found = { files: [], entries: 0 }
-  yield* gathering(objects, root, found)
+  const found: FoundFiles = { files: [], entries: 0 }
+  yield* collectFiles(objects, root, found)
   return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-function* finding(tree: Buffer, folder: string): SlicedWork<Entry | undefined> {
+function* findFolder(tree: Buffer, folder: string): SlicedWork<Entry | undefined> {
   for (const entry of entriesOf(tree)) {
-    if (entry.name === folder && entry.mode === FOLDER) return entry
+    if (entry.name === folder && entry.mode === FOLDER_MODE) return entry
     yield
   }
   return undefined
 }
 
-type Found = { readonly files: ListedGitFile[]; entries: number }
+type FoundFiles = { readonly files: ListedGitFile[]; entries: number }
 
 /** Walks a tree within limits: trees may share subtrees, so a pack of a kilobyte can expand without end. */
-function* gathering(objects: Objects, tree: string, found: Found, prefix = '', depth = 0): SlicedWork<void> {
+function* collectFiles(objects: Objects, tree: string, found: FoundFiles, prefix = '', depth = 0): SlicedWork<void> {
   for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
     yield
     found.entries += 1
     if (found.entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
     const path = `${prefix}${name}`
-    if (mode === FOLDER && depth < GIT_LIMITS.depth) yield* gathering(objects, id, found, `${path}/`, depth + 1)
-    if (!FILES.has(mode) || !TEXTS.test(name)) continue
+    if (mode === FOLDER_MODE && depth < GIT_LIMITS.depth) yield* collectFiles(objects, id, found, `${path}/`, depth + 1)
+    if (!FILE_MODES.has(mode) || !TEXT_FILE.test(name)) continue
     if (found.files.push({ path, id }) > GIT_LIMITS.files)
       throw tooLarge(`more than ${GIT_LIMITS.files} files of YAML and JSON`)
   }

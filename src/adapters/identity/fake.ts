@@ -36,13 +36,13 @@ export class FakeUserDirectory implements UserDirectory {
   }
 
   async update(userId: string, change: UserChange) {
-    const user = this.#existing(userId)
+    const user = this.#requireUser(userId)
     return this.put({ ...user, ...change } as UserRecord)
   }
 
   async setPassword(userId: string, password: string, { keepSession }: { keepSession?: string | undefined } = {}) {
     this.keptSession = keepSession
-    this.passwords.set(this.#existing(userId).id, password)
+    this.passwords.set(this.#requireUser(userId).id, password)
   }
 
   async hasLocalPassword(userId: string) {
@@ -56,7 +56,7 @@ export class FakeUserDirectory implements UserDirectory {
   }
 
   async joinTenant(userId: string, tenantId: string) {
-    const user = this.#existing(userId)
+    const user = this.#requireUser(userId)
     this.put({ ...user, tenantIds: [...new Set([...user.tenantIds, tenantId])] })
   }
 
@@ -71,7 +71,7 @@ export class FakeUserDirectory implements UserDirectory {
     this.users.delete(userId)
   }
 
-  #existing(userId: string): UserRecord {
+  #requireUser(userId: string): UserRecord {
     const user = this.users.get(userId)
     if (user === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
     return user

@@ -30,13 +30,13 @@ const RULES = {
   specialChars: 'minSpecialChars',
 } as const satisfies Record<string, keyof PasswordRules>
 /** The maximum that Keycloak accepts if the policy does not set one. */
-const NO_LIMIT = 1024
+const DEFAULT_MAX_LENGTH = 1024
 
 /** Parses Keycloak's form, `length(12) and digits(1) and notEmail`. Keycloak enforces the other rules on its own. */
 export function parsePasswordPolicy(policy: string): PasswordRules {
   const rules: PasswordRules = {
     minLength: 0,
-    maxLength: NO_LIMIT,
+    maxLength: DEFAULT_MAX_LENGTH,
     minDigits: 0,
     minLowerCase: 0,
     minUpperCase: 0,

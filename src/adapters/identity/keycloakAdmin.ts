@@ -48,9 +48,9 @@ type CallOptions = {
 }
 
 const UNTRUSTED = 'its certificate is not valid for its address, or not signed by an authority that the platform trusts'
-const TIMEOUT = 10_000
+const REQUEST_TIMEOUT_MS = 10_000
 /** Seconds that a token must still be valid; admin tokens live a minute by default. */
-const MARGIN_SECONDS = 10
+const MIN_VALIDITY_SECONDS = 10
 
 export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
   const { url, realm, adminRealm = realm, certificateAuthority: authority } = options
@@ -75,12 +75,12 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
     )
     const { access_token: text, expires_in: seconds } = (body ?? {}) as { access_token?: string; expires_in?: number }
     if (status !== 200 || text === undefined) throw unavailable(`it gave its administrator no token (HTTP ${status})`)
-    if (token !== undefined) token.until = performance.now() + ((seconds ?? 0) - MARGIN_SECONDS) * 1000
+    if (token !== undefined) token.until = performance.now() + ((seconds ?? 0) - MIN_VALIDITY_SECONDS) * 1000
     return text
   }
   function currentToken(): Promise<string> {
     if (token !== undefined && token.until > performance.now()) return token.text
-    const fresh = { text: newToken(), until: performance.now() + TIMEOUT }
+    const fresh = { text: newToken(), until: performance.now() + REQUEST_TIMEOUT_MS }
     token = fresh
     fresh.text.catch(() => {
       if (token === fresh) token = undefined
@@ -121,7 +121,7 @@ type Sent = {
 
 async function send(method: Method, url: string, { headers, body, signal, dispatcher }: Sent): Promise<AdminAnswer> {
   signal?.throwIfAborted()
-  const deadline = AbortSignal.timeout(TIMEOUT)
+  const deadline = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   try {
     const answer = await request(url, {
       method,

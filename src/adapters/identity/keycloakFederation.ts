@@ -173,9 +173,9 @@ async function mapEmail(
   else if (!isMapped(before, mapper)) await admin.call('PUT', at, { body: { ...mapper, id: before.id }, signal })
 }
 
-type Wanted = { identityProviderMapper: string; config: Record<string, string> }
+type WantedMapper = { identityProviderMapper: string; config: Record<string, string> }
 
-function isMapped(before: z.output<typeof Mapper>, { identityProviderMapper, config }: Wanted): boolean {
+function isMapped(before: z.output<typeof Mapper>, { identityProviderMapper, config }: WantedMapper): boolean {
   if (before.identityProviderMapper !== identityProviderMapper) return false
   return Object.entries(config).every(([name, value]) => before.config[name] === value)
 }
@@ -212,7 +212,7 @@ function representationOf(
 }
 
 function oidcConfig(provider: FederatedProvider): Record<string, string> {
-  return defined({
+  return withoutUndefined({
     issuer: provider.issuer,
     authorizationUrl: provider.authorizationUrl,
     tokenUrl: provider.tokenUrl,
@@ -229,7 +229,7 @@ function oidcConfig(provider: FederatedProvider): Record<string, string> {
 }
 
 function samlConfig(provider: FederatedProvider): Record<string, string> {
-  return defined({
+  return withoutUndefined({
     idpEntityId: provider.issuer,
     entityId: provider.clientId,
     singleSignOnServiceUrl: provider.authorizationUrl,
@@ -243,7 +243,7 @@ function samlConfig(provider: FederatedProvider): Record<string, string> {
   })
 }
 
-function defined(fields: Record<string, string | undefined>): Record<string, string> {
+function withoutUndefined(fields: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )

@@ -12,7 +12,7 @@ const OrganizationRepresentation = z.looseObject({
 export type OrganizationRepresentation = z.output<typeof OrganizationRepresentation>
 const Members = z.array(z.looseObject({ id: z.string() }))
 
-const MOST = 10_000
+const MAX_LISTED = 10_000
 /** Of one list: a realm may have thousands of organizations and providers. */
 export const CALLS_AT_ONCE = 10
 
@@ -59,9 +59,9 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     },
     async tenantsByMember(signal) {
       const tenants = new Map<string, string[]>()
-      const organizations = await all({ max: String(MOST) }, signal)
+      const organizations = await all({ max: String(MAX_LISTED) }, signal)
       const members = await sideBySide(CALLS_AT_ONCE, organizations, async ({ id, name }) => {
-        const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MOST}`, { signal })
+        const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MAX_LISTED}`, { signal })
         return parseAdminAnswer(Members, body).map((member) => ({ id: member.id, name }))
       })
       for (const { id, name } of members.flat()) tenants.set(id, [...(tenants.get(id) ?? []), name])
@@ -71,7 +71,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
       const counts = new Map(tenantIds.map((id) => [id, 0]))
       const [first] = tenantIds
       if (first === undefined) return counts
-      const query = counts.size === 1 ? { search: first, exact: 'true' } : { max: String(MOST) }
+      const query = counts.size === 1 ? { search: first, exact: 'true' } : { max: String(MAX_LISTED) }
       const known = (await all(query, signal)).filter(({ name }) => counts.has(name))
       await sideBySide(CALLS_AT_ONCE, known, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })

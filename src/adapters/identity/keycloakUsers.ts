@@ -26,7 +26,7 @@ const Consents = z.array(
 )
 
 /** Maximum number of users in one list. */
-const LONGEST_LIST = 10_000
+const MAX_LISTED_USERS = 10_000
 
 const pathOf = (userId: string) => `/users/${encodeURIComponent(userId)}`
 
@@ -82,7 +82,7 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
     },
     /** Returns the users who sign in at another provider, which a user list does not tell. */
     async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
-      const max = String(LONGEST_LIST)
+      const max = String(MAX_LISTED_USERS)
       const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
       const external = await sideBySide(CALLS_AT_ONCE, parseAdminAnswer(Providers, body), async ({ alias }) => {
         const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
@@ -115,7 +115,7 @@ function userLookups(
       return user && recordOf(user, signal)
     },
     async list({ search: part = '', limit }, signal) {
-      const max = String(Math.min(limit, LONGEST_LIST))
+      const max = String(Math.min(limit, MAX_LISTED_USERS))
       // Without the stars Keycloak only matches prefixes.
       const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
       const [found, tenants, external] = await Promise.all([
@@ -211,7 +211,7 @@ async function createUser(
   const body = { ...user, ...(password === undefined ? {} : { credentials }) }
   const answer = await admin.call('POST', '/users', { body, accepted, signal })
   assertAccepted(answer, password !== undefined)
-  return recordOf(await existing(idIn(answer), signal), signal)
+  return recordOf(await existing(requireCreatedId(answer), signal), signal)
 }
 
 function userOf(user: User, tenantIds: readonly string[]): UserRecord {
@@ -231,7 +231,7 @@ function userOf(user: User, tenantIds: readonly string[]): UserRecord {
   }
 }
 
-function idIn({ location }: AdminAnswer): string {
+function requireCreatedId({ location }: AdminAnswer): string {
   const id = location?.split('/').at(-1)
   if (id === undefined || id === '') throw unreadable()
   return id
@@ -242,11 +242,11 @@ function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
   if (answer.status === 409) {
     throw new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
   }
-  if (answer.status === 400) throw refused(answer, hasPassword)
+  if (answer.status === 400) throw refusalError(answer, hasPassword)
 }
 
 /** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */
-function refused({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
+function refusalError({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
   const word = JSON.stringify(body ?? '').toLowerCase()
   return hasPassword && word.includes('password')
     ? new IdentityProviderError('PasswordRefused', 'The password does not follow the rules for passwords.')

@@ -31,9 +31,9 @@ export type LocalUsersOptions = LocalObjects & {
 type UserObject = PlatformUser & KubeObject
 
 /** Attempts of a write that conflicts with others. */
-const CONFLICTS = 5
+const MAX_WRITE_ATTEMPTS = 5
 
-const passwordSecret = (userId: string) => `user-${userId}-password`
+const passwordSecretName = (userId: string) => `user-${userId}-password`
 
 /** Users as PlatformUser objects. Their passwords are Secrets owned by them. */
 export function localUsers(options: LocalUsersOptions): UserDirectory {
@@ -79,7 +79,7 @@ function userLookups({ find, all }: UserReads): Pick<UserDirectory, 'find' | 'fi
       return found && userOf(found)
     },
     async findByEmail(email) {
-      const found = (await all()).find(({ spec }) => same(email.trim(), spec.email))
+      const found = (await all()).find(({ spec }) => equalsIgnoreCase(email.trim(), spec.email))
       return found && userOf(found)
     },
     async list({ search = '', limit }) {
@@ -102,7 +102,7 @@ function userWrites(
 ): Pick<UserDirectory, 'create' | 'update' | 'delete'> {
   async function assertFree(userName: string | undefined, email: string | undefined, except?: string): Promise<void> {
     const others = (await all()).filter(({ metadata }) => metadata.name !== except)
-    if (others.some(({ spec }) => same(userName, spec.userName) || same(email, spec.email))) {
+    if (others.some(({ spec }) => equalsIgnoreCase(userName, spec.userName) || equalsIgnoreCase(email, spec.email))) {
       throw new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
     }
   }
@@ -139,7 +139,7 @@ function userWrites(
     async delete(userId) {
       if (!isUuid(userId)) return
       await client.remove(resources.user, { namespace, name: userId })
-      await client.remove(resources.secret, { namespace, name: passwordSecret(userId) })
+      await client.remove(resources.secret, { namespace, name: passwordSecretName(userId) })
       await endSessions(userId)
     },
   }
@@ -159,7 +159,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
     const data = secretData({ 'password.json': await hash(password, keepSession) })
     // Garbage-collected with the user.
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
-    await putSecret(options, { ...metadataOf(passwordSecret(metadata.name)), ownerReferences }, data)
+    await putSecret(options, { ...metadataOf(passwordSecretName(metadata.name)), ownerReferences }, data)
   }
   return {
     assertAccepted,
@@ -172,7 +172,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
     },
     async hasLocalPassword(userId: string): Promise<boolean> {
       if ((await find(userId)) === undefined) return false
-      return (await readByName(client, resources.secret, passwordSecret(userId))) !== undefined
+      return (await readByName(client, resources.secret, passwordSecretName(userId))) !== undefined
     },
   }
 }
@@ -197,7 +197,7 @@ function userTenants(
         await client.mergePatch(resources.user, { namespace, name }, patch, { uid, resourceVersion })
         return
       } catch (error) {
-        if (kubeFailureOf(error)?.reason !== 'Conflict' || attempt >= CONFLICTS) throw error
+        if (kubeFailureOf(error)?.reason !== 'Conflict' || attempt >= MAX_WRITE_ATTEMPTS) throw error
       }
     }
   }
@@ -221,7 +221,7 @@ function userTenants(
   }
 }
 
-const same = (one: string | undefined, other: string | undefined) =>
+const equalsIgnoreCase = (one: string | undefined, other: string | undefined) =>
   one !== undefined && one.toLowerCase() === other?.toLowerCase()
 
 function withoutUndefined(fields: object): object {

@@ -8,8 +8,7 @@ export type SmtpOptions = {
   from: string
 }
 
-/** Timeout in milliseconds. */
-const PATIENCE = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
  * Whether mails are sent only once the connection is encrypted by STARTTLS (RFC 3207). A server that does not offer it
@@ -34,9 +33,9 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
     requireTLS: !isSecure && requiresStarttls(address),
     pool: true,
     maxConnections: 2,
-    connectionTimeout: PATIENCE,
-    greetingTimeout: PATIENCE,
-    socketTimeout: PATIENCE,
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
     // No mail of ours refers to a file or a URL.
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -48,7 +47,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
         // As an object, so that an address with a comma is never parsed into several.
         await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
       } catch (error) {
-        throw refusal(error, address.host)
+        throw mailErrorOf(error, address.host)
       }
     },
     async close() {
@@ -57,7 +56,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   }
 }
 
-function refusal(error: unknown, host: string): MailError {
+function mailErrorOf(error: unknown, host: string): MailError {
   const { responseCode, code } = (error ?? {}) as { responseCode?: number; code?: string }
   if (code === 'ETLS') {
     const remedy = 'Use smtps://, or add ?starttls=optional to its URL if the network to it is trusted'

@@ -7,7 +7,7 @@ const TEXTS = ['Time', 'RemoteIP', 'Requester', 'RequestID', 'Operation', 'Bucke
 const NUMBERS = ['HttpStatus', 'BytesSent', 'ObjectSize'] as const
 
 /** For an error without an S3 code, versitygw logs a sentence that contains paths. */
-const LONGEST_ERROR = 500
+const ERROR_MAX_LENGTH = 500
 
 /** Parses a line; undefined if it is not such an entry. */
 export function parseAccessEntry(text: string): AccessEntry | undefined {
@@ -18,7 +18,7 @@ export function parseAccessEntry(text: string): AccessEntry | undefined {
   if (!NUMBERS.every((name) => Number.isSafeInteger(said[name]))) return undefined
   const entry = Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, said[name]])) as AccessEntry
   if (Number.isNaN(Date.parse(entry.Time))) return undefined
-  return { ...entry, ErrorCode: entry.ErrorCode.slice(0, LONGEST_ERROR) }
+  return { ...entry, ErrorCode: entry.ErrorCode.slice(0, ERROR_MAX_LENGTH) }
 }
 
 /** A 403 in the platform's name is not the platform: a request without its secret is refused. */

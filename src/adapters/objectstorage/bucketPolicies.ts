@@ -11,7 +11,7 @@ import type { PolicyDocument } from './policies.ts'
 import { isStoreError, type StoreCall } from './port.ts'
 
 /** Per process, because only the process with the lease writes. */
-const TURNS = new KeyedMutex()
+const POLICY_LOCKS = new KeyedMutex()
 
 /**
  * Changes the policy of a bucket, one change at a time. Writes nothing if the policy stays the same or the bucket is
@@ -27,7 +27,7 @@ export async function changePolicy(
 ): Promise<void> {
   const options = signal === undefined ? {} : { abortSignal: signal }
   const what = `The policy of bucket "${bucket}" could not be written`
-  await TURNS.take(bucket, async () => {
+  await POLICY_LOCKS.take(bucket, async () => {
     const stored = await readPolicy(s3, bucket, options)
     if (stored === 'no bucket') return
     const wanted = change(stored)

@@ -21,8 +21,8 @@ export async function ensureCors(s3: S3Client, { name: Bucket, corsRules }: Buck
     'NoSuchCORSConfiguration',
   ])
   const wanted = corsRules.map(corsRule)
-  const before = (stored?.CORSRules ?? []).map(plain)
-  if (isDeepStrictEqual(before, wanted.map(plain))) return
+  const before = (stored?.CORSRules ?? []).map(comparableCors)
+  if (isDeepStrictEqual(before, wanted.map(comparableCors))) return
   if (wanted.length === 0) {
     await attempt(what, () => s3.send(new DeleteBucketCorsCommand({ Bucket }), options))
     return
@@ -41,7 +41,7 @@ function corsRule({ origins, methods, headers, maxAgeSeconds }: BucketSettings['
 }
 
 /** The fields to compare, without those that a store adds. */
-function plain({ AllowedOrigins, AllowedMethods, AllowedHeaders = [], MaxAgeSeconds }: CORSRule): object {
+function comparableCors({ AllowedOrigins, AllowedMethods, AllowedHeaders = [], MaxAgeSeconds }: CORSRule): object {
   return { AllowedOrigins, AllowedMethods, AllowedHeaders, MaxAgeSeconds }
 }
 
@@ -53,7 +53,7 @@ export async function ensureLifecycle(s3: S3Client, settings: BucketSettings, op
     'NoSuchLifecycleConfiguration',
   ])
   const wanted = lifecycleRules.map(lifecycleRule)
-  if (isDeepStrictEqual((stored?.Rules ?? []).map(plainRule), wanted.map(plainRule))) return
+  if (isDeepStrictEqual((stored?.Rules ?? []).map(comparableRule), wanted.map(comparableRule))) return
   if (wanted.length === 0) {
     await attempt(what, () => s3.send(new DeleteBucketLifecycleCommand({ Bucket }), options))
     return
@@ -80,7 +80,7 @@ function lifecycleRule(rule: BucketSettings['lifecycleRules'][number]): Lifecycl
   }
 }
 
-function plainRule(rule: LifecycleRule): object {
+function comparableRule(rule: LifecycleRule): object {
   return {
     id: rule.ID,
     status: rule.Status,

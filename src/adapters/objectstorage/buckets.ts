@@ -175,12 +175,12 @@ async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise
 }
 
 /** Versions to check: the bucket sets the lock of new objects, so either the first ones have one or none has. */
-const LOCKS_LOOKED_AT = 20
+const LOCKS_CHECKED_MAX = 20
 
 async function holdsLocked(clients: Clients, name: string, options: Options): Promise<boolean> {
   const { s3 } = clients
   const what = `The locks of bucket "${name}" could not be read`
-  const input = { Bucket: name, MaxKeys: LOCKS_LOOKED_AT }
+  const input = { Bucket: name, MaxKeys: LOCKS_CHECKED_MAX }
   const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
   const days = (await lockOf(clients, name, options))?.Days ?? 0
   for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
@@ -208,7 +208,7 @@ async function lockOf({ s3 }: Clients, name: string, options: Options) {
 /** Page sizes to try: a page whose last key XML cannot carry has no usable marker for the next page. */
 const PAGE_SIZES = Array.from({ length: 20 }, (_, index) => 999 - index * 47)
 
-async function pageThatEndsPlainly(s3: S3Client, input: ListObjectVersionsCommandInput, options: Options) {
+async function requestSafePage(s3: S3Client, input: ListObjectVersionsCommandInput, options: Options) {
   const ask = (MaxKeys: number) => s3.send(new ListObjectVersionsCommand({ ...input, MaxKeys }), options)
   const endsPlainly = ({ IsTruncated, NextKeyMarker }: ListObjectVersionsCommandOutput) =>
     IsTruncated !== true || isXmlSafeKey(NextKeyMarker)
@@ -226,7 +226,7 @@ async function useOf({ s3 }: Clients, name: string, options: Options): Promise<B
   const use = { objectCount: 0, usedBytes: 0 }
   let marks: { KeyMarker?: string; VersionIdMarker?: string } = {}
   for (let pages = 0; pages < USE_PAGES_MAX; pages += 1) {
-    const page = await attempt(what, () => pageThatEndsPlainly(s3, { Bucket: name, ...marks }, options))
+    const page = await attempt(what, () => requestSafePage(s3, { Bucket: name, ...marks }, options))
     for (const { Size = 0, IsLatest } of page?.Versions ?? []) {
       use.usedBytes += Size
       if (IsLatest !== false) use.objectCount += 1

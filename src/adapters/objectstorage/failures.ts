@@ -10,13 +10,13 @@ function codeOf(error: unknown): string {
 
 const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
 
-const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
+const ABSENT_CODES = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 
 /** Codes for exceeded limits of S3 and IAM; in versitygw also for an attribute that the file system cannot hold. */
-const FULL = ['InsufficientStorage', 'PolicyTooLarge', 'LimitExceeded']
+const LIMIT_CODES = ['InsufficientStorage', 'PolicyTooLarge', 'LimitExceeded']
 
 /** Refusals that are not the user's fault: a policy names a principal that was just deleted. */
-const OURS = ['MalformedPolicy', 'MalformedPolicyDocument']
+const INTERNAL_CODES = ['MalformedPolicy', 'MalformedPolicyDocument']
 
 /**
  * Runs a call and translates its error. Codes in `ignored` return undefined: what was to be deleted is gone, or what
@@ -39,10 +39,10 @@ export async function attempt<T>(
 }
 
 function failureOf(what: string, code: string, error: unknown): StoreError {
-  if (ABSENT.includes(code)) return new StoreError('NotFound', `${what}: the store does not know it.`, error)
+  if (ABSENT_CODES.includes(code)) return new StoreError('NotFound', `${what}: the store does not know it.`, error)
   if (code === 'BucketAlreadyExists') return new StoreError('Taken', `${what}: the name is taken.`, error)
   const status = statusOf(error)
-  if (status === 507 || FULL.includes(code))
+  if (status === 507 || LIMIT_CODES.includes(code))
     return new StoreError('Full', `${what}: the store has no room for it.`, error)
   // 500 is the store's own failure; other 5xx come from a proxy, or a store that is starting.
   if (status === 500) return new StoreError('Failed', `${what}: the store failed (500).`, error)
@@ -54,7 +54,7 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
     )
   }
   return new StoreError(
-    status === 400 && !OURS.includes(code) ? 'Invalid' : 'Refused',
+    status === 400 && !INTERNAL_CODES.includes(code) ? 'Invalid' : 'Refused',
     `${what}: the store refused it (${status}${/^\w{1,64}$/.test(code) ? ` ${code}` : ''}).`,
     error,
   )

@@ -14,7 +14,7 @@ import {
 type Bucket = { settings: BucketSettings; objects: Map<string, string>; lockedUntil: Map<string, number> }
 type User = { pair: AccessKeyPair | undefined; isActive: boolean; grants: readonly StoreGrant[] }
 
-const MAY: Record<'read' | 'write', readonly StoreGrant['permission'][]> = {
+const PERMISSIONS: Record<'read' | 'write', readonly StoreGrant['permission'][]> = {
   read: ['Read', 'ReadWrite', 'Admin'],
   write: ['Write', 'ReadWrite', 'Admin'],
 }
@@ -167,7 +167,8 @@ export class FakeObjectStore implements ObjectStore {
     const isPublic = what === 'read' && held.settings.publicRead
     const grants = pair === undefined ? [] : this.#grantsOf(pair)
     const isGranted = grants.some(
-      (grant) => grant.bucket === bucket && MAY[what].includes(grant.permission) && key.startsWith(grant.prefix ?? ''),
+      (grant) =>
+        grant.bucket === bucket && PERMISSIONS[what].includes(grant.permission) && key.startsWith(grant.prefix ?? ''),
     )
     if (!isGranted && !isPublic) return 403
     if (what === 'write') {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Folders of a bucket's data in versitygw. scripts/objectstore/start.ts passes them as flags. */
 const PARTS = ['objects', 'versions', 'metadata'] as const
 /** On the same file system, so that a rename moves a bucket here. */
-const REMOVED = 'removed'
+const REMOVED_FOLDER = 'removed'
 
 /** A safe path component: never leads to another folder. */
 const NAME = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]*$/
@@ -21,10 +21,11 @@ export type StoreFolders = {
 }
 
 export function storeFolders(home: string): StoreFolders {
-  const leaving = (bucket: string, owner: string) => join(home, REMOVED, `${checked(bucket)}_${checked(owner)}`)
+  const leaving = (bucket: string, owner: string) =>
+    join(home, REMOVED_FOLDER, `${requireFolderName(bucket)}_${requireFolderName(owner)}`)
   return {
-    isLeaving: async (bucket, owner) => isThere(leaving(bucket, owner)),
-    has: async (bucket) => isThere(join(home, PARTS[0], checked(bucket))),
+    isLeaving: async (bucket, owner) => pathExists(leaving(bucket, owner)),
+    has: async (bucket) => pathExists(join(home, PARTS[0], requireFolderName(bucket))),
     async remove(bucket, owner) {
       const place = leaving(bucket, owner)
       await mkdir(place, { recursive: true, mode: 0o700 })
@@ -39,8 +40,8 @@ export function storeFolders(home: string): StoreFolders {
 async function moveAway(home: string, bucket: string, place: string): Promise<boolean> {
   let moved = false
   for (const part of PARTS) {
-    const from = join(home, part, checked(bucket))
-    if (!(await isThere(from))) continue
+    const from = join(home, part, requireFolderName(bucket))
+    if (!(await pathExists(from))) continue
     await rename(from, join(place, `${part}-${crypto.randomUUID()}`))
     moved = true
   }
@@ -48,12 +49,12 @@ async function moveAway(home: string, bucket: string, place: string): Promise<bo
 }
 
 /** @throws Error for an invalid name of a bucket or owner */
-function checked(name: string): string {
+function requireFolderName(name: string): string {
   if (!isFolderName(name)) throw new Error(`"${name}" is no name of a folder.`)
   return name
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   try {
     await lstat(path)
     return true

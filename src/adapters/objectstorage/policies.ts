@@ -19,11 +19,11 @@ const VERSION = '2012-10-17'
 /** Id of the statement for anonymous reads. */
 const PUBLIC_SID = 'public'
 
-const LOOK = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketLocation', 's3:GetBucketVersioning']
-const SEE_UPLOADS = ['s3:ListBucketMultipartUploads']
-const SETTINGS = ['s3:GetLifecycleConfiguration', 's3:GetBucketCORS', 's3:GetBucketObjectLockConfiguration']
-const READ = ['s3:GetObject', 's3:GetObjectVersion', 's3:GetObjectTagging', 's3:GetObjectAttributes']
-const WRITE = [
+const BUCKET_READ_ACTIONS = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketLocation', 's3:GetBucketVersioning']
+const LIST_UPLOADS_ACTIONS = ['s3:ListBucketMultipartUploads']
+const SETTINGS_ACTIONS = ['s3:GetLifecycleConfiguration', 's3:GetBucketCORS', 's3:GetBucketObjectLockConfiguration']
+const READ_ACTIONS = ['s3:GetObject', 's3:GetObjectVersion', 's3:GetObjectTagging', 's3:GetObjectAttributes']
+const WRITE_ACTIONS = [
   's3:PutObject',
   's3:DeleteObject',
   's3:PutObjectTagging',
@@ -31,7 +31,7 @@ const WRITE = [
   's3:AbortMultipartUpload',
   's3:ListMultipartUploadParts',
 ]
-const RULE = [
+const ADMIN_ACTIONS = [
   's3:DeleteObjectVersion',
   's3:GetObjectRetention',
   's3:PutObjectRetention',
@@ -39,17 +39,17 @@ const RULE = [
   's3:PutObjectLegalHold',
 ]
 
-const ON_BUCKET: Record<StorePermission, readonly string[]> = {
-  Read: LOOK,
-  Write: SEE_UPLOADS,
-  ReadWrite: [...LOOK, ...SEE_UPLOADS],
-  Admin: [...LOOK, ...SEE_UPLOADS, ...SETTINGS],
+const BUCKET_ACTIONS: Record<StorePermission, readonly string[]> = {
+  Read: BUCKET_READ_ACTIONS,
+  Write: LIST_UPLOADS_ACTIONS,
+  ReadWrite: [...BUCKET_READ_ACTIONS, ...LIST_UPLOADS_ACTIONS],
+  Admin: [...BUCKET_READ_ACTIONS, ...LIST_UPLOADS_ACTIONS, ...SETTINGS_ACTIONS],
 }
-const ON_OBJECTS: Record<StorePermission, readonly string[]> = {
-  Read: READ,
-  Write: WRITE,
-  ReadWrite: [...READ, ...WRITE],
-  Admin: [...READ, ...WRITE, ...RULE],
+const OBJECT_ACTIONS: Record<StorePermission, readonly string[]> = {
+  Read: READ_ACTIONS,
+  Write: WRITE_ACTIONS,
+  ReadWrite: [...READ_ACTIONS, ...WRITE_ACTIONS],
+  Admin: [...READ_ACTIONS, ...WRITE_ACTIONS, ...ADMIN_ACTIONS],
 }
 
 /** The bucket actions that accept a condition on the prefix. */
@@ -62,7 +62,7 @@ const bucketArn = (bucket: string) => `arn:aws:s3:::${bucket}`
  * only actions that list can carry the condition, so bucket and objects are separate.
  */
 function statementsOf({ bucket, permission, prefix }: StoreGrant): Omit<Statement, 'Principal'>[] {
-  const [onBucket, onObjects] = [ON_BUCKET[permission], ON_OBJECTS[permission]]
+  const [onBucket, onObjects] = [BUCKET_ACTIONS[permission], OBJECT_ACTIONS[permission]]
   const [Resource, Effect] = [bucketArn(bucket), 'Allow'] as const
   if (prefix === undefined) {
     return [{ Sid: permission, Effect, Action: [...onBucket, ...onObjects], Resource: [Resource, `${Resource}/*`] }]

@@ -17,7 +17,7 @@ import { attempt } from './failures.ts'
 import { withGrant } from './policies.ts'
 import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from './port.ts'
 
-const GONE = ['NoSuchEntity']
+const ABSENT = ['NoSuchEntity']
 
 /** Users, keys and grants, through the IAM API (AWS IAM API reference, version 2010-05-08). */
 export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'otherKeys' | 'lastUsed'> {
@@ -45,7 +45,7 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
         )
       }
       const what = `User "${user}" could not be deleted`
-      await attempt(what, () => iam.send(new DeleteUserCommand({ UserName: user }), options), GONE)
+      await attempt(what, () => iam.send(new DeleteUserCommand({ UserName: user }), options), ABSENT)
     },
     async otherKeys(users, call = {}) {
       const options = optionsOf(call)
@@ -60,7 +60,7 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
       const answer = await attempt(
         'The last use of a key could not be read',
         () => iam.send(new GetAccessKeyLastUsedCommand({ AccessKeyId: accessKeyId }), optionsOf(call)),
-        [...GONE, 'AccessDenied', 'NotImplemented', 'InvalidAction'],
+        [...ABSENT, 'AccessDenied', 'NotImplemented', 'InvalidAction'],
       )
       return answer?.AccessKeyLastUsed?.LastUsedDate?.toISOString()
     },
@@ -89,7 +89,7 @@ async function* usersOf({ iam }: Clients, options: Options): AsyncGenerator<stri
 
 async function keysOf({ iam }: Clients, user: string, options: Options): Promise<AccessKeyMetadata[]> {
   const what = `The keys of user "${user}" could not be listed`
-  const answer = await attempt(what, () => iam.send(new ListAccessKeysCommand({ UserName: user }), options), GONE)
+  const answer = await attempt(what, () => iam.send(new ListAccessKeysCommand({ UserName: user }), options), ABSENT)
   return answer?.AccessKeyMetadata ?? []
 }
 
@@ -98,7 +98,7 @@ async function deleteKey({ iam }: Clients, user: string, id: string | undefined,
   await attempt(
     `A key of user "${user}" could not be deleted`,
     () => iam.send(new DeleteAccessKeyCommand({ UserName: user, AccessKeyId: id }), options),
-    GONE,
+    ABSENT,
   )
 }
 

@@ -19,8 +19,8 @@ export type OutgoingOptions = {
   lookup?: typeof resolve
 }
 
-const REDIRECTS = 3
-const REDIRECTING = new Set([301, 302, 303, 307, 308])
+const MAX_REDIRECTS = 3
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
 /** Makes calls over TLS only. Addresses are vetted again when the connection is made. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
@@ -43,8 +43,8 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
     for (let redirects = 0; ; redirects += 1) {
       const answer = await ask(url, { ...request, method, headers, signal })
       const location = answer.headers.get('location')
-      if (!REDIRECTING.has(answer.status) || location === null || method !== 'GET') return answer
-      if (redirects === REDIRECTS) throw new OutgoingError('Unreachable', `${url.host} redirects too often.`)
+      if (!REDIRECT_STATUSES.has(answer.status) || location === null || method !== 'GET') return answer
+      if (redirects === MAX_REDIRECTS) throw new OutgoingError('Unreachable', `${url.host} redirects too often.`)
       const next = URL.parse(location, url.href)
       if (next === null) throw new OutgoingError('Unreachable', `${url.host} redirects to an invalid address.`)
       // Never sends credentials to another host.
@@ -95,7 +95,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 }
 
 /** Headers that the protocols on top of this need. */
-const PASSED_ON = [
+const KEPT_HEADERS = [
   'content-type',
   'location',
   'www-authenticate',
@@ -108,8 +108,8 @@ type Read = { maxBytes: number; host: string; isBinary: boolean; beginning: numb
 
 /** Keeps of the answer the status, the body and a few headers. */
 async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read): Promise<Response> {
-  const bytes = await limited(answer.body as AsyncIterable<Uint8Array> | null, read)
-  const headers = PASSED_ON.flatMap((name) => {
+  const bytes = await readAll(answer.body as AsyncIterable<Uint8Array> | null, read)
+  const headers = KEPT_HEADERS.flatMap((name) => {
     const value = answer.headers.get(name)
     return value === null ? [] : [[name, value] as [string, string]]
   })
@@ -126,12 +126,12 @@ function outgoingError(error: unknown, host: string): OutgoingError {
     const why = `${host} has an address that is not public`
     return new OutgoingError('NotAllowed', `The address is not allowed: ${why}.`, { cause: error })
   }
-  const why = UNREACHED[connectionFailure(error) ?? 'Late']
+  const why = FAILURE_REASONS[connectionFailure(error) ?? 'Late']
   return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
 }
 
 /** Reasons for the message. A call that hits the deadline has no code. */
-const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
+const FAILURE_REASONS: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted: 'shows a certificate that is not valid for it, or not signed by an authority that the platform trusts',
   NoTls: 'does not speak TLS',
   NoHttp: 'does not answer as HTTP',
@@ -143,7 +143,7 @@ const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   Late: 'does not answer over TLS in time',
 }
 
-async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host, beginning }: Read): Promise<Buffer> {
+async function readAll(body: AsyncIterable<Uint8Array> | null, { maxBytes, host, beginning }: Read): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0)
   if (beginning !== undefined) return readBeginning(beginning, body)
   const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)

@@ -3,7 +3,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { PodLogs } from './port.ts'
 
 /** Statuses of the API server that mean there is no log: no such pod or run, or a container that has not started. */
-const NO_LOG = new Set([400, 404])
+const NO_LOG_STATUSES = new Set([400, 404])
 const LINE_FEED = 0x0a
 
 /**
@@ -29,12 +29,12 @@ export function kubePodLogs(
       if (answer.status === 200) {
         const { tailLines, follow } = window
         if (follow === true) return answer.body
-        const bytes = within(most, answer.body, pod)
+        const bytes = limitBytes(most, answer.body, pod)
         return tailLines === undefined ? bytes : firstLines(bytes, tailLines)
       }
       // Drained, so that the connection can be reused.
       answer.text().catch(() => {})
-      if (NO_LOG.has(answer.status)) return undefined
+      if (NO_LOG_STATUSES.has(answer.status)) return undefined
       const message = `The node of pod "${pod}" does not return its log (HTTP ${answer.status}).`
       throw new PlatformError('UPSTREAM_FAILED', message)
     },
@@ -58,7 +58,7 @@ async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): Asy
 }
 
 /** @throws PlatformError UPSTREAM_FAILED beyond the maximum */
-async function* within(most: number, bytes: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<Uint8Array> {
+async function* limitBytes(most: number, bytes: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<Uint8Array> {
   let left = most
   for await (const chunk of bytes) {
     left -= chunk.length

@@ -14,14 +14,14 @@ export type FollowedOptions = {
 }
 
 /** Milliseconds until a container that has ended, or not started, is tried again. */
-const ASK_AGAIN = { least: 1_000, most: 5_000 }
+const RETRY_MS = { least: 1_000, most: 5_000 }
 /** Consecutive failures of a node after which its followers get the error. */
-const PATIENCE = 5
+const MAX_FAILURES = 5
 
 /** Characters buffered for the fastest reader from which reading from the node pauses. */
-const PAUSE_AT = 256 * 1024
+const PAUSE_CHARACTERS = 256 * 1024
 /** Characters buffered for one reader, beyond which that reader is cut off. */
-const CUT_OFF_AT = 1024 * 1024
+const CUT_OFF_CHARACTERS = 1024 * 1024
 
 /** Shares one stream of the node between all followers of a container. */
 export function followedPodLogs(logs: PodLogs, options: FollowedOptions): FollowedPodLogs {
@@ -40,13 +40,13 @@ export function followedPodLogs(logs: PodLogs, options: FollowedOptions): Follow
   }
 }
 
-const NOTHING: readonly Uint8Array[] = []
+const NO_CHUNKS: readonly Uint8Array[] = []
 const NO_LINE: LogLine = { timestamp: null, text: '' }
 /**
  * Tail lengths to resume with, shortest first, in search of the newest known line. `sinceTime` alone repeats a whole
  * second, which takes many seconds if megabytes are written in each.
  */
-const NEAR = [2_000, 20_000, 200_000]
+const RESUME_TAIL_LINES = [2_000, 20_000, 200_000]
 
 /** The stream of one followed container. */
 class SharedStream {
@@ -56,7 +56,7 @@ class SharedStream {
   readonly #queues = new Set<LineQueue>()
   readonly #recent = new RecentLines()
   readonly #stop = new AbortController()
-  readonly #begun: Promise<void>
+  readonly #startup: Promise<void>
   #readers = 0
   #wake: () => void = () => {}
 
@@ -64,8 +64,8 @@ class SharedStream {
     this.#logs = logs
     this.#source = source
     this.#options = options
-    this.#begun = this.#begin(tailLines)
-    this.#begun.catch(() => {})
+    this.#startup = this.#begin(tailLines)
+    this.#startup.catch(() => {})
   }
 
   /** Whether the stream has ended. Readers may still be draining their queues. */
@@ -78,7 +78,7 @@ class SharedStream {
     this.#readers += 1
     const queue = new LineQueue(signal, () => this.#wake())
     try {
-      await unlessAborted(this.#begun, signal).catch((error: unknown) => {
+      await unlessAborted(this.#startup, signal).catch((error: unknown) => {
         if (!signal.aborted) throw error
       })
       if (signal.aborted) return
@@ -99,18 +99,18 @@ class SharedStream {
 
   /** Reads the end of the log while new lines collect in the queue. Lines in both are dropped from the queue. */
   async #endOfLog(tailLines: number, queue: LineQueue, signal: AbortSignal): Promise<readonly LogLine[]> {
-    const { lines, newest } = await this.#written(tailLines, signal)
+    const { lines, newest } = await this.#readTail(tailLines, signal)
     queue.dropUntil(newest)
     return lines
   }
 
   async #begin(tailLines: number): Promise<void> {
-    const { lines, newest, isWhole } = await this.#written(tailLines, this.#stop.signal)
+    const { lines, newest, isWhole } = await this.#readTail(tailLines, this.#stop.signal)
     this.#recent.begin(lines, isWhole)
     void this.#run(newest)
   }
 
-  async #written(tailLines: number, signal: AbortSignal) {
+  async #readTail(tailLines: number, signal: AbortSignal) {
     // At least one line: the stream starts at its time.
     const asked = Math.max(1, tailLines)
     const chunks = await this.#logs.open(this.#source, { tailLines: asked, timestamps: true, signal })
@@ -122,15 +122,15 @@ class SharedStream {
 
   /** Follows each run of the container in turn, until the pod has ended. */
   async #run(newest: string | undefined): Promise<void> {
-    let [last, failures, pause] = [newest, 0, ASK_AGAIN.least]
+    let [last, failures, pause] = [newest, 0, RETRY_MS.least]
     try {
       while (!this.#stop.signal.aborted) {
         const { newest: now, failure } = await this.#follow(last)
         failures = failure === undefined ? 0 : failures + 1
-        if (failures === PATIENCE) throw failure
+        if (failures === MAX_FAILURES) throw failure
         // After a lost connection there may be more to read, also of a pod that has ended.
         if (failures === 0 && !(await this.#options.isAlive(this.#source))) break
-        pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
+        pause = now === last ? Math.min(2 * pause, RETRY_MS.most) : RETRY_MS.least
         last = now
         await pauseFor(this.#options.clock, pause, this.#stop.signal)
       }
@@ -162,7 +162,7 @@ class SharedStream {
   /** Yields lines from the time `last` on, including those that the node repeats. */
   async *#newLines(last: string | undefined): AsyncGenerator<readonly LogLine[]> {
     const window = { follow: true, timestamps: true, sinceTime: last, signal: this.#stop.signal }
-    for (const tailLines of last === undefined ? [] : NEAR) {
+    for (const tailLines of last === undefined ? [] : RESUME_TAIL_LINES) {
       let reaches: boolean | undefined
       for await (const lines of this.#linesOf({ ...window, tailLines })) {
         // Only newer lines: the tail does not reach back to `last`, or this is another run. Some lines may be missing.
@@ -177,7 +177,7 @@ class SharedStream {
 
   async *#linesOf(window: LogWindow): AsyncGenerator<readonly LogLine[]> {
     const reader = new LogLineReader()
-    for await (const chunk of (await this.#logs.open(this.#source, window)) ?? NOTHING) {
+    for await (const chunk of (await this.#logs.open(this.#source, window)) ?? NO_CHUNKS) {
       const lines = reader.push(chunk)
       if (lines.length > 0) yield lines
     }
@@ -187,25 +187,25 @@ class SharedStream {
 
   /** Waits while all readers have enough buffered, and cuts off those that are far behind. */
   async #publish(lines: readonly LogLine[]): Promise<void> {
-    while (!this.#stop.signal.aborted && [...this.#queues].every(({ characters }) => characters > PAUSE_AT)) {
+    while (!this.#stop.signal.aborted && [...this.#queues].every(({ characters }) => characters > PAUSE_CHARACTERS)) {
       if (this.#queues.size === 0) break
-      await this.#change()
+      await this.#waitForChange()
     }
     this.#recent.push(lines)
     for (const queue of this.#queues) {
-      if (queue.characters > CUT_OFF_AT) queue.fail(tooSlow(this.#source))
+      if (queue.characters > CUT_OFF_CHARACTERS) queue.fail(tooSlowError(this.#source))
       else queue.push(lines)
     }
   }
 
-  #change(): Promise<void> {
+  #waitForChange(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
     })
   }
 }
 
-function tooSlow({ pod }: LogSource): PlatformError {
+function tooSlowError({ pod }: LogSource): PlatformError {
   const message = `The log of pod "${pod}" was read more slowly than it was written, and others follow it too.`
   return new PlatformError('TOO_MANY_REQUESTS', message)
 }

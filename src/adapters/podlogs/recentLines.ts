@@ -2,7 +2,7 @@ import type { LogLine } from '../../contracts/logs.ts'
 import { charactersOf } from './lineQueue.ts'
 
 /** Characters to keep for later followers. */
-const KEPT = 1024 * 1024
+const KEPT_CHARACTERS = 1024 * 1024
 
 /** The recent lines of a followed log, so that most later followers need no request to its node. */
 export class RecentLines {
@@ -21,7 +21,7 @@ export class RecentLines {
     this.#batches.push(lines)
     this.#characters += charactersOf(lines)
     this.#count += lines.length
-    while (this.#characters > KEPT && this.#batches.length > 1) {
+    while (this.#characters > KEPT_CHARACTERS && this.#batches.length > 1) {
       const dropped = this.#batches.shift() ?? []
       this.#characters -= charactersOf(dropped)
       this.#count -= dropped.length

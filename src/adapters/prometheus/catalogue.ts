@@ -20,21 +20,21 @@ export type Entry = {
 
 const POD = 'pod'
 const CONTAINER = 'pod, container'
-const PER_SECOND = '[3m]'
+const RATE_WINDOW = '[3m]'
 
 const cpu = (of: Selection) =>
-  of.sum(CONTAINER, `rate(${of.containers('container_cpu_usage_seconds_total')}${PER_SECOND})`)
+  of.sum(CONTAINER, `rate(${of.containers('container_cpu_usage_seconds_total')}${RATE_WINDOW})`)
 const memory = (of: Selection) => of.sum(CONTAINER, of.containers('container_memory_working_set_bytes'))
 const limit = (of: Selection, resource: string) =>
   of.sum(CONTAINER, of.containers('kube_pod_container_resource_limits', `resource="${resource}"`))
 const request = (of: Selection, resource: string) =>
   of.sum(CONTAINER, of.containers('kube_pod_container_resource_requests', `resource="${resource}"`))
 const network = (direction: 'receive' | 'transmit') => (of: Selection) =>
-  of.sum(POD, `rate(${of.pods(`container_network_${direction}_bytes_total`)}${PER_SECOND})`)
+  of.sum(POD, `rate(${of.pods(`container_network_${direction}_bytes_total`)}${RATE_WINDOW})`)
 const ready = (of: Selection) => of.sum(POD, of.pods('kube_pod_status_ready', 'condition="true"'))
 const perSecond = (labels: string, select: (of: Selection) => string): Entry => ({
   labels,
-  level: (of) => of.sum(labels, `rate(${select(of)}${PER_SECOND})`),
+  level: (of) => of.sum(labels, `rate(${select(of)}${RATE_WINDOW})`),
 })
 const percent = (part: string, whole: string) => `100 * ${part} / (${whole} > 0)`
 
@@ -66,7 +66,7 @@ const STORED = {
 const SEARCHES = 'endpoint=~"/collections/[^/]+/points/(search|query|recommend|discover|scroll)(/.*)?"'
 const WRITES = 'method=~"PUT|POST",endpoint=~"/collections/[^/]+/points(/(delete|batch|payload|vectors)(/.*)?)?"'
 
-const ratePerPod = (of: Selection, what: string) => of.sum(POD, `rate(${of.pods(what)}${PER_SECOND})`)
+const ratePerPod = (of: Selection, what: string) => of.sum(POD, `rate(${of.pods(what)}${RATE_WINDOW})`)
 
 const backends = (of: Selection) => of.sum(POD, of.pods('cnpg_backends_total'))
 const maxBackends = (of: Selection) => of.sum(POD, of.pods('cnpg_pg_settings_setting', 'name="max_connections"'))

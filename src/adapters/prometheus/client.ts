@@ -21,7 +21,7 @@ const Labels = z.object({
   le: z.string().optional(),
 })
 const Answer = seriesAnswerSchema(Labels)
-type Found = z.output<typeof Answer>['data']['result']
+type FoundSeries = z.output<typeof Answer>['data']['result']
 
 /** Reads the request counters of the Gateway's Traefik from Prometheus (HTTP API of Prometheus, version 1). */
 export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOptions): RequestFigures {
@@ -32,7 +32,7 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
     async of(routed, steps): Promise<CountedRequests | undefined> {
       const query = trafficQuery(routed)
       const [start, step] = [String(steps.from), String(steps.stepSeconds)]
-      const end = lastWhole(steps)
+      const end = lastWholeStep(steps)
       try {
         const signal = AbortSignal.timeout(timeout)
         // The steps of a range query are equally long; a shorter last step needs its own query.
@@ -49,10 +49,10 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
   }
 }
 
-const lastWhole = ({ from, to, stepSeconds }: Steps) => from + Math.floor((to - from) / stepSeconds) * stepSeconds
+const lastWholeStep = ({ from, to, stepSeconds }: Steps) => from + Math.floor((to - from) / stepSeconds) * stepSeconds
 
 /** Merges the samples of both queries by their labels. */
-function countersOf(found: Found): Counter[] {
+function countersOf(found: FoundSeries): Counter[] {
   const counters = new Map<string, Counter & { values: Map<number, number> }>()
   for (const { metric, values, value } of found) {
     const { what, instance, code, le } = metric

@@ -9,13 +9,13 @@ const keyOf = ({ namespace, route, service }: RoutedService) => `${namespace}/${
 export class FakeRequestFigures implements RequestFigures {
   readonly #requests = new Map<string, PlayedRequest[]>()
   readonly #bounds: readonly number[]
-  readonly #measured: { from: number; to: number }
+  readonly #measuredRange: { from: number; to: number }
   isGone = false
 
   /** @param bounds of the durations, in seconds; @param measured start and end, in seconds since the epoch */
   constructor(bounds: readonly number[], measured: { from: number; to: number }) {
     this.#bounds = bounds
-    this.#measured = measured
+    this.#measuredRange = measured
   }
 
   answered(routed: RoutedService, ...requests: readonly PlayedRequest[]): void {
@@ -24,7 +24,7 @@ export class FakeRequestFigures implements RequestFigures {
 
   async of(routed: RoutedService, steps: Steps): Promise<CountedRequests | undefined> {
     if (this.isGone) return undefined
-    const isMeasured = (time: number) => time >= this.#measured.from && time <= this.#measured.to
+    const isMeasured = (time: number) => time >= this.#measuredRange.from && time <= this.#measuredRange.to
     const times = stepBoundaries(steps)
     const all = this.#requests.get(keyOf(routed)) ?? []
     return {
@@ -32,12 +32,12 @@ export class FakeRequestFigures implements RequestFigures {
       steps: times.slice(1).flatMap((end, index) => {
         const at = times[index] ?? end
         const those = all.filter((one) => one.at > at && one.at <= end && isMeasured(at))
-        return isMeasured(end) ? [{ at, ...this.#summed(those) }] : []
+        return isMeasured(end) ? [{ at, ...this.#sumRequests(those) }] : []
       }),
     }
   }
 
-  #summed(requests: readonly PlayedRequest[]) {
+  #sumRequests(requests: readonly PlayedRequest[]) {
     const sum = (of: (one: PlayedRequest) => number) => requests.reduce((total, one) => total + of(one), 0)
     const codes = [...new Set(requests.map(({ code }) => code))]
     return {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readWithin } from '../../core/readWithin.ts'
 
 /** Bytes; 1,500 points of a hundred counters take a third of it. */
-const ANSWER_MAX = 16 * 1024 * 1024
+const ANSWER_MAX_BYTES = 16 * 1024 * 1024
 
 /** A time in seconds and a number as text. */
 export const Sample = z.tuple([z.number(), z.string()])
@@ -35,7 +35,7 @@ export async function queryPrometheus<Schema extends z.ZodType>(
   const base = url.replace(/\/$/, '')
   const got = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
   const text = await readWithin(
-    ANSWER_MAX,
+    ANSWER_MAX_BYTES,
     got.body,
     () => new Error('Prometheus answered with more than was requested.'),
   )

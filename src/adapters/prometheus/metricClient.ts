@@ -15,7 +15,7 @@ import { queryOf } from './queries.ts'
 const Answer = seriesAnswerSchema(z.record(z.string(), z.string()))
 
 /** Milliseconds: a month of many pods takes a while. */
-const WITHIN = 15_000
+const QUERY_TIMEOUT_MS = 15_000
 /** Series per answer: a resource has a few per replica, and a query for all volumes one per claim. */
 const SERIES_MAX = 5_000
 
@@ -23,7 +23,7 @@ const SERIES_MAX = 5_000
 export function createMetricSource({
   url,
   log,
-  timeout = WITHIN,
+  timeout = QUERY_TIMEOUT_MS,
 }: PrometheusOptions & { log: Pick<Log, 'debug'> }): MetricSource {
   return {
     async of(question, steps) {
@@ -34,7 +34,7 @@ export function createMetricSource({
             queryPrometheus(url, path, asked, { answer: Answer, signal }),
           ),
         )
-        return together(
+        return mergeSeries(
           parts.flatMap(({ data }) => data.result),
           steps,
         )
@@ -66,7 +66,7 @@ function partsOf(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps):
 }
 
 /** Merges the results. Prometheus reports a step at its end, a point belongs to its beginning. */
-function together(
+function mergeSeries(
   found: z.output<typeof Answer>['data']['result'],
   { from, to, stepSeconds }: Steps,
 ): MeasuredSeries[] {

@@ -4,10 +4,10 @@ import type { MetricSeriesQuery } from './port.ts'
 import { Selection } from './selectors.ts'
 
 /** Minimum seconds between samples within a step, and for the window of a rate. */
-const LOOK_SECONDS_MIN = 15
+const SAMPLE_SECONDS_MIN = 15
 const RATE_SECONDS_MIN = 180
 /** Samples per step: more would not change what 120 points show. */
-const LOOKS = 20
+const SAMPLES_PER_STEP = 20
 
 const QUANTILES: Partial<Record<Aggregation, number>> = { P50: 0.5, P95: 0.95, P99: 0.99 }
 
@@ -30,7 +30,7 @@ export function queryOf(question: MetricSeriesQuery, stepSeconds: number): strin
   const selection = new Selection(question)
   if ('histogram' in entry) return latencyQuery(entry, question.aggregation, selection, stepSeconds)
   const inner = entry.level(selection)
-  const look = Math.max(LOOK_SECONDS_MIN, Math.ceil(stepSeconds / LOOKS))
+  const look = Math.max(SAMPLE_SECONDS_MIN, Math.ceil(stepSeconds / SAMPLES_PER_STEP))
   // One second less, so that a sample at the boundary is not counted twice: Prometheus 2 includes both ends of a range.
   const over = (seconds: number) => `(${inner})[${seconds - 1}s:${look}s]`
   switch (question.aggregation) {

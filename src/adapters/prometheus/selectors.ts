@@ -3,19 +3,19 @@ import type { MetricSeriesQuery, MetricTarget } from './port.ts'
 import { servicePattern } from './traefik.ts'
 
 /** Letters in the random suffix of pod names (Kubernetes, `rand.SafeEncodeString`). */
-const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
+const RANDOM_LETTER = '[bcdfghjklmnpqrstvwxz2456789]'
 const PODS = {
   Ordinal: '-[0-9]+',
-  Deployment: `-${RANDOM}{1,10}-${RANDOM}{5}`,
-  Job: `(-[0-9]+)?-${RANDOM}{5}`,
+  Deployment: `-${RANDOM_LETTER}{1,10}-${RANDOM_LETTER}{5}`,
+  Job: `(-[0-9]+)?-${RANDOM_LETTER}{5}`,
   Any: '-.+',
 } as const
 const CLAIMS = { None: '', Ordinal: '-[0-9]+(-wal)?', Any: '-.+' } as const
 const JOBS = { None: '', Any: '-.+' } as const
 /** Pattern of group namespaces: the name, and ten digits of a hash. */
-const EVERY_GROUP = '[a-z0-9-]+-[0-9a-f]{10}'
+const GROUP_NAMESPACE = '[a-z0-9-]+-[0-9a-f]{10}'
 /** A value that no series has. */
-const NOTHING = '-'
+const NO_MATCH_VALUE = '-'
 
 /** Escapes text for a RE2 pattern, which Prometheus anchors at both ends. */
 export function escapePattern(text: string): string {
@@ -29,12 +29,12 @@ export function quoteLabelValue(text: string): string {
 
 const equals = (label: string, value: string) => `${label}=${quoteLabelValue(value)}`
 const matches = (label: string, patterns: readonly string[]) =>
-  `${label}=~${quoteLabelValue(patterns.length === 0 ? NOTHING : patterns.join('|'))}`
+  `${label}=~${quoteLabelValue(patterns.length === 0 ? NO_MATCH_VALUE : patterns.join('|'))}`
 
 /** Restricts even `anywhere` to group namespaces: a query by workload name must never reach other namespaces. */
 const namespaceOf = ({ namespace }: MetricTarget) =>
   namespace === 'every group' || namespace === 'anywhere'
-    ? matches('namespace', [EVERY_GROUP])
+    ? matches('namespace', [GROUP_NAMESPACE])
     : equals('namespace', namespace)
 
 const podPatterns = ({ pods }: MetricTarget) =>
@@ -127,7 +127,7 @@ export class Selection {
     const { namespace, routes } = this.#target()
     const names =
       'stem' in routes
-        ? [`httproute-${EVERY_GROUP}-${escapePattern(routes.stem)}-.+@kubernetesgateway`]
+        ? [`httproute-${GROUP_NAMESPACE}-${escapePattern(routes.stem)}-.+@kubernetesgateway`]
         : routes.map((routed) => servicePattern({ namespace, ...routed }))
     return `${metric}{${[matches('service', names), ...more].join(',')}}`
   }

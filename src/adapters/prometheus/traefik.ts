@@ -10,7 +10,7 @@ const COUNTERS: Readonly<Record<Exclude<Counter['what'], 'since'>, readonly [nam
   bytesOut: ['traefik_service_responses_bytes_total'],
 }
 /** A metric that Traefik has from its start on. */
-const ALWAYS_THERE = 'traefik_config_reloads_total'
+const START_METRIC = 'traefik_config_reloads_total'
 
 /**
  * Builds one query for all counters of a route and Service; the label `what` tells them apart. Traefik names a Service
@@ -20,13 +20,13 @@ export function trafficQuery(routed: RoutedService): string {
   const named = servicePattern(routed)
   const parts = Object.entries(COUNTERS).map(([what, [name, label]]) => {
     const labels = ['instance', ...(label === undefined ? [] : [label])].join(', ')
-    return called(what, `sum by (${labels}) (${name}{service=~"${named}"})`)
+    return labelQuery(what, `sum by (${labels}) (${name}{service=~"${named}"})`)
   })
-  const since = `max by (instance) (process_start_time_seconds and on (instance, job) ${ALWAYS_THERE})`
-  return [...parts, called('since', since)].join(' or ')
+  const since = `max by (instance) (process_start_time_seconds and on (instance, job) ${START_METRIC})`
+  return [...parts, labelQuery('since', since)].join(' or ')
 }
 
-const called = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`
+const labelQuery = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`
 
 /** Returns a pattern for Traefik's name of the Service. */
 export function servicePattern({ namespace, route, service }: RoutedService): string {

@@ -44,9 +44,9 @@ export type QdrantClientOptions = {
 }
 
 /** Milliseconds for a change, which waits for the consensus of the peers. */
-const ORDER_TIMEOUT = 20_000
+const CHANGE_TIMEOUT_MS = 20_000
 
-type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
+type QdrantCall = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
 /** Calls Qdrant's HTTP API through any reach. */
 export function createQdrantClient(reach: EngineTransport, options: QdrantClientOptions = {}): QdrantPort {
@@ -114,13 +114,13 @@ function snapshotCalls({
 
     async takeSnapshot(peer, collection, options = {}) {
       // Waiting for a large snapshot would take longer than the request may.
-      const ask: Ask = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, order: true }
+      const ask: QdrantCall = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, order: true }
       await result(peer, ask, z.unknown().optional(), options)
     },
 
     async removeSnapshot(peer, collection, name, options = {}) {
       const path = `${snapshotsOf(collection)}/${encodeURIComponent(name)}`
-      const ask: Ask = { method: 'DELETE', path, order: true }
+      const ask: QdrantCall = { method: 'DELETE', path, order: true }
       const reply = await answer(peer, ask, options)
       if (reply.status !== 404) resultOf(peer, ask, reply, True)
     },
@@ -131,11 +131,11 @@ function snapshotCalls({
 function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOptions) {
   async function send(
     peer: PeerAddress,
-    ask: Ask,
+    ask: QdrantCall,
     key: string | undefined,
     options: EngineCall,
   ): Promise<EngineAnswer> {
-    const deadline = AbortSignal.timeout(ask.order === true ? ORDER_TIMEOUT : timeout)
+    const deadline = AbortSignal.timeout(ask.order === true ? CHANGE_TIMEOUT_MS : timeout)
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
     return reach.send(
       { ...peer, port: VECTOR_PORTS.rest },
@@ -154,7 +154,7 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
   }
 
   /** Tries the keys in turn. Only a refused key leads to the next, so that no change is sent twice. */
-  async function answer(peer: PeerAddress, ask: Ask, options: EngineCall): Promise<EngineAnswer> {
+  async function answer(peer: PeerAddress, ask: QdrantCall, options: EngineCall): Promise<EngineAnswer> {
     let last: EngineAnswer | undefined
     for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
       last = await send(peer, ask, key, options)
@@ -163,7 +163,7 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
     throw new EngineError('Unauthorized', `Peer "${peer.namespace}/${peer.pod}" does not accept our key.`, last?.status)
   }
 
-  async function result<T>(peer: PeerAddress, ask: Ask, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
+  async function result<T>(peer: PeerAddress, ask: QdrantCall, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
     return resultOf(peer, ask, await answer(peer, ask, options), schema)
   }
 
@@ -172,11 +172,11 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
 
 const snapshotsOf = (collection: string) => `/collections/${encodeURIComponent(collection)}/snapshots`
 
-function order(path: string, body: object): Ask {
+function order(path: string, body: object): QdrantCall {
   return { method: 'POST', path, body, order: true }
 }
 
-function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer, schema: z.ZodType<T>): T {
+function resultOf<T>(peer: PeerAddress, ask: QdrantCall, { status, text }: EngineAnswer, schema: z.ZodType<T>): T {
   const what = `${ask.method ?? 'GET'} ${ask.path} at peer "${peer.namespace}/${peer.pod}"`
   if (status >= 400 && status < 500)
     throw new EngineError('Refused', `The engine refused ${what} (HTTP ${status}).`, status)

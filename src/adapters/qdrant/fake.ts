@@ -21,7 +21,7 @@ export class FakeQdrant implements QdrantPort {
   /** Snapshots on the peers' volumes, by pod and collection. */
   readonly #snapshots = new Map<string, EngineSnapshot[]>()
   #begun: (() => void)[] = []
-  #taken = 0
+  #snapshotCount = 0
   /** If false, moves and snapshots stay in progress until `settle`. */
   settles = true
 
@@ -40,7 +40,9 @@ export class FakeQdrant implements QdrantPort {
 
   /** Creates a collection with its shards on the peers of these pods, one list per shard. */
   fill(collection: string, points: number, placement: readonly (readonly string[])[]): void {
-    const shards = placement.map((pods) => ({ copies: new Map(pods.map((pod) => [this.#named(pod).id, 'Active'])) }))
+    const shards = placement.map((pods) => ({
+      copies: new Map(pods.map((pod) => [this.#requirePeer(pod).id, 'Active'])),
+    }))
     this.contents.set(collection, { points, shards, transfers: [] })
   }
 
@@ -71,7 +73,7 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async cluster(peer: PeerAddress) {
-    const self = this.#enter(peer)
+    const self = this.#requireReachablePeer(peer)
     const members = [...this.peers.values()].filter(({ member }) => member)
     return {
       peerId: self.id,
@@ -83,12 +85,12 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async collections(peer: PeerAddress): Promise<readonly string[]> {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     return [...this.contents.keys()].sort()
   }
 
   async collectionShards(peer: PeerAddress, collection: string) {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     const found = this.contents.get(collection)
     if (found === undefined) return undefined
     const copies = found.shards.flatMap(({ copies: places }, shard) =>
@@ -101,13 +103,13 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async points(peer: PeerAddress, collection: string): Promise<number> {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     return this.contents.get(collection)?.points ?? 0
   }
 
   async moveShard(peer: PeerAddress, collection: string, move: ShardMove): Promise<void> {
-    this.#enter(peer)
-    const { shards, transfers } = this.#content(collection)
+    this.#requireReachablePeer(peer)
+    const { shards, transfers } = this.#requireCollection(collection)
     const copies = shards[move.shard]?.copies
     if (copies?.get(move.from) !== 'Active') throw refused('there is no such copy to move')
     if (copies.has(move.to)) throw refused('the target holds a copy already')
@@ -118,8 +120,8 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async dropReplica(peer: PeerAddress, collection: string, { shard, peerId }: ShardCopy): Promise<void> {
-    this.#enter(peer)
-    const copies = this.#content(collection).shards[shard]?.copies
+    this.#requireReachablePeer(peer)
+    const copies = this.#requireCollection(collection).shards[shard]?.copies
     if (copies?.has(peerId) !== true) throw refused('there is no such copy')
     if (![...copies].some(([id, state]) => id !== peerId && state === 'Active')) throw refused('it is the last copy')
     this.orders.push(`drop ${collection}/${shard} ${peerId}`)
@@ -127,7 +129,7 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async removePeer(peer: PeerAddress, peerId: number): Promise<void> {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     const leaving = [...this.peers.values()].find(({ id, member }) => member && id === peerId)
     if (leaving === undefined) throw refused('no such peer')
     for (const { shards } of this.contents.values()) {
@@ -138,41 +140,41 @@ export class FakeQdrant implements QdrantPort {
   }
 
   async snapshots(peer: PeerAddress, collection: string): Promise<readonly EngineSnapshot[]> {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     return [...(this.#snapshots.get(`${peer.pod}/${collection}`) ?? [])]
   }
 
   async takeSnapshot(peer: PeerAddress, collection: string): Promise<void> {
-    const { id } = this.#enter(peer)
-    const { points } = this.#content(collection)
+    const { id } = this.#requireReachablePeer(peer)
+    const { points } = this.#requireCollection(collection)
     this.orders.push(`snapshot ${collection} ${id}`)
-    this.#taken += 1
-    const made = { name: `${collection}-${id}-${this.#taken}.snapshot`, sizeBytes: points * 100 }
+    this.#snapshotCount += 1
+    const made = { name: `${collection}-${id}-${this.#snapshotCount}.snapshot`, sizeBytes: points * 100 }
     const place = `${peer.pod}/${collection}`
     this.#begun.push(() => this.#snapshots.set(place, [...(this.#snapshots.get(place) ?? []), made]))
     if (this.settles) this.settle()
   }
 
   async removeSnapshot(peer: PeerAddress, collection: string, name: string): Promise<void> {
-    this.#enter(peer)
+    this.#requireReachablePeer(peer)
     const place = `${peer.pod}/${collection}`
     const left = (this.#snapshots.get(place) ?? []).filter((one) => one.name !== name)
     this.#snapshots.set(place, left)
   }
 
-  #named(pod: string): FakePeer {
+  #requirePeer(pod: string): FakePeer {
     const peer = this.peers.get(pod)
     if (peer === undefined) throw new RangeError(`No peer ${pod} has joined.`)
     return peer
   }
 
-  #content(collection: string): FakeCollection {
+  #requireCollection(collection: string): FakeCollection {
     const found = this.contents.get(collection)
     if (found === undefined) throw new EngineError('Refused', 'The engine knows no such collection.', 404)
     return found
   }
 
-  #enter(address: PeerAddress): FakePeer {
+  #requireReachablePeer(address: PeerAddress): FakePeer {
     const peer = this.peers.get(address.pod)
     if (peer?.reachable !== true) throw new EngineError('Unreachable', `Peer "${address.pod}" does not answer.`)
     if (peer.accepted.length > 0 && !address.keys.some((key) => peer.accepted.includes(key))) {

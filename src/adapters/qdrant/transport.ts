@@ -12,7 +12,7 @@ type Target = Parameters<EngineTransport['send']>[0]
 export function directTransport(origin: (target: Target) => string = podOrigin): EngineTransport {
   return {
     async send(target, { method, path, headers, body, signal }) {
-      return answered(target, signal, async () => {
+      return readAnswer(target, signal, async () => {
         const answer = await undiciRequest(origin(target) + path, { method, headers, body: body ?? null, signal })
         return { status: answer.statusCode, body: answer.body }
       })
@@ -38,7 +38,7 @@ export function podProxyTransport(client: RawRequester): EngineTransport {
     async send(target, { method, path, headers, body, signal }) {
       const { namespace, pod, port } = target
       const root = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/http:${encodeURIComponent(pod)}:${port}/proxy`
-      const answer = await answered(target, signal, () =>
+      const answer = await readAnswer(target, signal, () =>
         client.request({ method, path: root + path, headers, ...(body === undefined ? {} : { body }), signal }),
       )
       // The API server itself refused, which has nothing to do with the engine's keys.
@@ -52,7 +52,7 @@ function isStatus(text: string): boolean {
   return /"kind":\s*"Status"/.test(text)
 }
 
-async function answered(
+async function readAnswer(
   { namespace, pod }: Target,
   signal: AbortSignal,
   send: () => Promise<{ status: number; body: Readable }>,

@@ -15,10 +15,10 @@ export type RegistryClientOptions = {
 }
 
 /** Milliseconds per request. */
-const TIMEOUT = 10_000
+const TIMEOUT_MS = 10_000
 /** Bytes; the registry itself accepts manifests of up to 4 MiB. */
-const ANSWER_MAX = 4 * 1024 * 1024
-const PAGE = 1000
+const ANSWER_MAX_BYTES = 4 * 1024 * 1024
+const PAGE_SIZE = 1000
 const PAGES_MAX = 1000
 
 const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
@@ -26,7 +26,7 @@ const Tags = z.object({ tags: z.array(z.string()).nullish() })
 /** The registry also accepts null for absent fields. */
 const optional = <Type extends z.ZodType>(type: Type) => type.nullish().transform((value) => value ?? undefined)
 /** Clients write these fields, so an invalid value counts as absent. */
-const told = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined)
+const optionalIfValid = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined)
 const Descriptor = z.object({
   digest: z.string(),
   // Clients write this too: an invalid size counts as 0, so that it does not break the total.
@@ -39,32 +39,32 @@ const ManifestDocument = z.object({
   layers: optional(z.array(Descriptor)),
   manifests: optional(z.array(Descriptor)),
   // The registry does not validate the subject.
-  subject: told(Descriptor),
+  subject: optionalIfValid(Descriptor),
 })
 const ImageConfiguration = z.object({
-  created: told(z.iso.datetime({ offset: true })),
-  os: told(z.string()),
-  architecture: told(z.string()),
-  config: told(z.object({ Labels: z.record(z.string(), z.string()).nullish() })),
+  created: optionalIfValid(z.iso.datetime({ offset: true })),
+  os: optionalIfValid(z.string()),
+  architecture: optionalIfValid(z.string()),
+  config: optionalIfValid(z.object({ Labels: z.record(z.string(), z.string()).nullish() })),
 })
 
 /** The zero time of Go programs: means that no time was set. */
-const NEVER = '0001-01-01T00:00:00'
+const ZERO_TIME = '0001-01-01T00:00:00'
 
 type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string }
-type Said = { status: number; headers: Record<string, unknown>; text: string }
+type Reply = { status: number; headers: Record<string, unknown>; text: string }
 
 /** Client for a registry with the OCI distribution API. @see https://github.com/opencontainers/distribution-spec */
 export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOptions): ImageRegistry {
-  async function ask(path: string, token: string, { method = 'GET', accept, signal }: Ask = {}): Promise<Said> {
-    const deadline = AbortSignal.timeout(TIMEOUT)
+  async function ask(path: string, token: string, { method = 'GET', accept, signal }: Ask = {}): Promise<Reply> {
+    const deadline = AbortSignal.timeout(TIMEOUT_MS)
     try {
       const answer = await request(`${url}/v2/${path}`, {
         method,
         headers: { authorization: `Bearer ${token}`, ...(accept === undefined ? {} : { accept }) },
         signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       })
-      const text = (await readWithin(ANSWER_MAX, answer.body, tooLong)).toString('utf8')
+      const text = (await readWithin(ANSWER_MAX_BYTES, answer.body, tooLong)).toString('utf8')
       if (answer.statusCode >= 500 || answer.statusCode === 429) throw unreachable(path)
       return { status: answer.statusCode, headers: answer.headers, text }
     } catch (error) {
@@ -72,7 +72,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     }
   }
   /** Reads from one repository; undefined if not found. */
-  async function about(repository: string, path: string, wanted: Ask = {}): Promise<Said | undefined> {
+  async function about(repository: string, path: string, wanted: Ask = {}): Promise<Reply | undefined> {
     const actions = wanted.method === 'DELETE' ? ['delete'] : ['pull']
     const said = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
     if (said.status === 404) return undefined
@@ -86,11 +86,11 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       const found: string[] = []
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const said = await ask(`_catalog?n=${PAGE}${after}`, token)
+        const said = await ask(`_catalog?n=${PAGE_SIZE}${after}`, token)
         if (said.status !== 200) throw refused('_catalog', said.status)
         const repositories = readOwn(Catalogue, said.text, '_catalog').repositories ?? []
         found.push(...repositories)
-        if (repositories.length < PAGE) break
+        if (repositories.length < PAGE_SIZE) break
         last = repositories.at(-1) ?? ''
       }
       return found
@@ -111,7 +111,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       const { text = '{}' } = (await about(repository, `blobs/${configuration}`, call)) ?? {}
       const { created, os, architecture, config } = readPushed(ImageConfiguration, text, repository)
       const platform = os ? `${os}/${architecture ?? ''}` : undefined
-      return { createdAt: created?.startsWith(NEVER) ? undefined : created, labels: config?.Labels ?? {}, platform }
+      return { createdAt: created?.startsWith(ZERO_TIME) ? undefined : created, labels: config?.Labels ?? {}, platform }
     },
     digests: async (repository) => disk?.digests(repository),
     async remove(repository, digest) {
@@ -121,7 +121,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
   }
 }
 
-function manifestOf({ headers, text }: Said, repository: string): RegistryManifest {
+function manifestOf({ headers, text }: Reply, repository: string): RegistryManifest {
   const { mediaType, config, layers = [], manifests = [], subject } = readPushed(ManifestDocument, text, repository)
   const parts = [...(config === undefined ? [] : [config]), ...layers, ...manifests]
   const platforms = manifests.flatMap(({ platform }) =>

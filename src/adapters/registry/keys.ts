@@ -17,7 +17,7 @@ export type KeyOptions = {
 }
 
 /** Milliseconds after which the signing key is replaced. */
-const HALF_A_DAY = DAY_MS / 2
+const KEY_ROTATION_MS = DAY_MS / 2
 /** For clock skew; the registry itself tolerates a minute. */
 const BACKDATED_SECONDS = 5
 
@@ -39,7 +39,7 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
     return { key: createPrivateKey(keyPem), chain }
   }
   function signer(now: number) {
-    if (current === undefined || now - madeAt >= HALF_A_DAY || now < madeAt) {
+    if (current === undefined || now - madeAt >= KEY_ROTATION_MS || now < madeAt) {
       madeAt = now
       current = make(now)
       // After a failure the next call tries again.

@@ -13,10 +13,10 @@ export type ReleaseFeedOptions = {
   mirror?: { url: string; fetch: OutgoingFetch } | undefined
 }
 
-const PAGE = 1000
+const PAGE_SIZE = 1000
 const PAGES_MAX = 20
-const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
-const CHART = 'application/vnd.cncf.helm.config.v1+json'
+const MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json'
+const CHART_CONFIG_TYPE = 'application/vnd.cncf.helm.config.v1+json'
 
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
 const Manifest = z.object({
@@ -25,7 +25,7 @@ const Manifest = z.object({
 })
 
 type Place = { base: string; host: string; repository: string; fetch: OutgoingFetch }
-type Said = { status: number; headers: Headers; text: string }
+type Reply = { status: number; headers: Headers; text: string }
 
 /** Reads OCI registries anonymously. @see https://github.com/opencontainers/distribution-spec */
 export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): ReleaseFeed {
@@ -47,7 +47,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
       const tags = new Set<string>()
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const said = await ask(place, `tags/list?n=${PAGE}${after}`, signal)
+        const said = await ask(place, `tags/list?n=${PAGE_SIZE}${after}`, signal)
         const found = said === undefined ? [] : (read(Tags, said.text, place).tags ?? [])
         const before = tags.size
         for (const tag of found) tags.add(tag)
@@ -62,7 +62,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
       const said = await ask(place, `manifests/${version}`, signal)
       if (said === undefined) return undefined
       const { config, annotations = {} } = read(Manifest, said.text, place)
-      if (config.mediaType !== CHART) return undefined
+      if (config.mediaType !== CHART_CONFIG_TYPE) return undefined
       const digest = said.headers.get('docker-content-digest') ?? `sha256:${sha256(said.text)}`
       const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`, signal)
       return { version, digest, isSigned: signature !== undefined, annotations }
@@ -71,7 +71,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
 }
 
 /** Returns undefined if not found. @throws FeedError */
-async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Said | undefined> {
+async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Reply | undefined> {
   const first = await send(place, path, {}, signal)
   const said = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
   if (said.status === 404) return undefined
@@ -83,11 +83,11 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Sa
   )
 }
 
-async function send(place: Place, path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Said> {
-  return call(place, `${place.base}/${path}`, { accept: `${MANIFEST}, application/json`, ...headers }, signal)
+async function send(place: Place, path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Reply> {
+  return call(place, `${place.base}/${path}`, { accept: `${MANIFEST_TYPE}, application/json`, ...headers }, signal)
 }
 
-async function call(place: Place, url: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Said> {
+async function call(place: Place, url: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Reply> {
   try {
     const answer = await place.fetch(url, { headers, signal })
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
@@ -99,7 +99,7 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
 }
 
 /** Gets an anonymous token (token authentication of the distribution project). */
-async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
+async function sendWithToken(place: Place, path: string, { headers }: Reply, signal?: AbortSignal): Promise<Reply> {
   const challenge = headers.get('www-authenticate') ?? ''
   const realm = isBearerChallenge(challenge) ? parseTokenUrl(challenge, place.repository) : undefined
   const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)

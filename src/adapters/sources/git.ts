@@ -8,9 +8,9 @@ import { hostUrlOf } from './rest.ts'
 import { readAdvertisementOverSsh } from './ssh.ts'
 
 /** The id of the only repository of such a connection. */
-const ID = 'repository'
+const REPOSITORY_ID = 'repository'
 /** Bytes to read, enough for the longest first line; all refs of a large repository take megabytes. */
-const BEGINNING = 128 * 1024
+const READ_MAX_BYTES = 128 * 1024
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
 /** Plain Git: one repository over https (gitprotocol-http) or ssh, of which only the first line of refs is read. */
@@ -29,7 +29,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
       accept: ADVERTISEMENT,
       ...(token !== undefined && { authorization: basicAuthHeader(username, token) }),
     }
-    const asked = { headers, beginning: BEGINNING, signal }
+    const asked = { headers, beginning: READ_MAX_BYTES, signal }
     const answer = await sendToProvider(fetch, `${url}/info/refs?service=git-upload-pack`, asked)
     assertSuccess(answer, new URL(url).host)
     if (answer.headers.get('content-type') === ADVERTISEMENT)
@@ -46,7 +46,8 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
       return [repository].filter(nameFilter(search))
     },
     async token(connection, id, signal) {
-      if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)
+      if (id !== REPOSITORY_ID)
+        throw new SourceError('NotFound', `The one repository of this source has the id "${REPOSITORY_ID}".`)
       const token = connection.credentials[CREDENTIAL_KEYS.token]
       if (token === undefined) throw new SourceError('Unsupported', 'A source over ssh has a key, not a token.')
       const { cloneUrl } = (await look(connection, signal)).repository
@@ -58,7 +59,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
 
 function repositoryAt(url: string, defaultBranch: string): Repository {
   const fullName = new URL(url).pathname.replace(/^\/+/, '').replace(/\.git$/, '')
-  return repositoryOf({ id: ID, fullName, url, defaultBranch })
+  return repositoryOf({ id: REPOSITORY_ID, fullName, url, defaultBranch })
 }
 
 /** Returns the branch of HEAD, from the capabilities on the first line of the advertisement. */

@@ -57,7 +57,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
   /** GitHub answers 422 for a repository outside the installation, so `conflict` means NotFound. */
   const issue = (connection: Connection, body: object, signal?: AbortSignal) => {
     const asked = { method: 'POST', body, conflict: 'NotFound' } as const
-    return rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, asked)
+    return rest(connection, signal).call(`${installationPath(connection)}/access_tokens`, Token, asked)
   }
   /** An App has one webhook for all its repositories. */
   const writeHook = (connection: Connection, { url, secret }: WebhookTarget, signal?: AbortSignal) => {
@@ -66,7 +66,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
   }
 
   return {
-    check: async (connection, signal) => rest(connection, signal).call(placeOf(connection), Installation),
+    check: async (connection, signal) => rest(connection, signal).call(installationPath(connection), Installation),
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
       const { all } = restWith(token)(connection, signal)
@@ -126,7 +126,7 @@ const restAs = (fetch: OutgoingFetch, authorizationOf: (connection: Connection) 
   })
 
 /** @throws SourceError NotFound */
-function placeOf({ installationId }: Connection): string {
+function installationPath({ installationId }: Connection): string {
   if (installationId !== undefined) return `/app/installations/${safeId(installationId, NUMERIC_ID)}`
   throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
 }

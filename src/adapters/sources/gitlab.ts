@@ -35,7 +35,7 @@ const HOOKS: WebhookFormat = {
 }
 
 /** Lifetime of deploy tokens: a day. */
-const TOKEN_MILLISECONDS = DAY_MS
+const TOKEN_TTL_MS = DAY_MS
 const TOKEN_NAME = 'freehold'
 
 /** Expired tokens to delete per call, so that the caller does not wait long. */
@@ -72,7 +72,7 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async token(connection, id, signal) {
       const { call } = rest(connection, signal)
       const { cloneUrl } = await call(project(id), Project)
-      const expiresAt = new Date(now() + TOKEN_MILLISECONDS).toISOString()
+      const expiresAt = new Date(now() + TOKEN_TTL_MS).toISOString()
       const body = { name: TOKEN_NAME, scopes: ['read_repository'], expires_at: expiresAt }
       const made = await call(`${project(id)}/deploy_tokens`, DeployToken, { method: 'POST', body })
       await removeExpired(connection, id, signal).catch(() => undefined)

@@ -27,14 +27,14 @@ export async function verifyRegistry(
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
     const second = await sendToProvider(fetch, `${base}/v2/`, { headers, signal })
     const isAuthenticated = second.status === 200
-    if (!isAuthenticated && !isRefusal(second)) return { ...verdict, message: says(second) }
+    if (!isAuthenticated && !isRefusal(second)) return { ...verdict, message: statusMessage(second) }
     if (!isAuthenticated) return { ...verdict, isReachable: true, message: 'The registry refuses the credentials.' }
     if (repository === undefined) return { ...verdict, isReachable: true, isAuthenticated, canPull: true }
     const url = `${base}/v2/${repository}/manifests/${tag}`
     const answer = await sendToProvider(fetch, url, { headers: { ...headers, accept: MANIFEST_TYPES }, signal })
     const canPull = answer.status === 200
     const isNone = answer.status === 404 || isRefusal(answer)
-    const none = isNone ? `The registry has no ${repository}:${tag} for these credentials.` : says(answer)
+    const none = isNone ? `The registry has no ${repository}:${tag} for these credentials.` : statusMessage(answer)
     const message = canPull ? null : none
     const digest = answer.headers.get('docker-content-digest')
     return { isReachable: true, isAuthenticated, canPull, digest: canPull ? digest : null, message }
@@ -46,7 +46,7 @@ export async function verifyRegistry(
 }
 
 const isRefusal = ({ status }: Response) => status === 401 || status === 403
-const says = ({ status }: Response) => `The registry answers with status ${status}: try again later.`
+const statusMessage = ({ status }: Response) => `The registry answers with status ${status}: try again later.`
 
 /** Returns undefined if the registry requires no authentication. @throws SourceError */
 async function authorizationFor(

@@ -21,12 +21,12 @@ export const ProviderRepository = z.object({
   language: NullishText,
   pushedAt: NullishText,
 })
-type Told = Pick<Repository, 'id' | 'fullName' | 'url'> & {
+type ProviderFields = Pick<Repository, 'id' | 'fullName' | 'url'> & {
   [Name in keyof z.output<typeof ProviderRepository>]?: Repository[Name] | null | undefined
 }
 
 /** Completes a repository with defaults. Owner and name come from the full name. */
-export function repositoryOf(told: Told): Repository {
+export function repositoryOf(told: ProviderFields): Repository {
   const parts = told.fullName.split('/')
   return Repository.parse({
     ...told,

@@ -11,7 +11,7 @@ import { readPrivateKey } from './privateKey.ts'
 export type RefAdvertisement = { readonly firstLine: string; readonly hostKey: string }
 
 /** Milliseconds for the whole exchange. */
-const TIMEOUT = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
  * Connects over ssh as `git fetch` would, and closes after the first line of the answer. The name is resolved only
@@ -29,7 +29,7 @@ export async function readAdvertisementOverSsh(
   const url = new URL(connection.baseUrl)
   const { default: ssh2 } = await import('ssh2')
   const client = new ssh2.Client()
-  const deadline = AbortSignal.timeout(TIMEOUT)
+  const deadline = AbortSignal.timeout(TIMEOUT_MS)
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
   const sock = socketTo(url, addresses)
   const stop = () => sock.destroy(new Error('It took too long.'))
@@ -37,7 +37,7 @@ export async function readAdvertisementOverSsh(
   // The signal may have fired during name resolution: there will be no further abort event.
   if (ended.aborted) stop()
   try {
-    return await ask(client, url, { ...believing(connection), sock, privateKey })
+    return await fetchRefs(client, url, { ...checkHost(connection), sock, privateKey })
   } finally {
     ended.removeEventListener('abort', stop)
     client.destroy()
@@ -56,9 +56,9 @@ function socketTo({ hostname, port }: URL, addresses: readonly string[]): Socket
 }
 
 /** Options that verify the host key, and the results. */
-type Believing = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & { shown: () => string; isRefused: () => boolean }
+type HostCheck = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & { shown: () => string; isRefused: () => boolean }
 
-function believing(connection: Connection): Believing {
+function checkHost(connection: Connection): HostCheck {
   const knownHosts = knownHostsOf(connection)
   const known = knownHosts === undefined ? undefined : hostKeysIn(knownHosts, connection.baseUrl)
   let [shown, isRefused] = ['', known?.length === 0]
@@ -80,9 +80,9 @@ function algorithmsOf(key: string): ServerHostKeyAlgorithm[] {
   return type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type as ServerHostKeyAlgorithm]
 }
 
-type Session = Believing & Pick<ConnectConfig, 'sock' | 'privateKey'>
+type Session = HostCheck & Pick<ConnectConfig, 'sock' | 'privateKey'>
 
-function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<RefAdvertisement> {
+function fetchRefs(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<RefAdvertisement> {
   const { host } = url
   const username = decodeURIComponent(url.username) || 'git'
   return new Promise((resolve, reject) => {
@@ -90,7 +90,7 @@ function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session
       reject(new SourceError('Unreachable', `${host} does not answer as an ssh server does.`, { cause }))
     client
       .once('ready', () => {
-        client.exec(`git-upload-pack ${quoted(url)}`, (error, channel) => {
+        client.exec(`git-upload-pack ${quotePath(url)}`, (error, channel) => {
           if (error) unreachable(error)
           else firstLineOf(channel, host).then((firstLine) => resolve({ firstLine, hostKey: shown() }), reject)
         })
@@ -102,7 +102,7 @@ function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session
         else reject(hostKeyRefused(host))
       })
       .once('close', () => unreachable(new Error('The connection ended.')))
-      .connect({ ...options, username, readyTimeout: TIMEOUT, authHandler: ['publickey'] })
+      .connect({ ...options, username, readyTimeout: TIMEOUT_MS, authHandler: ['publickey'] })
   })
 }
 
@@ -114,7 +114,7 @@ function hostKeyRefused(host: string): SourceError {
 }
 
 /** Quotes a path like git, for the shell on the host. */
-function quoted({ pathname }: URL): string {
+function quotePath({ pathname }: URL): string {
   const path = decodeURIComponent(pathname).replace(/^\/~/, '~')
   return `'${path.replaceAll(/['!]/g, "'\\$&'")}'`
 }
@@ -123,7 +123,7 @@ function quoted({ pathname }: URL): string {
 const LINE = /^(?:0000|([0-9a-f]{4})[0-9a-f]{40,64} )/
 
 /** Characters of the longest line that four hex digits can express. */
-const LONGEST_LINE = 0xffff
+const LINE_MAX_LENGTH = 0xffff
 
 /** @throws SourceError NotFound */
 async function firstLineOf(channel: ClientChannel, host: string): Promise<string> {
@@ -133,7 +133,7 @@ async function firstLineOf(channel: ClientChannel, host: string): Promise<string
     said += String(chunk)
     const [start, length = '0'] = LINE.exec(said) ?? []
     if (start !== undefined && said.length >= Number.parseInt(length, 16)) return said
-    if (said.length > LONGEST_LINE) break
+    if (said.length > LINE_MAX_LENGTH) break
   }
   throw new SourceError('NotFound', `${host} has no Git repository at this address, or hides it from this key.`)
 }

@@ -13,12 +13,12 @@ const OPENING_MAX_BYTES = 1024 * 1024
 
 /** Limits how much an engine may send in answer to one request. */
 export class AnswerLimiter {
-  #most = OPENING_MAX_BYTES
+  #maxBytes = OPENING_MAX_BYTES
 
   /** Called once the login has completed. */
   loosen(): void {
     // Only a backstop: the limit on the whole answer, with its own error, is enforced in `superviseCall`.
-    this.#most = 4 * ANSWER_MAX_BYTES
+    this.#maxBytes = 4 * ANSWER_MAX_BYTES
   }
 
   /**
@@ -36,7 +36,7 @@ export class AnswerLimiter {
       },
       emit: (...given: unknown[]) => {
         try {
-          if (given[0] === 'data' && socket.bytesRead - before > this.#most) throw tooLarge()
+          if (given[0] === 'data' && socket.bytesRead - before > this.#maxBytes) throw tooLarge()
           return emit(...given)
         } catch (error) {
           socket.destroy(error as Error)

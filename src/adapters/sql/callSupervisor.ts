@@ -3,7 +3,7 @@ import type { SqlSession } from './driver.ts'
 import { type SqlCall, SqlFault } from './port.ts'
 
 /** Milliseconds between checks of an answer's length. What arrives in between is small compared with the limit. */
-const LOOK_AT_LENGTH = 20
+const LENGTH_CHECK_INTERVAL_MS = 20
 
 /** Supervises one call on a session. */
 export type CallSupervisor = {
@@ -15,11 +15,11 @@ export type CallSupervisor = {
 }
 
 /** The length of each answer that is being read, over all engines, because they share the memory of the process. */
-const READ_NOW = new Set<() => number>()
+const OPEN_ANSWERS = new Set<() => number>()
 
 /** If all answers together are too long, only the longest one fails. */
-function isOneTooMany(length: number): boolean {
-  const lengths = [...READ_NOW].map((each) => each())
+function exceedsTotal(length: number): boolean {
+  const lengths = [...OPEN_ANSWERS].map((each) => each())
   return lengths.reduce((sum, each) => sum + each, 0) > ANSWERS_MAX_BYTES && length === Math.max(...lengths)
 }
 
@@ -41,11 +41,11 @@ export function superviseCall(
   const late = setTimeout(() => end(new SqlFault('Timeout', 'The engine did not finish in time.'), 'destroy'), patience)
   const look = setInterval(() => {
     if (isOver()) end(tooLarge(), 'destroy')
-    else if (isOneTooMany(length())) end(tooLargeNow(), 'destroy')
-  }, LOOK_AT_LENGTH)
-  READ_NOW.add(length)
+    else if (exceedsTotal(length())) end(totalTooLarge(), 'destroy')
+  }, LENGTH_CHECK_INTERVAL_MS)
+  OPEN_ANSWERS.add(length)
   const stop = () => {
-    READ_NOW.delete(length)
+    OPEN_ANSWERS.delete(length)
     clearTimeout(late)
     clearInterval(look)
     signal?.removeEventListener('abort', onAbort)
@@ -60,7 +60,7 @@ export function superviseCall(
   }
 }
 
-function tooLargeNow(): SqlFault {
+function totalTooLarge(): SqlFault {
   return new SqlFault('TooLarge', 'Databases answer too much at once: try again, or ask for fewer rows.')
 }
 

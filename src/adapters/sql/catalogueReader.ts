@@ -23,11 +23,12 @@ type Reference = {
   referencedColumn: string
 }
 
-const word = (value: unknown) => (value === null || value === undefined ? '' : String(value))
-const tableOf = ([schema, table]: readonly unknown[]) => keyOf(word(schema), word(table))
+const asText = (value: unknown) => (value === null || value === undefined ? '' : String(value))
+const tableOf = ([schema, table]: readonly unknown[]) => keyOf(asText(schema), asText(table))
 
 function referenceOf(row: readonly unknown[]): Reference {
-  const [, , name = '', column = '', referencedSchema = '', referencedTable = '', referencedColumn = ''] = row.map(word)
+  const [, , name = '', column = '', referencedSchema = '', referencedTable = '', referencedColumn = ''] =
+    row.map(asText)
   return { name, column, referencedSchema, referencedTable, referencedColumn }
 }
 
@@ -52,9 +53,9 @@ export const createCatalogueReader =
     const referencesOf = grouped(await ask(queries.references), tableOf)
     const made = tables.map((row): Table => {
       const [, , what, rows] = row
-      const [schema, name] = [word(row[0]), word(row[1])]
+      const [schema, name] = [asText(row[0]), asText(row[1])]
       const key = keyOf(schema, name)
-      const primaryKey = (keysOf.get(key) ?? []).map(([, , column]) => word(column))
+      const primaryKey = (keysOf.get(key) ?? []).map(([, , column]) => asText(column))
       return {
         schema,
         name,
@@ -72,7 +73,7 @@ export const createCatalogueReader =
     const inSchema = grouped(made, ({ schema }) => schema)
     return {
       database,
-      schemas: schemas.map(word).map((name) => {
+      schemas: schemas.map(asText).map((name) => {
         const all = inSchema.get(name) ?? []
         return {
           name,

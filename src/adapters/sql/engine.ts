@@ -30,57 +30,59 @@ import {
 } from './port.ts'
 
 const IDLE_SESSIONS_MAX = 4
-const IDLE_MILLISECONDS = 30_000
+const IDLE_TIMEOUT_MS = 30_000
 /** How long a catalogue is cached: schema changes by others may be seen this late. Our own invalidate it. */
-const CATALOGUE_MILLISECONDS = 5_000
-const STATEMENT_MILLISECONDS = 30_000
+const CATALOGUE_TIMEOUT_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 30_000
 /** Deadline for a whole call: an engine whose node is gone, or a hostile one, does not enforce its own limits. */
-const PATIENCE = 120_000
+const CALL_TIMEOUT_MS = 120_000
 /** Deadline for opening a session. Drivers have shorter ones, but an engine may confuse them. */
-const OPENING_PATIENCE = 15_000
+const OPEN_TIMEOUT_MS = 15_000
 /** Beyond this many rows, the engine's estimate is used instead of a count. */
 const COUNTED_ROWS_MAX = 100_000
 
-const READING: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMENT_MILLISECONDS }
-const WRITING: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT_MILLISECONDS }
+const READ_ONLY: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMENT_TIMEOUT_MS }
+const READ_WRITE: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT_TIMEOUT_MS }
 
-type Idle = { session: SqlSession; timer: NodeJS.Timeout }
-type Use = { isPooled?: boolean; patience?: number }
+type IdleSession = { session: SqlSession; timer: NodeJS.Timeout }
+type SessionUse = { isPooled?: boolean; patience?: number }
 
 /** Implements the port on top of a driver: sessions, transactions and everything that engines have in common. */
 export class DriverEngine implements SqlEngine {
   readonly #driver: SqlDriver
-  readonly #patience: number
-  readonly #idle = new Map<string, Idle[]>()
+  readonly #callTimeout: number
+  readonly #idle = new Map<string, IdleSession[]>()
   readonly #catalogues = new Map<string, Promise<Catalogue>>()
 
-  constructor(driver: SqlDriver, { patience = PATIENCE } = {}) {
+  constructor(driver: SqlDriver, { patience = CALL_TIMEOUT_MS } = {}) {
     this.#driver = driver
-    this.#patience = patience
+    this.#callTimeout = patience
   }
 
   describe(target: SqlTarget, call: SqlCall = {}) {
-    return this.#with(target, READING, call, (session) => this.#driver.describe(session))
+    return this.#withSession(target, READ_ONLY, call, (session) => this.#driver.describe(session))
   }
 
   catalogue(target: SqlTarget): Promise<Catalogue> {
-    const key = keyOf(target, READING)
+    const key = keyOf(target, READ_ONLY)
     const known = this.#catalogues.get(key)
     if (known !== undefined) return known
-    const found = this.#with(target, READING, {}, (session) => this.#driver.catalogue(session, target.database))
+    const found = this.#withSession(target, READ_ONLY, {}, (session) =>
+      this.#driver.catalogue(session, target.database),
+    )
     this.#catalogues.set(key, found)
     const forget = () => {
       if (this.#catalogues.get(key) === found) this.#catalogues.delete(key)
     }
     // Failures are not cached.
-    found.then(() => setTimeout(forget, CATALOGUE_MILLISECONDS).unref(), forget)
+    found.then(() => setTimeout(forget, CATALOGUE_TIMEOUT_MS).unref(), forget)
     return found
   }
 
   async run(target: SqlTarget, request: BatchRequest, call: SqlCall = {}): Promise<BatchOutcome> {
     const { isReadOnly, timeoutMilliseconds } = request
     try {
-      return await this.#with(
+      return await this.#withSession(
         target,
         { isReadOnly, timeoutMilliseconds },
         call,
@@ -124,7 +126,7 @@ export class DriverEngine implements SqlEngine {
 
   #failureOf(error: unknown, statement: { index: number; text: string }): BatchFailure {
     const fault = this.#driver.faultOf(error)
-    if (OF_THE_SESSION.includes(fault.reason)) throw fault
+    if (SESSION_FAULTS.includes(fault.reason)) throw fault
     if (fault.reason === 'Timeout') return timeoutFailure(statement.index)
     const { message, engineCode, position } = this.#driver.sentenceOf(error)
     const line = position === null ? null : statement.text.slice(0, position).split('\n').length
@@ -134,7 +136,7 @@ export class DriverEngine implements SqlEngine {
   async rows(target: SqlTarget, request: RowsRequest, call: SqlCall = {}): Promise<RowsAnswer> {
     const { dialect } = this.#driver
     const { table, limit, offset, filters } = request
-    return this.#with(target, READING, call, async (session) => {
+    return this.#withSession(target, READ_ONLY, call, async (session) => {
       const page = selectPage(dialect, table, request)
       const { rows } = await session.query(page.text, page.values, { columns: table.columns })
       const hasMore = rows.length > limit
@@ -150,7 +152,7 @@ export class DriverEngine implements SqlEngine {
   }
 
   change(target: SqlTarget, table: Table, changes: readonly RowChange[], call: SqlCall = {}) {
-    return this.#with(target, WRITING, call, async (session, watch) => {
+    return this.#withSession(target, READ_WRITE, call, async (session, watch) => {
       await session.begin()
       const found: (Row | undefined)[] = []
       try {
@@ -173,11 +175,11 @@ export class DriverEngine implements SqlEngine {
 
   async #changeRow(session: SqlSession, table: Table, change: RowChange): Promise<Row | undefined> {
     const { dialect } = this.#driver
-    if (change.kind === 'insert') return this.#one(session, table, insertRow(dialect, table, change.values))
+    if (change.kind === 'insert') return this.#queryRow(session, table, insertRow(dialect, table, change.values))
     if (change.ifVersion !== undefined) await this.#checkVersion(session, table, change)
     const isDelete = change.kind === 'delete'
     if (!isDelete && change.values.size === 0) {
-      const same = await this.#one(session, table, selectByKey(dialect, table, change.key, false))
+      const same = await this.#queryRow(session, table, selectByKey(dialect, table, change.key, false))
       if (same === undefined) throw rowNotFound(table)
       return same
     }
@@ -191,7 +193,7 @@ export class DriverEngine implements SqlEngine {
     const key = new Map(
       keyColumns(table).map((column) => [column, change.values.get(column) ?? change.key.get(column) ?? null]),
     )
-    return this.#one(session, table, selectByKey(dialect, table, key, false))
+    return this.#queryRow(session, table, selectByKey(dialect, table, key, false))
   }
 
   async #checkVersion(
@@ -199,26 +201,26 @@ export class DriverEngine implements SqlEngine {
     table: Table,
     change: Exclude<RowChange, { kind: 'insert' }>,
   ): Promise<void> {
-    const stored = await this.#one(session, table, selectByKey(this.#driver.dialect, table, change.key, true))
+    const stored = await this.#queryRow(session, table, selectByKey(this.#driver.dialect, table, change.key, true))
     if (stored === undefined) throw rowNotFound(table)
     if (versionOf(stored) !== change.ifVersion)
       throw new SqlFault('RowChanged', `The row of "${table.name}" has changed since it was read.`, { current: stored })
   }
 
-  async #one(session: SqlSession, table: Table, { text, values }: SqlCommand): Promise<SqlValue[] | undefined> {
+  async #queryRow(session: SqlSession, table: Table, { text, values }: SqlCommand): Promise<SqlValue[] | undefined> {
     return (await session.query(text, values, { columns: table.columns })).rows[0]
   }
 
   async prepare(target: SqlTarget, wanted: Parameters<SqlEngine['prepare']>[1], call: SqlCall = {}): Promise<void> {
     const inside: SqlSession[] = []
     const openDatabase = async () => {
-      const session = await this.#open({ ...target, database: wanted.database }, WRITING)
+      const session = await this.#openSession({ ...target, database: wanted.database }, READ_WRITE)
       inside.push(session)
       return session
     }
     const work = (session: SqlSession) => this.#driver.prepare(session, wanted, openDatabase)
     try {
-      await this.#with(target, WRITING, call, work, { isPooled: false })
+      await this.#withSession(target, READ_WRITE, call, work, { isPooled: false })
     } finally {
       for (const session of inside) session.close()
     }
@@ -228,7 +230,7 @@ export class DriverEngine implements SqlEngine {
     const { admit, dialect } = this.#driver
     if (admit === undefined)
       throw new SqlFault('Failed', `Logins of ${dialect} get their access when they are created.`)
-    await this.#with(target, WRITING, call, (session) => admit(session, logins), { isPooled: false })
+    await this.#withSession(target, READ_WRITE, call, (session) => admit(session, logins), { isPooled: false })
   }
 
   async close(): Promise<void> {
@@ -240,24 +242,24 @@ export class DriverEngine implements SqlEngine {
   }
 
   /** Runs `work` with a session, which is pooled again if still usable. The signal aborts the work and the session. */
-  async #with<T>(
+  async #withSession<T>(
     target: SqlTarget,
     mode: SessionMode,
     { signal, heard }: SqlCall,
     work: (session: SqlSession, watch: CallSupervisor) => Promise<T>,
-    { isPooled = true, patience = this.#patience }: Use = {},
+    { isPooled = true, patience = this.#callTimeout }: SessionUse = {},
   ): Promise<T> {
     const isGone = () => signal?.aborted === true
     if (isGone()) throw cancelled()
     const key = keyOf(target, mode)
-    const session = (isPooled ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
+    const session = (isPooled ? this.#takeIdle(key) : undefined) ?? (await this.#openSession(target, mode))
     const watch = superviseCall(session, { signal, patience })
     const before = session.bytesRead
     try {
       if (isGone()) throw cancelled()
       // Drivers do not settle all pending requests when a session ends.
       const result = await Promise.race([watch.ended, work(session, watch)])
-      if (isPooled && session.isUsable) this.#give(key, session)
+      if (isPooled && session.isUsable) this.#keepIdle(key, session)
       else session.close()
       return result
     } catch (error) {
@@ -272,11 +274,11 @@ export class DriverEngine implements SqlEngine {
     }
   }
 
-  async #open(target: SqlTarget, mode: SessionMode): Promise<SqlSession> {
+  async #openSession(target: SqlTarget, mode: SessionMode): Promise<SqlSession> {
     const opening = this.#driver.open(target, mode)
     const late = Promise.withResolvers<never>()
     const giveUp = () => late.reject(new SqlFault('Unreachable', 'The engine lets nobody in.'))
-    const timer = setTimeout(giveUp, Math.min(OPENING_PATIENCE, this.#patience))
+    const timer = setTimeout(giveUp, Math.min(OPEN_TIMEOUT_MS, this.#callTimeout))
     try {
       return await Promise.race([opening, late.promise])
     } catch (error) {
@@ -290,7 +292,7 @@ export class DriverEngine implements SqlEngine {
     }
   }
 
-  #take(key: string): SqlSession | undefined {
+  #takeIdle(key: string): SqlSession | undefined {
     const idle = this.#idle.get(key)
     for (let found = idle?.pop(); found !== undefined; found = idle?.pop()) {
       clearTimeout(found.timer)
@@ -300,21 +302,21 @@ export class DriverEngine implements SqlEngine {
     return undefined
   }
 
-  #give(key: string, session: SqlSession): void {
+  #keepIdle(key: string, session: SqlSession): void {
     const idle = this.#idle.get(key) ?? []
     this.#idle.set(key, idle)
     if (idle.length >= IDLE_SESSIONS_MAX) {
       session.close()
       return
     }
-    const entry: Idle = {
+    const entry: IdleSession = {
       session,
       timer: setTimeout(() => {
         const left = idle.filter((each) => each !== entry)
         idle.splice(0, idle.length, ...left)
         if (left.length === 0) this.#idle.delete(key)
         session.close()
-      }, IDLE_MILLISECONDS),
+      }, IDLE_TIMEOUT_MS),
     }
     entry.timer.unref()
     idle.push(entry)
@@ -335,7 +337,7 @@ function timeoutFailure(statementIndex: number): BatchFailure {
 }
 
 /** Faults that concern the session, not a statement of the batch. */
-const OF_THE_SESSION: readonly SqlFault['reason'][] = ['Unreachable', 'Cancelled', 'TooLarge']
+const SESSION_FAULTS: readonly SqlFault['reason'][] = ['Unreachable', 'Cancelled', 'TooLarge']
 
 const CODES: Readonly<Partial<Record<SqlFault['reason'], string>>> = {
   DuplicateKey: 'DUPLICATE_KEY',

@@ -9,9 +9,9 @@ import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSes
 import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
-const CONNECT_MILLISECONDS = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 /** ER_UNSUPPORTED_PS: a few SHOW commands cannot be prepared. */
-const NOT_PREPARED = 1295
+const UNSUPPORTED_PS = 1295
 /** Collation id of the character set `binary`. */
 const BINARY_COLLATION = 63
 /** Column length of BIT(1) in a result. */
@@ -79,16 +79,16 @@ function shortestFloat(value: number): number {
   return value
 }
 
-const AS_IT_IS = (value: unknown) => value as SqlValue
+const IDENTITY = (value: unknown) => value as SqlValue
 /** Turns off conversions of the driver: values of SET, large numbers, times and JSON stay as the engine writes them. */
-const OWN_READERS = { typeCast: undefined, dateStrings: true, autoJsonMap: false, jsonStrings: true } as const
+const DRIVER_OPTIONS = { typeCast: undefined, dateStrings: true, autoJsonMap: false, jsonStrings: true } as const
 /** Conversion of values that the driver reads by itself. Columns of other encodings go through `readValue`. */
-const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> = {
-  integer: AS_IT_IS,
-  float: AS_IT_IS,
+const VALUE_READERS: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> = {
+  integer: IDENTITY,
+  float: IDENTITY,
   decimal: String,
   bigint: String,
-  date: AS_IT_IS,
+  date: IDENTITY,
   dateTime: (value) => String(value).replace(' ', 'T'),
   text: (value) => {
     const text = Array.isArray(value) ? value.join(',') : (value as string)
@@ -96,7 +96,7 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
   },
 }
 
-type Opened = {
+type OpenConnection = {
   connection: Mariadb.Connection
   socket: Socket
   /** Opens another connection with the same login. */
@@ -110,7 +110,7 @@ class MariadbSession implements SqlSession {
   readonly #openAnother: () => Promise<Mariadb.Connection>
   isUsable = true
 
-  constructor({ connection, socket, openAnother }: Opened, { isReadOnly }: SessionMode) {
+  constructor({ connection, socket, openAnother }: OpenConnection, { isReadOnly }: SessionMode) {
     this.#isReadOnly = isReadOnly
     this.#openAnother = openAnother
     this.#connection = connection
@@ -130,37 +130,37 @@ class MariadbSession implements SqlSession {
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
     const { maxRows, columns } = options
     const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
-    if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
+    if (maxRows !== undefined) return this.#queryCapped(text, sent, maxRows)
     // Values are always sent apart from the text. Without values, a plain query saves a round trip, unless there are
     // FLOAT columns, which the text protocol rounds to six digits.
     const isPlain = sent.length === 0 && columns?.some(({ dataType }) => dataType === 'float') !== true
-    if (isPlain && columns?.every(({ encoding }) => SIMPLE[encoding] !== undefined) === true)
-      return this.#page(text, columns)
+    if (isPlain && columns?.every(({ encoding }) => VALUE_READERS[encoding] !== undefined) === true)
+      return this.#queryPage(text, columns)
     const answer = await (isPlain ? this.#connection.query(text) : this.#connection.execute(text, sent))
     const [rows, meta] = answer as [SqlValue[][] | Mariadb.UpsertResult, Column[]]
-    if (!Array.isArray(rows)) return nothingFound(rows)
+    if (!Array.isArray(rows)) return resultWithoutRows(rows)
     return { columns: columnsOf(meta), rows, affected: null, truncated: false }
   }
 
   /** Reads a page of simple types with the driver's own readers, which are faster than a callback per value. */
-  async #page(text: string, columns: NonNullable<QueryOptions['columns']>): Promise<RawResult> {
-    const [rows, meta] = (await this.#connection.query({ sql: text, ...OWN_READERS } as never)) as [
+  async #queryPage(text: string, columns: NonNullable<QueryOptions['columns']>): Promise<RawResult> {
+    const [rows, meta] = (await this.#connection.query({ sql: text, ...DRIVER_OPTIONS } as never)) as [
       unknown[][],
       Column[],
     ]
     for (const [index, { encoding }] of columns.entries()) {
-      const show = SIMPLE[encoding]
-      if (show === AS_IT_IS || show === undefined) continue
+      const show = VALUE_READERS[encoding]
+      if (show === IDENTITY || show === undefined) continue
       for (const row of rows) row[index] = row[index] === null ? null : show(row[index])
     }
     return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
   /** If read-only, limits the rows at the engine. Otherwise reads all rows to complete the change, and keeps some. */
-  async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
+  async #queryCapped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
     if (this.#isReadOnly) await this.#connection.query(`SET SESSION sql_select_limit = ${maxRows + 1}`)
     const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
-      if (error.errno === NOT_PREPARED && values.length === 0) return undefined
+      if (error.errno === UNSUPPORTED_PS && values.length === 0) return undefined
       throw error
     })
     const stream = prepared === undefined ? this.#connection.queryStream(text) : prepared.executeStream(values)
@@ -200,7 +200,7 @@ class MariadbSession implements SqlSession {
     this.isUsable = false
     void this.#kill()
       .catch(() => undefined)
-      .finally(() => this.#break())
+      .finally(() => this.#destroySocket())
   }
 
   async #kill(): Promise<void> {
@@ -225,16 +225,16 @@ class MariadbSession implements SqlSession {
     this.isUsable = false
     if (wasUsable) this.#connection.end().catch(() => undefined)
     // Otherwise data in flight would be received until the engine is reached again, if ever.
-    else this.#break()
+    else this.#destroySocket()
   }
 
   /** The driver rejects pending requests only if the socket reports an error. */
-  #break(): void {
+  #destroySocket(): void {
     this.#socket.destroy(new Error('The session was ended.'))
   }
 }
 
-function nothingFound({ affectedRows }: Mariadb.UpsertResult): RawResult {
+function resultWithoutRows({ affectedRows }: Mariadb.UpsertResult): RawResult {
   return { columns: [], rows: [], affected: Number(affectedRows), truncated: false }
 }
 
@@ -264,11 +264,11 @@ const REASONS = inverted<SqlFaultReason>({
 })
 
 /** Names that no database can have: too long, or with invalid characters. In statements the codes differ in meaning. */
-const NO_NAMES = [1059, 1300]
+const INVALID_NAME_CODES = [1059, 1300]
 
 function openingFault(error: unknown): unknown {
   const { errno = 0 } = error as Mariadb.SqlError
-  if (!NO_NAMES.includes(errno)) return error
+  if (!INVALID_NAME_CODES.includes(errno)) return error
   return new SqlFault('DatabaseNotFound', `The engine rejected it (${errno}).`, {
     engineCode: String(errno),
     cause: error,
@@ -290,7 +290,7 @@ export const mariadbDriver: SqlDriver = {
       user: target.user,
       password: target.password,
       ...(target.certificateAuthority === undefined ? {} : { ssl: { ca: target.certificateAuthority } }),
-      connectTimeout: CONNECT_MILLISECONDS,
+      connectTimeout: CONNECT_TIMEOUT_MS,
       connectAttributes: { program_name: 'freehold-editor' },
       permitLocalInfile: false,
       permitRedirect: false,
@@ -309,7 +309,7 @@ export const mariadbDriver: SqlDriver = {
       prepareCacheLength: 0,
       insertIdAsNumber: false,
       typeCast: readValue as never,
-      initSql: settings(mode),
+      initSql: sessionSettings(mode),
     } as Mariadb.ConnectionConfig).catch((error: unknown) => {
       throw openingFault(error)
     })
@@ -352,9 +352,9 @@ export const mariadbDriver: SqlDriver = {
     await session.query(`CREATE DATABASE IF NOT EXISTS ${name} CHARACTER SET utf8mb4${collationClause(collation)}`)
     const rights = { reader: 'SELECT, SHOW VIEW', writer: 'SELECT, SHOW VIEW, INSERT, UPDATE, DELETE', owner: 'ALL' }
     for (const [level, login] of Object.entries(logins) as [keyof typeof rights, Login][]) {
-      const account = `${text(login.user)}@'%'`
-      await session.query(`CREATE USER IF NOT EXISTS ${account} IDENTIFIED BY ${text(login.password)}`)
-      await session.query(`ALTER USER ${account} IDENTIFIED BY ${text(login.password)}`)
+      const account = `${quoteText(login.user)}@'%'`
+      await session.query(`CREATE USER IF NOT EXISTS ${account} IDENTIFIED BY ${quoteText(login.password)}`)
+      await session.query(`ALTER USER ${account} IDENTIFIED BY ${quoteText(login.password)}`)
       // In the database name of a GRANT, `_` and `%` are wildcards.
       const pattern = quoteIdentifier('mariadb', database.replace(/[_%\\]/g, '\\$&'))
       await session.query(`GRANT ${rights[level]} ON ${pattern}.* TO ${account}`)
@@ -363,7 +363,7 @@ export const mariadbDriver: SqlDriver = {
 }
 
 /** Quotes our own names and passwords, because these commands take no parameters. */
-function text(value: string): string {
+function quoteText(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }
 
@@ -371,7 +371,7 @@ function collationClause(collation: string | undefined): string {
   return collation !== undefined && /^utf8mb4_[a-z0-9_]+$/.test(collation) ? ` COLLATE ${collation}` : ''
 }
 
-function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string[] {
+function sessionSettings({ isReadOnly, timeoutMilliseconds }: SessionMode): string[] {
   return [
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = 10, innodb_lock_wait_timeout = 10, sql_select_limit = DEFAULT",
     `SET SESSION max_statement_time = ${(timeoutMilliseconds / 1000).toFixed(3)}`,

@@ -15,12 +15,12 @@ type Tedious = typeof import('tedious')
 /** Loaded on first use, because the driver imports large Azure libraries. */
 let library: Promise<Tedious> | undefined
 
-function load(): Promise<Tedious> {
+function loadDriver(): Promise<Tedious> {
   library ??= import('tedious')
   return library
 }
 
-const CONNECT_MILLISECONDS = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 type Meta = { colName: string; type: { name: string } }
 type Cell = { value: unknown; metadata: Meta }
@@ -39,15 +39,15 @@ const ENCODINGS = inverted<Encoding>({
   decimal: 'Decimal DecimalN Numeric NumericN',
 })
 
-function shown(value: unknown, encoding: Encoding): SqlValue {
+function toSqlValue(value: unknown, encoding: Encoding): SqlValue {
   if (value === null || value === undefined) return null
   if (value instanceof Uint8Array) return shownValue('binary', Buffer.from(value).toString('base64'))
-  if (value instanceof Date) return shownTime(value, encoding)
+  if (value instanceof Date) return formatTime(value, encoding)
   return shownValue(encoding, String(value))
 }
 
 /** Formats a time. The driver keeps the fraction below a millisecond in `nanosecondsDelta`. */
-function shownTime(value: Date & { nanosecondsDelta?: number }, encoding: Encoding): string {
+function formatTime(value: Date & { nanosecondsDelta?: number }, encoding: Encoding): string {
   const text = value.toISOString().slice(0, -1)
   const rest = Math.round((value.nanosecondsDelta ?? 0) * 1e7)
   const whole = rest > 0 ? `${text}${String(rest).padStart(4, '0')}` : text
@@ -105,7 +105,7 @@ class MssqlSession implements SqlSession {
           return
         }
         result.rows.push(
-          (cells as Cell[]).map(({ value, metadata }, index) => shown(value, encodingOf(metadata, index))),
+          (cells as Cell[]).map(({ value, metadata }, index) => toSqlValue(value, encodingOf(metadata, index))),
         )
       })
       // Runs through sp_executesql, so that values never become part of the text.
@@ -169,7 +169,7 @@ export const mssqlDriver: SqlDriver = {
   dialect: 'mssql',
 
   async open(target, mode) {
-    const tedious = await load()
+    const tedious = await loadDriver()
     const leash = new AnswerLimiter()
     const connection = new tedious.Connection(mssqlConfiguration(target, mode, leash))
     const said: number[] = []
@@ -184,7 +184,7 @@ export const mssqlDriver: SqlDriver = {
 
   faultOf(error) {
     if (isSqlFault(error)) return error
-    const { number, code = '', message = '' } = firstOf(error)
+    const { number, code = '', message = '' } = firstError(error)
     const lost = number === undefined ? 'Unreachable' : 'Failed'
     const reason = (number === undefined ? undefined : REASONS[number]) ?? CODES[code] ?? lost
     const constraint = /constraint ["']([^"']+)["']/i.exec(message)?.[1]
@@ -196,7 +196,7 @@ export const mssqlDriver: SqlDriver = {
   },
 
   sentenceOf(error) {
-    const { message, number } = firstOf(error)
+    const { message, number } = firstError(error)
     const engineCode = number === undefined ? null : String(number)
     return { message: message ?? 'The engine rejected it.', engineCode, position: null }
   },
@@ -213,20 +213,20 @@ export const mssqlDriver: SqlDriver = {
   async prepare(session, { database, collation, logins }, openDatabase) {
     const name = quoteIdentifier('mssql', database)
     const collate = collation !== undefined && /^[A-Za-z0-9_]+$/.test(collation) ? ` COLLATE ${collation}` : ''
-    await session.query(`IF DB_ID(${text(database)}) IS NULL CREATE DATABASE ${name}${collate}`)
+    await session.query(`IF DB_ID(${quoteText(database)}) IS NULL CREATE DATABASE ${name}${collate}`)
     for (const { user, password } of Object.values(logins)) {
       const login = quoteIdentifier('mssql', user)
       await session.query(
-        `IF SUSER_ID(${text(user)}) IS NULL CREATE LOGIN ${login} WITH PASSWORD = ${text(password)} ELSE ALTER LOGIN ${login} WITH PASSWORD = ${text(password)}`,
+        `IF SUSER_ID(${quoteText(user)}) IS NULL CREATE LOGIN ${login} WITH PASSWORD = ${quoteText(password)} ELSE ALTER LOGIN ${login} WITH PASSWORD = ${quoteText(password)}`,
       )
     }
     const roles = { reader: ['db_datareader'], writer: ['db_datareader', 'db_datawriter'], owner: ['db_owner'] }
     const inside = await openDatabase()
     for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
       const login = quoteIdentifier('mssql', user)
-      const created = `IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`
+      const created = `IF USER_ID(${quoteText(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`
       const member = roles[level].map(
-        (role) => `IF IS_ROLEMEMBER(${text(role)}, ${text(user)}) = 0 ALTER ROLE ${role} ADD MEMBER ${login}`,
+        (role) => `IF IS_ROLEMEMBER(${quoteText(role)}, ${quoteText(user)}) = 0 ALTER ROLE ${role} ADD MEMBER ${login}`,
       )
       // The tenant's DDL triggers run as the login that makes the change. As dbo they cannot reach beyond this
       // database, even with a REVERT of their own. One batch, because the impersonation ends with it.
@@ -236,18 +236,18 @@ export const mssqlDriver: SqlDriver = {
 }
 
 /** The driver wraps several messages of one statement in an AggregateError. */
-function firstOf(error: unknown): { number?: number; code?: string; message?: string } {
+function firstError(error: unknown): { number?: number; code?: string; message?: string } {
   return (error instanceof AggregateError ? error.errors[0] : error) ?? {}
 }
 
 /** Quotes our own names and passwords, because these commands take no parameters. */
-function text(value: string): string {
+function quoteText(value: string): string {
   return `N'${value.replaceAll("'", "''")}'`
 }
 
-async function connected(socket: Socket): Promise<Socket> {
+async function waitForConnect(socket: Socket): Promise<Socket> {
   try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MILLISECONDS) })
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     return socket
   } catch (error) {
     socket.destroy()
@@ -272,13 +272,13 @@ export function mssqlConfiguration(
       connector: async () => {
         if (!isFirst) throw new Error('The engine sends its client elsewhere.')
         isFirst = false
-        return connected(leash.hold(connect(port, host)))
+        return waitForConnect(leash.hold(connect(port, host)))
       },
       ...(database === '' ? {} : { database }),
       // Longer than our own deadline, because tedious reports this timeout like that of a statement.
-      connectTimeout: 2 * CONNECT_MILLISECONDS,
+      connectTimeout: 2 * CONNECT_TIMEOUT_MS,
       requestTimeout: timeoutMilliseconds,
-      cancelTimeout: CONNECT_MILLISECONDS,
+      cancelTimeout: CONNECT_TIMEOUT_MS,
       // Without a certificate from the platform, the engine uses a self-signed one.
       encrypt: true,
       trustServerCertificate: certificateAuthority === undefined,

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type SqlCall, type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
 
 /** Address and administrator of an engine that really runs although pods are simulated. */
-type Running = { host: string; port: number; user: string; password: string; certificateAuthority?: string }
+type RunningEngine = { host: string; port: number; user: string; password: string; certificateAuthority?: string }
 /** The edition that a simulated engine reports. */
-type Said = { edition: string }
+type SimulatedEngine = { edition: string }
 
 /**
  * Stands in for engines where pods are simulated: they can be prepared, but nothing answers. A file may map hosts
@@ -55,10 +55,10 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
   }
 }
 
-function enginesIn(file: string | undefined): Record<string, Running | Said> {
+function enginesIn(file: string | undefined): Record<string, RunningEngine | SimulatedEngine> {
   if (file === undefined) return {}
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Running | Said>
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, RunningEngine | SimulatedEngine>
   } catch {
     return {}
   }

@@ -28,10 +28,10 @@ function parserOf(oid: number): (text: string) => SqlValue {
   return parser
 }
 
-const CONNECT_MILLISECONDS = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 /** Session settings that make the format of values independent of the engine's configuration. */
-function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
+function sessionSettings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
   const values = {
     DateStyle: 'ISO',
     IntervalStyle: 'postgres',
@@ -80,7 +80,7 @@ class CappedQuery extends pg.Query {
 }
 
 /** Private parts of the library. */
-type Inside = EventEmitter & { stream: Duplex & { bytesRead: number } }
+type ClientInternals = EventEmitter & { stream: Duplex & { bytesRead: number } }
 
 class PostgresqlSession implements SqlSession {
   readonly #client: pg.Client
@@ -100,8 +100,8 @@ class PostgresqlSession implements SqlSession {
     })
   }
 
-  get #stream(): Inside['stream'] {
-    return (this.#client as unknown as { connection: Inside }).connection.stream
+  get #stream(): ClientInternals['stream'] {
+    return (this.#client as unknown as { connection: ClientInternals }).connection.stream
   }
 
   get bytesRead(): number {
@@ -167,7 +167,7 @@ class PostgresqlSession implements SqlSession {
       socket.write(Buffer.concat([int32(body.length + 4), body]))
       socket.destroySoon()
     })
-    socket.setTimeout(CONNECT_MILLISECONDS, () => socket.destroy())
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy())
     socket.on('error', () => undefined)
     socket.on('close', () => this.close())
   }
@@ -203,15 +203,15 @@ const REASONS = inverted<SqlFaultReason>({
 })
 
 /** The login may not open the database, or nobody may, as with `template0`. In statements these mean other things. */
-const CLOSED_DATABASE: readonly unknown[] = ['42501', '55000']
+const CLOSED_DATABASE_CODES: readonly unknown[] = ['42501', '55000']
 
 function openingFault(error: unknown): unknown {
   const { code } = error as { code?: string }
-  if (!CLOSED_DATABASE.includes(code)) return error
-  return new SqlFault('DatabaseNotFound', rejected(code), { engineCode: code, cause: error })
+  if (!CLOSED_DATABASE_CODES.includes(code)) return error
+  return new SqlFault('DatabaseNotFound', rejection(code), { engineCode: code, cause: error })
 }
 
-const rejected = (code = '') => `The engine rejected it (${code || 'no answer'}).`
+const rejection = (code = '') => `The engine rejected it (${code || 'no answer'}).`
 
 /** PostgreSQL 13 and newer. */
 export const postgresqlDriver: SqlDriver = {
@@ -231,13 +231,13 @@ export const postgresqlDriver: SqlDriver = {
       ...(target.certificateAuthority === undefined
         ? {}
         : { ssl: { ca: target.certificateAuthority, servername: target.serverName ?? target.host } }),
-      connectionTimeoutMillis: CONNECT_MILLISECONDS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       application_name: 'freehold-editor',
-      options: settings(mode),
+      options: sessionSettings(mode),
       types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
     })
     const session = new PostgresqlSession(client, target, mode)
-    const { connection } = client as unknown as { connection: Inside }
+    const { connection } = client as unknown as { connection: ClientInternals }
     connection.once('sslconnect', () => leash.hold(connection.stream))
     await client.connect().catch((error: unknown) => {
       throw openingFault(error)
@@ -250,7 +250,7 @@ export const postgresqlDriver: SqlDriver = {
     if (isSqlFault(error)) return error
     const { code = '', constraint, column } = error as { code?: string; constraint?: string; column?: string }
     const reason = reasonOf(code)
-    return new SqlFault(reason, rejected(code), { constraint: constraint ?? column, engineCode: code, cause: error })
+    return new SqlFault(reason, rejection(code), { constraint: constraint ?? column, engineCode: code, cause: error })
   },
 
   sentenceOf(error) {

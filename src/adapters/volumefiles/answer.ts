@@ -6,9 +6,9 @@ import { tryParseJson } from '../../core/tryParseJson.ts'
 /** Validates answers from the pod, because an attacker may control the cluster that it runs in. */
 
 /** JSON values per entry, counted by commas and brackets. */
-const VALUES_OF_AN_ENTRY = 8
+const VALUES_PER_ENTRY = 8
 /** JSON values of an answer without entries. */
-const VALUES_BESIDE = 100
+const VALUES_OVERHEAD = 100
 
 const Text = z.string().refine((text) => text.isWellFormed())
 const Count = z.int().nonnegative()
@@ -34,7 +34,7 @@ const Answer: z.ZodType<FileAnswer> = z.union([
 
 /** @throws Error if the text is not a valid answer */
 export function readAnswer(text: string): FileAnswer {
-  const isDense = hasMoreValues(text, LISTED_ENTRIES_MAX * VALUES_OF_AN_ENTRY + VALUES_BESIDE)
+  const isDense = hasMoreValues(text, LISTED_ENTRIES_MAX * VALUES_PER_ENTRY + VALUES_OVERHEAD)
   const read = Answer.safeParse(isDense ? undefined : tryParseJson(text))
   if (!read.success) throw new Error('The pod beside the volume said what is no answer.')
   return read.data

@@ -13,7 +13,7 @@ const PROGRAM = '/app/src/adapters/volumefiles/agent/main.ts'
 export const SERVE_COMMAND = ['node', PROGRAM, 'serve']
 
 /** Seconds after which even a busy pod is replaced. */
-const LONGEST_LIFE = 6 * 3_600
+const MAX_LIFETIME_SECONDS = 6 * 3_600
 
 /** Derives the name from owner, volumes, user, node and image, so that equal requests share a pod. */
 export function filesPodName({ owner, volumes, identity, node }: FilesLocation, image: string): string {
@@ -23,10 +23,10 @@ export function filesPodName({ owner, volumes, identity, node }: FilesLocation, 
 
 /** Returns where the volumes are mounted in the pod. */
 export function mountedFolders({ volumes }: FilesLocation): VolumeFolder[] {
-  return volumes.map(({ path }, index) => ({ path, folder: folder(index) }))
+  return volumes.map(({ path }, index) => ({ path, folder: volumePath(index) }))
 }
 
-const folder = (index: number) => `/volumes/${index}`
+const volumePath = (index: number) => `/volumes/${index}`
 
 /**
  * Builds the Job for a pod beside the volumes of a resource, which runs while files are requested. A Job, because
@@ -48,7 +48,7 @@ export function buildFilesJob(place: FilesLocation, image: string): KubeObject {
     },
     spec: {
       backoffLimit: 0,
-      activeDeadlineSeconds: LONGEST_LIFE,
+      activeDeadlineSeconds: MAX_LIFETIME_SECONDS,
       ttlSecondsAfterFinished: 0,
       template: { metadata: { labels }, spec: podSpec(place, image) },
     },
@@ -64,7 +64,7 @@ function podSpec({ volumes, identity, node }: FilesLocation, image: string): obj
     enableServiceLinks: false,
     terminationGracePeriodSeconds: 1,
     // A ReadWriteOnce volume can only be mounted on the node of its pod.
-    ...(node !== undefined && { affinity: { nodeAffinity: onNode(node) } }),
+    ...(node !== undefined && { affinity: { nodeAffinity: nodeAffinityFor(node) } }),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: user,
@@ -84,7 +84,7 @@ function podSpec({ volumes, identity, node }: FilesLocation, image: string): obj
           runAsNonRoot: true,
           capabilities: { drop: ['ALL'] },
         },
-        volumeMounts: volumes.map((volume, index) => mount(volume, claims.indexOf(volume.claim), folder(index))),
+        volumeMounts: volumes.map((volume, index) => mount(volume, claims.indexOf(volume.claim), volumePath(index))),
       },
     ],
     volumes: claims.map((claimName, index) => ({ name: `claim-${index}`, persistentVolumeClaim: { claimName } })),
@@ -100,7 +100,7 @@ function mount({ subPath, readOnly }: FileVolume, claim: number, mountPath: stri
   }
 }
 
-function onNode(node: string): object {
+function nodeAffinityFor(node: string): object {
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }]
   return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } }
 }

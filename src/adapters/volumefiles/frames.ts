@@ -11,7 +11,7 @@ export function encodeFrame(bytes: Uint8Array): Buffer[] {
 export const END_FRAME = Buffer.alloc(4)
 
 /** Longer pieces are rejected. */
-const LONGEST = 64 * 1024 * 1024
+const MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 /** Reads pieces from chunks of any size. Large pieces are passed on in parts. */
 export class FrameReader {
@@ -23,7 +23,7 @@ export class FrameReader {
   }
 
   /** Reads one whole piece; undefined at the end. @throws Error if the stream ends early or the piece is too long */
-  async whole(most = LONGEST): Promise<Buffer | undefined> {
+  async whole(most = MAX_FRAME_BYTES): Promise<Buffer | undefined> {
     const length = await this.#length(most)
     if (length === 0) return undefined
     return Buffer.concat(await Array.fromAsync(this.#parts(length)), length)
@@ -37,15 +37,15 @@ export class FrameReader {
   /** Yields the next `length` bytes as they arrive. */
   async *#parts(length: number): AsyncGenerator<Buffer> {
     for (let left = length; left > 0; ) {
-      if (this.#rest.length === 0) this.#rest = await this.#more()
+      if (this.#rest.length === 0) this.#rest = await this.#readChunk()
       const part = this.#take(Math.min(left, this.#rest.length))
       left -= part.length
       yield part
     }
   }
 
-  async #length(most = LONGEST): Promise<number> {
-    while (this.#rest.length < 4) this.#rest = Buffer.concat([this.#rest, await this.#more()])
+  async #length(most = MAX_FRAME_BYTES): Promise<number> {
+    while (this.#rest.length < 4) this.#rest = Buffer.concat([this.#rest, await this.#readChunk()])
     const length = this.#take(4).readUInt32BE()
     if (length > most) throw new Error('A piece is too long.')
     return length
@@ -57,7 +57,7 @@ export class FrameReader {
     return part
   }
 
-  async #more(): Promise<Buffer> {
+  async #readChunk(): Promise<Buffer> {
     const { done, value } = await this.#chunks.next()
     if (done === true) throw new Error('The bytes ended early.')
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength)

@@ -29,15 +29,14 @@ export type PodVolumeFilesOptions = FilesCluster & {
   answerWithin?: number
 }
 
-/** Milliseconds. */
-const START_WITHIN = 45_000
-const LOOK_EVERY = 150
+const START_TIMEOUT_MS = 45_000
+const POLL_INTERVAL_MS = 150
 /** Deleting a folder with very many files takes minutes; a volume that hangs never answers. */
-const ANSWER_WITHIN = 300_000
+const ANSWER_TIMEOUT_MS = 300_000
 /** Concurrent requests per pod; each is a process there. */
-const AT_ONCE = 4
+const MAX_REQUESTS_PER_POD = 4
 /** Size of the cache of pods. */
-const MOST_KNOWN = 1_000
+const CACHED_PODS_MAX = 1_000
 
 type Pod = KubeObject & {
   status?: {
@@ -53,12 +52,12 @@ export function podVolumeFiles({
   image,
   isPlayed,
   other,
-  answerWithin = ANSWER_WITHIN,
+  answerWithin = ANSWER_TIMEOUT_MS,
   ...own
 }: PodVolumeFilesOptions): VolumeFiles {
-  const places = new KeyedSemaphore(AT_ONCE)
+  const places = new KeyedSemaphore(MAX_REQUESTS_PER_POD)
   /** The last pod that answered, by name of its Job. */
-  const known = createLruCache<string, string>(MOST_KNOWN)
+  const known = createLruCache<string, string>(CACHED_PODS_MAX)
 
   async function open(place: FilesLocation, key: string, signal: AbortSignal): Promise<ExecSession> {
     const { client, exec } = place.clusterId === undefined ? own : other(place.clusterId)
@@ -74,7 +73,7 @@ export function podVolumeFiles({
         known.delete(key)
       }
     }
-    const pod = await running(client, place, await image(), signal)
+    const pod = await ensureRunningPod(client, place, await image(), signal)
     known.set(key, pod)
     return run(pod)
   }
@@ -134,7 +133,7 @@ async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promis
 }
 
 /** @returns the name of a running pod beside the volumes. @throws PlatformError if none starts in time */
-async function running(
+async function ensureRunningPod(
   client: PodVolumeFilesOptions['client'],
   place: FilesLocation,
   image: string,
@@ -142,10 +141,10 @@ async function running(
 ): Promise<string> {
   const wanted = buildFilesJob(place, image)
   const ref = { namespace: place.namespace, name: wanted.metadata.name }
-  const deadline = performance.now() + START_WITHIN
-  for (let why = ''; ; await sleep(LOOK_EVERY, undefined, { signal })) {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  for (let why = ''; ; await sleep(POLL_INTERVAL_MS, undefined, { signal })) {
     const found = await client.get<Job>(JOBS, ref).catch(absent)
-    if (found === undefined) await client.create(JOBS, wanted).catch(ignoring('AlreadyExists'))
+    if (found === undefined) await client.create(JOBS, wanted).catch(ignoreReason('AlreadyExists'))
     else if (hasEnded(found)) await client.remove(JOBS, ref, { uid: found.metadata.uid })
     else {
       const labelSelector = `batch.kubernetes.io/job-name=${ref.name}`
@@ -175,7 +174,7 @@ function hasEnded({ metadata, status }: Job): boolean {
   return isOver && metadata.deletionTimestamp === undefined
 }
 
-const WORD_MAX = 63
+const REASON_MAX_LENGTH = 63
 
 /** Returns Kubernetes' reason why a pod does not start, without its message. */
 function reasonOf(pod: Pod | undefined): string {
@@ -183,9 +182,9 @@ function reasonOf(pod: Pod | undefined): string {
   const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason
   const unmet = pod.status?.conditions?.find(({ status, reason }) => status === 'False' && reason !== undefined)?.reason
   const reason = waiting ?? unmet
-  return typeof reason === 'string' ? ` (${plainLine(reason, WORD_MAX)})` : ''
+  return typeof reason === 'string' ? ` (${plainLine(reason, REASON_MAX_LENGTH)})` : ''
 }
 
-const ignoring = (wanted: string) => (error: unknown) => {
+const ignoreReason = (wanted: string) => (error: unknown) => {
   if (kubeFailureOf(error)?.reason !== wanted) throw error
 }

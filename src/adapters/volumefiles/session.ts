@@ -28,7 +28,7 @@ export async function decodeFileAnswer(
     void reader.return?.()
     return { answer, bytes: Readable.from([]) }
   }
-  const content = 'file' in answer ? exactly(answer.last - answer.first + 1, frames.bytes()) : frames.bytes()
+  const content = 'file' in answer ? requireLength(answer.last - answer.first + 1, frames.bytes()) : frames.bytes()
   const bytes = Readable.from(content, { objectMode: false })
   // Ends the stream below even if nobody reads the bytes.
   bytes.once('close', () => void reader.return?.())
@@ -36,7 +36,7 @@ export async function decodeFileAnswer(
 }
 
 /** Enforces the announced length: further bytes would become part of the next HTTP response. @throws Error */
-async function* exactly(count: number, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* requireLength(count: number, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = count
   for await (const part of bytes) {
     left -= part.length

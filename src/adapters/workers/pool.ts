@@ -22,7 +22,7 @@ export type PoolLimits = {
 
 export const POOL_LIMITS: PoolLimits = { threads: 2, deadline: 10_000, perPrincipal: 8, waiting: 64, perMinute: 10_000 }
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 const PRINCIPALS_MAX = 10_000
 /** Several times what the largest batch needs. */
 const HEAP_MEGABYTES = 256
@@ -67,19 +67,19 @@ class Pool implements Workers {
   async stop(): Promise<void> {
     this.#limits.threads = 0
     for (const waiting of this.#queue.splice(0)) waiting.reject(new WorkRefused('Busy'))
-    for (const thread of [...this.#threads]) this.#end(thread, 'Busy')
+    for (const thread of [...this.#threads]) this.#stopThread(thread, 'Busy')
   }
 
   #add(who: string, name: Task['name'], input: unknown): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#use.added(who)
     this.#queue.push({ who, name, input, resolve, reject })
-    this.#next()
+    this.#startWaiting()
     return promise
   }
 
   /** Starts waiting tasks, oldest first, of principals that have none running. */
-  #next(): void {
+  #startWaiting(): void {
     while (this.#queue.length > 0) {
       const threads = [...this.#threads]
       const busy = new Set(threads.map(({ task }) => task?.who))
@@ -87,11 +87,11 @@ class Pool implements Workers {
       const idle = threads.find(({ task }) => task === undefined)
       if (index < 0 || (idle === undefined && threads.length >= this.#limits.threads)) return
       const [waiting] = this.#queue.splice(index, 1)
-      if (waiting !== undefined) this.#begin(idle ?? this.#start(), waiting)
+      if (waiting !== undefined) this.#runTask(idle ?? this.#startThread(), waiting)
     }
   }
 
-  #start(): Thread {
+  #startThread(): Thread {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
     })
@@ -99,15 +99,15 @@ class Pool implements Workers {
     worker.unref()
     worker.on('message', (outcome: Outcome) => this.#finish(thread, outcome))
     // The thread ran out of memory.
-    worker.on('error', () => this.#end(thread, 'Overdue'))
-    worker.on('exit', () => this.#end(thread, 'Overdue'))
+    worker.on('error', () => this.#stopThread(thread, 'Overdue'))
+    worker.on('exit', () => this.#stopThread(thread, 'Overdue'))
     this.#threads.add(thread)
     return thread
   }
 
-  #begin(thread: Thread, waiting: Waiting): void {
+  #runTask(thread: Thread, waiting: Waiting): void {
     this.#ids += 1
-    const timer = setTimeout(() => this.#end(thread, 'Overdue'), this.#limits.deadline)
+    const timer = setTimeout(() => this.#stopThread(thread, 'Overdue'), this.#limits.deadline)
     thread.task = { ...waiting, id: this.#ids, timer }
     thread.worker.postMessage({ id: this.#ids, name: waiting.name, input: waiting.input } satisfies Task)
   }
@@ -118,11 +118,11 @@ class Pool implements Workers {
     this.#release(thread, milliseconds)
     if ('error' in result) task.reject(result.error)
     else task.resolve(result.value)
-    this.#next()
+    this.#startWaiting()
   }
 
   /** Terminates the thread: a running task cannot be stopped otherwise. */
-  #end(thread: Thread, why: WorkRefusal): void {
+  #stopThread(thread: Thread, why: WorkRefusal): void {
     if (!this.#threads.delete(thread)) return
     const { task } = thread
     if (task !== undefined) {
@@ -130,7 +130,7 @@ class Pool implements Workers {
       task.reject(new WorkRefused(why))
     }
     void thread.worker.terminate()
-    this.#next()
+    this.#startWaiting()
   }
 
   #release(thread: Thread, milliseconds: number): void {
@@ -145,7 +145,7 @@ class Pool implements Workers {
 /** Tracks each principal's tasks, and CPU time in the current minute. */
 function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
   const underWay = new Map<string, number>()
-  const spent = createLruCache<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE)
+  const spent = createLruCache<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE_MS)
   return {
     /** @throws WorkRefused TooMany */
     refuse(who: string): void {
@@ -164,7 +164,7 @@ function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
       else underWay.set(who, left)
       const known = spent.get(who)
       if (known !== undefined) known.milliseconds += milliseconds
-      else spent.set(who, { milliseconds, until: performance.now() + MINUTE })
+      else spent.set(who, { milliseconds, until: performance.now() + MINUTE_MS })
     },
   }
 }

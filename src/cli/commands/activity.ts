@@ -18,7 +18,7 @@ import {
 import { OUTPUT, show } from '../session.ts'
 
 const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; default 20' }
-const SHOWN = 20
+const DEFAULT_LIMIT = 20
 
 /** Shows the activity of a resource. */
 export const events: Command = {
@@ -28,12 +28,12 @@ export const events: Command = {
   options: [...PATH_OPTIONS, LIMIT, OUTPUT],
   details: `${KIND_HELP}\nOf a group or boundary, it shows what was done to the resources in it. Of anything else that is no resource, such as\na cluster, it shows the events of Kubernetes of the last hour. What the platform did for it, and what went wrong, is in \`freehold describe\`.`,
   async run(input, context) {
-    const limit = Number(input.text('limit') ?? SHOWN)
+    const limit = Number(input.text('limit') ?? DEFAULT_LIMIT)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500.')
     const prepared = await prepareItem(input, context)
     const items = await activityOf(prepared, limit)
     if (items === undefined) return show(await eventsFor(prepared, limit, input, context), input, context)
-    show(input.text('output') === 'json' ? items : items.map(shown), input, context)
+    show(input.text('output') === 'json' ? items : items.map(rowOf), input, context)
   },
 }
 
@@ -64,7 +64,7 @@ async function eventsFor(
   return (story?.events ?? []).slice(-limit).reverse()
 }
 
-function shown({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
+function rowOf({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
   const resource = `${entry.resourceGroup}/${entry.resourceType}/${entry.resourceName}`
   return { occurredAt, operation, resource, by: actor.displayName, channel, outcome }
 }

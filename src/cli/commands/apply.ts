@@ -38,11 +38,11 @@ export const apply: Command = {
     const steps = await planManifestSteps(input, session, context, kubernetes)
     await refuseUnknownFields(steps, kubernetes)
     const to = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
-    await applyAll(inOrder(steps), to, context)
+    await applyAll(sortSteps(steps), to, context)
     if (!input.has('wait')) return
     for (const step of steps) {
-      if (step.plan !== undefined) await atRest(step.plan, session.client, input, context)
-      else if (isOurs(step.manifest)) context.terminal.err(`${notWaitedFor(step.manifest)}\n`)
+      if (step.plan !== undefined) await waitUntilSettled(step.plan, session.client, input, context)
+      else if (isPlatformKind(step.manifest)) context.terminal.err(`${notAwaitedMessage(step.manifest)}\n`)
     }
   },
 }
@@ -61,10 +61,10 @@ async function refuseUnknownFields(
 }
 
 /** @throws CommandFailure at the first refusal, saying whether anything was applied */
-async function applyAll(steps: readonly ManifestStep[], to: Reach, context: Context): Promise<void> {
+async function applyAll(steps: readonly ManifestStep[], to: ApplyTarget, context: Context): Promise<void> {
   for (const [at, step] of steps.entries()) {
     try {
-      context.terminal.out(`${await applied(step, to, context)}\n`)
+      context.terminal.out(`${await applyStep(step, to, context)}\n`)
     } catch (error) {
       if (!(error instanceof CommandFailure) || at === 0) throw error
       throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it was applied.`, { cause: error })
@@ -72,17 +72,17 @@ async function applyAll(steps: readonly ManifestStep[], to: Reach, context: Cont
   }
 }
 
-const isOurs = ({ kind, apiVersion }: Manifest) =>
+const isPlatformKind = ({ kind, apiVersion }: Manifest) =>
   RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
 
 /** REST cannot look up this resource by what its manifest says. */
-function notWaitedFor({ kind, name = '', namespace }: Manifest): string {
+function notAwaitedMessage({ kind, name = '', namespace }: Manifest): string {
   const where = namespace === undefined ? '' : ` -n ${namespace}`
   return `${kind} "${printable(name)}" is not waited for; use \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\`.`
 }
 
 /** Namespaces, boundaries and groups first, as in Git tools; otherwise in the order of the files. */
-function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
+function sortSteps(steps: readonly ManifestStep[]): ManifestStep[] {
   const rank = ({ manifest }: ManifestStep) => (isHolder(manifest) ? HOLDERS.indexOf(manifest.kind) : HOLDERS.length)
   return steps.toSorted((one, other) => rank(one) - rank(other))
 }
@@ -90,14 +90,14 @@ const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
 const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
 
 /** Where to write, and whether the manifests contain namespaces, boundaries or groups. */
-type Reach = {
+type ApplyTarget = {
   readonly client: Client
   readonly kubernetes: SendToKubernetes | undefined
   readonly hasHolders: boolean
 }
 
 /** @returns the result for the user */
-async function applied({ manifest, plan }: ManifestStep, to: Reach, context: Context): Promise<string> {
+async function applyStep({ manifest, plan }: ManifestStep, to: ApplyTarget, context: Context): Promise<string> {
   const { client, kubernetes, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
   const atApiServer = async (send: SendToKubernetes) =>
@@ -106,25 +106,25 @@ async function applied({ manifest, plan }: ManifestStep, to: Reach, context: Con
   try {
     const isWaiting = (error: PlatformApiError) =>
       isOfNewHolder(error, hasHolders) || (error.status === 503 && plan.change !== undefined)
-    return await whenReady(() => write(plan, client), isWaiting, context.signal)
+    return await retryUntilReady(() => writePlan(plan, client), isWaiting, context.signal)
   } catch (error) {
-    if (kubernetes !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(kubernetes)
+    if (kubernetes !== undefined && manifest.name !== undefined && needsApiServer(error)) return atApiServer(kubernetes)
     if (!(error instanceof PlatformApiError)) throw error
     const { lines, exitCode } = describeFailure(error)
     const told = [`${printable(titleOf(manifest))} was not applied:`, ...lines]
-    throw new CommandFailure(exitCode, [...told, ...(hasStrangeFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
+    throw new CommandFailure(exitCode, [...told, ...(hasUnknownFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
   }
 }
 
 /** REST does not take a field, or names such resources itself: the API server accepts the manifest as it is. */
-function isBeyondRest(error: unknown): boolean {
-  return hasStrangeFields(error) || error instanceof NotNamedByCaller
+function needsApiServer(error: unknown): boolean {
+  return hasUnknownFields(error) || error instanceof NotNamedByCaller
 }
 
 class NotNamedByCaller extends CommandFailure {}
 
 /** Called after all manifests were sent, so that the resources settle in parallel. */
-async function atRest(
+async function waitUntilSettled(
   { collection, change, create, name }: ManifestPlan,
   client: Client,
   input: Input,
@@ -141,14 +141,14 @@ async function atRest(
 const ONLY_KUBECTL =
   'REST takes no such field here. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else correct the name.'
 
-function hasStrangeFields(error: unknown): boolean {
+function hasUnknownFields(error: unknown): boolean {
   return (
     error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && isUnknownFieldRefusal(error.message)
   )
 }
 
-const READY_WITHIN = 60_000
-const PAUSE_MILLISECONDS = 250
+const READY_TIMEOUT_MS = 60_000
+const RETRY_INTERVAL_MS = 250
 
 /**
  * A new group accepts resources only after a moment, and REST sees a new boundary with a delay. Applying them together
@@ -160,24 +160,24 @@ function isOfNewHolder({ body, status }: PlatformApiError, hasHolders: boolean):
 }
 
 /** Retries while the refusal is temporary. Safe, because named resources are updated, not created twice. */
-async function whenReady<Result>(
+async function retryUntilReady<Result>(
   work: () => Promise<Result>,
   isWaiting: (error: PlatformApiError) => boolean,
   signal: AbortSignal,
 ): Promise<Result> {
-  const until = performance.now() + READY_WITHIN
+  const until = performance.now() + READY_TIMEOUT_MS
   for (;;) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof PlatformApiError) || !isWaiting(error) || performance.now() > until) throw error
     }
-    await delay(PAUSE_MILLISECONDS, undefined, { signal })
+    await delay(RETRY_INTERVAL_MS, undefined, { signal })
   }
 }
 
 /** Updates the resource, or creates it. @returns the result for the user */
-async function write(plan: ManifestPlan, client: Client): Promise<string> {
+async function writePlan(plan: ManifestPlan, client: Client): Promise<string> {
   const { title, change, create, body } = plan
   const send = ({ route, values }: Target) =>
     client.request({ method: route.method, path: pathOf(route.path, values), body })

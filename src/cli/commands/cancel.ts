@@ -29,13 +29,13 @@ export const cancel: Command = {
     if (own !== undefined) return show(await sendToSubresource(prepared, own), input, context)
     const route = deploymentRoute(prepared, 'DELETE', 'deployments/{deploymentId}')
     if (route === undefined) throw usage(`${noun} have nothing that can be cancelled.`)
-    const deploymentId = asked ?? (await newestOpen(prepared, input.positionals.join(' ')))
+    const deploymentId = asked ?? (await findNewestOpen(prepared, input.positionals.join(' ')))
     show(await sendToSubresource(prepared, route, { values: { deploymentId } }), input, context)
   },
 }
 
 /** @throws CommandFailure (refused) if all have ended */
-async function newestOpen(prepared: PreparedRequest, title: string): Promise<string> {
+async function findNewestOpen(prepared: PreparedRequest, title: string): Promise<string> {
   const { nameParameter = '' } = prepared.target.route
   // The list of a function namespace has the deployments of all its functions.
   const isOfIt = ({ source }: { source: string | null }) =>

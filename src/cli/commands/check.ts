@@ -13,7 +13,7 @@ import { explainKubectlFailure, isKubectlMessage } from './kubectlFailure.ts'
 const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
 
 /** Marks `--dev` without a file. */
-const SET_UP = ''
+const DEFAULT_DEV_FILE = ''
 
 export const check: Command = {
   name: 'check',
@@ -28,7 +28,7 @@ export const check: Command = {
     {
       long: 'dev',
       value: 'FILE',
-      whenAlone: SET_UP,
+      whenAlone: DEFAULT_DEV_FILE,
       summary: `Check the platform of \`npm run up\` instead, by its dev.json (that of \`freehold setup --dev\`, else ${DEV_FILE})`,
     },
   ],
@@ -36,17 +36,17 @@ export const check: Command = {
     'It runs a check in a facade in the cluster, by `kubectl exec`: of the API server, the kinds, the webhook, the\nidentity provider, the engines and the systems of its configuration. Nothing is changed.',
   async run(input, context) {
     const dev = input.text('dev')
-    const { end, said, shown } = dev === undefined ? await inCluster(input, context) : await here(dev, context)
+    const { end, said, shown } = dev === undefined ? await runInCluster(input, context) : await runLocally(dev, context)
     if (end === 0) return
     const trouble = explainKubectlFailure(said, shown)
     throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is incomplete, or could not be checked.')
   },
 }
 
-type Ran = { readonly end: number | null; readonly said: readonly string[]; readonly shown: string }
+type CheckRun = { readonly end: number | null; readonly said: readonly string[]; readonly shown: string }
 
 /** Runs the check in the facade's pod. @returns the lines that kubectl itself wrote */
-async function inCluster(input: Input, context: Context): Promise<Ran> {
+async function runInCluster(input: Input, context: Context): Promise<CheckRun> {
   const places = ['kubeconfig', 'context'].flatMap((name) => {
     const value = input.text(name)
     return value === undefined ? [] : [`--${name}=${value}`]
@@ -60,15 +60,15 @@ async function inCluster(input: Input, context: Context): Promise<Ran> {
 }
 
 /** Runs the check on this machine, where `npm run up` runs the platform. */
-async function here(devFile: string, context: Context): Promise<Ran> {
-  const path = devFile === SET_UP ? await devFileSetUp(context) : devFile
+async function runLocally(devFile: string, context: Context): Promise<CheckRun> {
+  const path = devFile === DEFAULT_DEV_FILE ? await devFileSetUp(context) : devFile
   const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(path))
   const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
   // Its service accounts may not read everything that the check looks at.
   const { PLATFORM_FACADE_CONTEXT: _, ...own } = settings
   const env = { PATH: context.environment.PATH ?? '', ...own, PLATFORM_KUBECONFIG: kubeconfig }
   const child = spawn(process.execPath, words, { env, signal: context.signal })
-  return { end: await ended(child, context, () => false), said: [RAN_HERE], shown: '' }
+  return { end: await ended(child, context, () => false), said: [LOCAL_RUN_MESSAGE], shown: '' }
 }
 
 async function devFileSetUp({ places }: Context): Promise<string> {
@@ -76,7 +76,7 @@ async function devFileSetUp({ places }: Context): Promise<string> {
 }
 
 /** Pretends that kubectl ran the program, so that no trouble of kubectl is reported. */
-const RAN_HERE = 'command terminated with exit code 1'
+const LOCAL_RUN_MESSAGE = 'command terminated with exit code 1'
 
 /** @param isKept returns true for lines of stderr to withhold from the user */
 function ended(child: ChildProcess, { terminal }: Context, isKept: (line: string) => boolean): Promise<number | null> {

@@ -44,10 +44,10 @@ export const deploy: Command = {
     const kind = input.text('kind') ?? 'app'
     const asked = { ...input, positionals: [kind, name] }
     const reading = await prepareRequest('get', asked, context)
-    const found = await findIfMade(reading)
+    const found = await findRecord(reading)
     // Reads the folder first: an app that is created and then has nothing to serve would stay behind.
-    const sendSource = isSent(reading, found) ? await sourceIn(folder, reading, context) : undefined
-    if (found === undefined) await make(asked, context)
+    const sendSource = sendsFolder(reading, found) ? await sourceIn(folder, reading, context) : undefined
+    if (found === undefined) await createApp(asked, context)
     const id = sendSource === undefined ? await build(reading) : await sendSource()
     context.terminal.err(`${name}: deployment ${id}\n`)
     await follow(reading, id, name, asked, context)
@@ -68,34 +68,34 @@ export function nameOf(folder: string): string {
   throw usage(`No name can be derived from the folder ${printable(folder)}: give one with --name.`)
 }
 
-type Record = { sourceKind?: string }
+type DeployedRecord = { sourceKind?: string }
 
 /** Returns the record; undefined if it does not exist and can be created. */
-async function findIfMade(reading: PreparedRequest): Promise<Record | undefined> {
+async function findRecord(reading: PreparedRequest): Promise<DeployedRecord | undefined> {
   try {
-    return ((await send(reading)) ?? {}) as Record
+    return ((await send(reading)) ?? {}) as DeployedRecord
   } catch (error) {
     const isAbsent = error instanceof PlatformApiError && error.status === 404
     if (!isAbsent) throw error
     if (filesRoute(reading) !== undefined) throw usage(`${(error as Error).message} Create it first, with its handler.`)
-    if (!takesArchive(reading)) throw usage(`${(error as Error).message} ${noFolders(reading)}`)
+    if (!takesArchive(reading)) throw usage(`${(error as Error).message} ${noFoldersMessage(reading)}`)
     return undefined
   }
 }
 
-function noFolders({ collection, target }: PreparedRequest): string {
+function noFoldersMessage({ collection, target }: PreparedRequest): string {
   const isDeployed = listSubresourceRoutes(target, 'POST').some(({ words }) => words === 'deploy')
   const instead = isDeployed ? 'create it from a repository or an image, or deploy' : 'deploy'
   return `${collection.noun} cannot be built from a folder: ${instead} the folder as an app.`
 }
 
-async function make(input: Input, context: Context): Promise<void> {
+async function createApp(input: Input, context: Context): Promise<void> {
   await send(await prepareRequest('create', input, context), { sourceKind: 'Upload' })
   context.terminal.err(`${input.positionals[1]}: is created\n`)
 }
 
 /** Whether the folder itself is deployed, which it is for an app that is yet to be created. */
-const isSent = (reading: PreparedRequest, found: Record | undefined) =>
+const sendsFolder = (reading: PreparedRequest, found: DeployedRecord | undefined) =>
   filesRoute(reading) !== undefined || (takesArchive(reading) && (found === undefined || found.sourceKind === 'Upload'))
 
 /** The upload route takes an archive, so it is not among the operations of the table. */
@@ -138,7 +138,7 @@ async function sourceIn(folder: string, reading: PreparedRequest, context: Conte
 /** @returns the id of the deployment */
 async function build(reading: PreparedRequest): Promise<string> {
   const route = listSubresourceRoutes(reading.target, 'POST').find(({ words }) => words === 'deploy')
-  if (route === undefined) throw usage(noFolders(reading))
+  if (route === undefined) throw usage(noFoldersMessage(reading))
   return ((await sendToSubresource(reading, route, { body: {} })) as Deployment).id
 }
 
@@ -171,13 +171,13 @@ async function follow(
         await Promise.race([log, delay(STATUS_POLL_INTERVAL_MS * 5)])
         throw new CommandFailure(
           EXIT.failed,
-          `${name} is not served: ${printable(line)}${await stateOf(reading, line)}`,
+          `${name} is not served: ${printable(line)}${await readStatus(reading, line)}`,
         )
       }
       if (performance.now() + STATUS_POLL_INTERVAL_MS > until)
         throw new CommandFailure(
           EXIT.overdue,
-          `${name} is still ${printable(line).replace(/\.$/, '')}; it continues without you.${await stateOf(reading, line)}`,
+          `${name} is still ${printable(line).replace(/\.$/, '')}; it continues without you.${await readStatus(reading, line)}`,
         )
       await delay(STATUS_POLL_INTERVAL_MS, undefined, { signal: context.signal })
     }
@@ -187,7 +187,7 @@ async function follow(
 }
 
 /** Returns the resource's own status on a new line, such as why its copies do not start; empty if already shown. */
-async function stateOf(reading: PreparedRequest, told: string): Promise<string> {
+async function readStatus(reading: PreparedRequest, told: string): Promise<string> {
   const record = await send(reading).catch(() => undefined)
   const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
   if (!statusMessage || told.includes(statusMessage)) return ''

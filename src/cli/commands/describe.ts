@@ -37,13 +37,13 @@ export const describe: Command = {
     const told = story?.message === undefined ? await reasonReader(prepared, name, context)(record) : reasoned
     out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${renderRecords(record, 'table')}`)
     for (const route of below.filter(({ operation }) => isShown(operation))) {
-      const answer = await readable(prepared, route)
+      const answer = await readIfAllowed(prepared, route)
       if (answer === undefined || answerFormat(answer) !== 'json') continue
       if (isSecret(answer)) hidden.push(route.words)
       else out(`\n${route.words}\n${indented(renderRecords(parseJsonAnswer(answer), 'table'))}`)
     }
     for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(renderRecords(rows, 'wide'))}`)
-    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input), hidden })
+    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placeFlags(input), hidden })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
 }
@@ -60,7 +60,7 @@ function tablesOf(story: ClusterDetails | undefined): [title: string, rows: read
 }
 
 /** Repeats the place options of the caller for the suggested commands: the defaults do not have them. */
-function placedBy(input: Input): string[] {
+function placeFlags(input: Input): string[] {
   const [boundary, group] = [input.text('boundary'), input.text('group')]
   return [
     ...(boundary === undefined ? [] : ['-b', boundary]),
@@ -76,7 +76,7 @@ const isPlain = (words: string) => !/[{/]/.test(words) && words !== 'config'
 const isShown = ({ isData, paged, media }: Operation) => isData !== true && paged !== true && media === undefined
 
 /** Returns undefined if the caller may not read it or it does not exist: it was not asked for explicitly. */
-async function readable(prepared: PreparedRequest, route: SubresourceRoute): Promise<RawAnswer | undefined> {
+async function readIfAllowed(prepared: PreparedRequest, route: SubresourceRoute): Promise<RawAnswer | undefined> {
   try {
     return await requestSubresource(prepared, route)
   } catch (error) {

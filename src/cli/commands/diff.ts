@@ -26,7 +26,7 @@ export const diff: Command = {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
     const steps = await planManifestSteps(input, session, context, kubernetes)
-    const told: Told[] = []
+    const told: DiffResult[] = []
     for (const step of steps) {
       const each = await differenceOf(step, session.client, kubernetes)
       told.push(each)
@@ -34,12 +34,12 @@ export const diff: Command = {
       const lines = each.lines.length > 0 ? [title, ...each.lines.map((line) => `  ${line}`)] : []
       for (const line of lines) context.terminal.out(`${printable(line)}\n`)
     }
-    end(told)
+    throwIfDifferent(told)
   },
 }
 
 /** The result for one manifest. */
-type Told = {
+type DiffResult = {
   readonly lines: readonly string[]
   readonly refusal?: CommandFailure | undefined
   /** Whether the refusal may only be due to resources that the same files create. */
@@ -47,10 +47,10 @@ type Told = {
 }
 
 const isChange = (line: string) => !line.startsWith('?')
-const isNew = ({ lines }: Told) => lines.includes(CREATED)
+const isNew = ({ lines }: DiffResult) => lines.includes(CREATED)
 
 /** @throws CommandFailure for differences, with exit code 1; for refusals, with a higher one */
-function end(told: readonly Told[]): void {
+function throwIfDifferent(told: readonly DiffResult[]): void {
   const refusals = told.flatMap((each) => {
     const waitsForOthers = each.mayPass === true && told.some((other) => other !== each && isNew(other))
     return each.refusal === undefined || waitsForOthers ? [] : [each.refusal]
@@ -68,13 +68,13 @@ async function differenceOf(
   step: ManifestStep,
   client: Client,
   kubernetes: SendToKubernetes | undefined,
-): Promise<Told> {
+): Promise<DiffResult> {
   const { manifest, plan } = step
   try {
     if (plan === undefined) return { lines: await changesAtApiServer(manifest, kubernetes as SendToKubernetes) }
     const verdict = await judgeManifest(step, kubernetes)
     if (verdict?.isFinal === true) return { lines: [], refusal: verdict.refusal }
-    const lines = describeFieldChanges(plan.body, await recordOf(plan, client))
+    const lines = describeFieldChanges(plan.body, await readRecord(plan, client))
     return { lines, refusal: verdict?.refusal, mayPass: verdict?.waitsForPlace === true }
   } catch (error) {
     if (!(error instanceof CommandFailure || error instanceof PlatformApiError)) throw error
@@ -113,7 +113,7 @@ function contentOf(object: Readonly<Record<string, unknown>>): Readonly<Record<s
 const CREATED = '+ it would be created'
 
 /** Returns the current record; undefined if there is none. */
-async function recordOf({ collection, change, create }: ManifestPlan, client: Client): Promise<object | undefined> {
+async function readRecord({ collection, change, create }: ManifestPlan, client: Client): Promise<object | undefined> {
   const path = readPathOf(collection, change ?? create)
   if (path === undefined) return undefined
   try {
@@ -131,15 +131,17 @@ export function describeFieldChanges(wanted: Readonly<Record<string, unknown>>, 
   const held = record as Readonly<Record<string, unknown>>
   return Object.entries(wanted).flatMap(([name, value]) => {
     if (!(name in held)) return [`? ${name} is not shown by REST`]
-    return isHeld(value, held[name]) ? [] : [`~ ${name}: ${JSON.stringify(held[name])} -> ${JSON.stringify(value)}`]
+    return isContained(value, held[name])
+      ? []
+      : [`~ ${name}: ${JSON.stringify(held[name])} -> ${JSON.stringify(value)}`]
   })
 }
 
 /** Ignores further fields of the record, which are defaults, also within lists; anything else must be equal. */
-function isHeld(wanted: unknown, held: unknown): boolean {
+function isContained(wanted: unknown, held: unknown): boolean {
   if (Array.isArray(wanted) && Array.isArray(held))
-    return wanted.length === held.length && wanted.every((item, at) => isHeld(item, held[at]))
+    return wanted.length === held.length && wanted.every((item, at) => isContained(item, held[at]))
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return isDeepStrictEqual(wanted, held)
   const fields = (held ?? {}) as Record<string, unknown>
-  return Object.entries(wanted).every(([name, value]) => isHeld(value, fields[name]))
+  return Object.entries(wanted).every(([name, value]) => isContained(value, fields[name]))
 }

@@ -6,7 +6,7 @@ import { RUNTIMES } from '../../contracts/builds/runtimes.ts'
 import type { Command, Input } from '../command.ts'
 import { localFailure, usage } from '../failure.ts'
 
-const MOST_OF_A_FILE = 1024 ** 2
+const FILE_MAX_BYTES = 1024 ** 2
 
 /** Shows how a folder would be built, by the same rules as on the platform and without calling it. */
 export const init: Command = {
@@ -84,7 +84,7 @@ function filesOf(folder: string): SourceFiles {
   } catch (error) {
     throw localFailure(`The folder ${folder} cannot be read.`, error)
   }
-  const isShort = (path: string) => lstatSync(join(folder, path)).size <= MOST_OF_A_FILE
+  const isShort = (path: string) => lstatSync(join(folder, path)).size <= FILE_MAX_BYTES
   return {
     paths,
     text: (path) => (paths.has(path) && isShort(path) ? readFileSync(join(folder, path), 'utf8') : undefined),

@@ -37,17 +37,17 @@ export const invoke: Command = {
     const headers = Object.fromEntries(input.all('header').map(headerOf))
     const call = { method: input.text('method')?.toUpperCase(), path: input.text('path'), headers, body }
     const result = (await sendToSubresource(prepared, route, { body: call })) as InvokeFunctionResult
-    if (input.text('output') === undefined) tell(result, input, context)
+    if (input.text('output') === undefined) showResult(result, input, context)
     else show(result, input, context)
     if (result.statusCode >= 400) throw new CommandFailure(EXIT.failed, `The function answered ${result.statusCode}.`)
   },
 }
 
-function tell(result: InvokeFunctionResult, input: Input, { terminal }: Context): void {
+function showResult(result: InvokeFunctionResult, input: Input, { terminal }: Context): void {
   const { statusCode, body, encoding, isTruncated, isColdStart, durationMilliseconds } = result
   const start = isColdStart ? ', with the start of a copy' : ''
   terminal.err(`${input.positionals.join(' ')}: ${statusCode} in ${durationMilliseconds} ms${start}\n`)
-  if (encoding === 'Utf8') terminal.out(terminal.isTerminal ? visible(body) : body)
+  if (encoding === 'Utf8') terminal.out(terminal.isTerminal ? printableLines(body) : body)
   else if (terminal.isTerminal) throw usage('The answer is no text, which is not for a terminal: add `> FILE`.')
   else terminal.outBytes(Buffer.from(body, 'base64'))
   if (terminal.isTerminal && !body.endsWith('\n')) terminal.out('\n')
@@ -55,7 +55,7 @@ function tell(result: InvokeFunctionResult, input: Input, { terminal }: Context)
 }
 
 /** Removes control sequences from a tenant's output, but keeps line breaks and tabs. */
-const visible = (text: string) =>
+const printableLines = (text: string) =>
   text
     .split(/(\r?\n|\t)/)
     .map((part, at) => (at % 2 === 1 ? part : printable(part)))

@@ -4,17 +4,17 @@ import { usage } from '../failure.ts'
 import { openSession } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
 
-const FIRST: Option = { long: 'first-name', value: 'NAME', summary: 'For a new account' }
-const LAST: Option = { long: 'last-name', value: 'NAME', summary: 'For a new account' }
-const PASSWORD = 'You are asked for the password; without a terminal, it is read from stdin.'
+const FIRST_NAME: Option = { long: 'first-name', value: 'NAME', summary: 'For a new account' }
+const LAST_NAME: Option = { long: 'last-name', value: 'NAME', summary: 'For a new account' }
+const PASSWORD_NOTE = 'You are asked for the password; without a terminal, it is read from stdin.'
 
 /** Accepts the links in mails, or just the token at their end. */
 export const invitation: Command = {
   name: 'invitation',
   summary: 'Join a boundary by the link of an invitation',
   positionals: [{ name: 'accept', offers: ['accept'] }, { name: 'LINK' }],
-  options: [FIRST, LAST],
-  details: `Without an account, this creates one: sign in with it, and accept again. ${PASSWORD}`,
+  options: [FIRST_NAME, LAST_NAME],
+  details: `Without an account, this creates one: sign in with it, and accept again. ${PASSWORD_NOTE}`,
   async run(input, context) {
     const [action, link = ''] = input.positionals
     if (action !== 'accept') throw usage('Use `freehold invitation accept LINK`.')
@@ -47,7 +47,7 @@ export const password: Command = {
     { name: 'change|reset', offers: ['change', 'reset'] },
     { name: 'EMAIL|LINK', isOptional: true },
   ],
-  details: `\`reset EMAIL\` asks for a link, \`reset LINK\` uses it; \`change\` needs a sign-in within the last five minutes. ${PASSWORD}`,
+  details: `\`reset EMAIL\` asks for a link, \`reset LINK\` uses it; \`change\` needs a sign-in within the last five minutes. ${PASSWORD_NOTE}`,
   async run({ positionals: [action, target = ''] }, context) {
     if (action === 'change') {
       const { client } = await openSession(context)

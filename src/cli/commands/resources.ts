@@ -139,7 +139,7 @@ export const remove: Command = {
     // On demand, because some resources cannot be read.
     const reading = () => readRequestOf(prepared, input.positionals[1] ?? '')
     if (!input.has('yes')) await confirm(prepared, reading, context)
-    if (input.has('kept-data')) await takeBackKept(prepared, reading, input, context)
+    if (input.has('kept-data')) await restoreKept(prepared, reading, input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
     const placed = input.text('boundary') === undefined ? [] : ['-b', input.text('boundary') ?? '']
     await send({ ...prepared, query }).catch((error: unknown) => {
@@ -154,7 +154,7 @@ export const remove: Command = {
   },
 }
 
-async function takeBackKept(
+async function restoreKept(
   prepared: PreparedRequest,
   reading: () => PreparedRequest,
   input: Input,
@@ -174,7 +174,7 @@ async function confirm(prepared: PreparedRequest, reading: () => PreparedRequest
     if (ask === undefined) throw usage('Deleting a boundary without a terminal needs --yes.')
     const { displayName = '', id = '' } = ((await send(reading())) ?? {}) as { displayName?: string; id?: string }
     const tenant = displayName === '' ? id : displayName
-    return askFor(tenant, `This deletes the tenant "${printable(tenant)}".`, ask)
+    return askName(tenant, `This deletes the tenant "${printable(tenant)}".`, ask)
   }
   const losses = await lossesOf(prepared, reading, context)
   if (losses.length === 0) return
@@ -182,7 +182,7 @@ async function confirm(prepared: PreparedRequest, reading: () => PreparedRequest
   const title = `${prepared.collection.singular} "${name}"`
   const said = printable(losses.join(' '))
   if (ask === undefined) throw usage(`Deleting ${title} without a terminal needs --yes. ${said}`)
-  await askFor(name, `This deletes ${title}. ${said}`, ask)
+  await askName(name, `This deletes ${title}. ${said}`, ask)
 }
 
 /** Lists what would be deleted with the resource, and what refers to it. */
@@ -200,7 +200,7 @@ async function lossesOf(
   ]
 }
 
-async function askFor(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
+async function askName(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
   const answer = await ask(`${said} Type its name to continue: `)
   if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }

@@ -111,7 +111,10 @@ async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<st
   const fetch = await fetchOf(withoutAbsent({ certificateAuthority: known.certificateAuthority }))
   const client = createClient({ baseUrl: facadeUrl, fetch, retries: 0, connectionRetries: 0 })
   try {
-    return issuerNamedBy(await client.oauthProtectedResource.get({ signal: AbortSignal.timeout(ASKED_FOR) }), facadeUrl)
+    return issuerNamedBy(
+      await client.oauthProtectedResource.get({ signal: AbortSignal.timeout(TIMEOUT_MS) }),
+      facadeUrl,
+    )
   } catch (error) {
     const isSilent = error instanceof PlatformApiError || error instanceof NetworkError
     if (isSilent && known.issuer !== undefined) return known.issuer
@@ -119,8 +122,7 @@ async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<st
   }
 }
 
-/** Milliseconds. */
-const ASKED_FOR = 10_000
+const TIMEOUT_MS = 10_000
 
 type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
 

@@ -84,12 +84,12 @@ export const logs: Command = {
       isEmpty &&= chunk === ''
       context.terminal.out(chunk)
     }
-    if (isEmpty) context.terminal.err(`${await whyEmpty(prepared)}\n`)
+    if (isEmpty) context.terminal.err(`${await explainEmptyLog(prepared)}\n`)
   },
 }
 
 /** Explains an empty log: simulated pods write nothing. */
-async function whyEmpty({ client }: PreparedRequest): Promise<string> {
+async function explainEmptyLog({ client }: PreparedRequest): Promise<string> {
   const played = await client.operations['Version_resource-groups']({}).then(
     ({ simulated }) => simulated.includes('pods'),
     () => false,

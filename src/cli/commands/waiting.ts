@@ -108,7 +108,7 @@ const patchHint = ({ target }: PreparedRequest) =>
   ` freehold call PATCH ${quoteShellWord(pathOf(target.route.path, target.values))} -d '{"minReplicas":1,"maxReplicas":3}'`
 
 /** The status to wait for, because any settled status may be the previous one. A restart ends as it began. */
-const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
+const AWAITED_STATUS: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
 
 /** `start`, `stop` and `restart`, for all kinds that have them. */
 export const powerCommands: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
@@ -128,14 +128,14 @@ export const powerCommands: readonly Command[] = ['start', 'stop', 'restart'].ma
     const said = isUnchanged ? `changed nothing; it is ${now}` : 'was accepted'
     context.terminal.err(`${title}: ${action} ${said}.\n`)
     if (!input.has('wait')) return
-    const wanted = { status: END_OF[action], isChanged: true }
+    const wanted = { status: AWAITED_STATUS[action], isChanged: true }
     if (!isUnchanged || settleStateOf(answer) === 'underWay') await waitFor(prepared, wanted, input, context)
     else if (waitResultOf(answer, wanted) !== 'reached')
       throw new CommandFailure(EXIT.failed, `${title} has not become ${wanted.status}: it is ${now}.`)
   },
 }))
 
-const WATCH_EVERY = 2_000
+const WATCH_INTERVAL_MS = 2_000
 
 export const watch: Command = {
   name: 'watch',
@@ -161,7 +161,7 @@ export const watch: Command = {
       for (const line of describeListChanges(told, now)) context.terminal.out(`${printable(line)}\n`)
       told.clear()
       for (const [name, line] of now) told.set(name, line)
-      await delay(WATCH_EVERY, undefined, { signal: context.signal })
+      await delay(WATCH_INTERVAL_MS, undefined, { signal: context.signal })
     }
   },
 }

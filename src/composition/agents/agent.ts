@@ -16,11 +16,11 @@ import { type Membership, readMembership, storeMembership } from './membership.t
 import { ServedVersion } from './servedVersion.ts'
 
 /** Milliseconds between connection attempts. */
-const RETRY = { least: 1_000, most: 30_000 }
+const RETRY_MS = { least: 1_000, most: 30_000 }
 /** Milliseconds after which the certificate is renewed: two thirds of its lifetime. */
-const RENEW_AFTER = (CERTIFICATE_DAYS * DAY_MS * 2) / 3
+const RENEW_AFTER_MS = (CERTIFICATE_DAYS * DAY_MS * 2) / 3
 /** Milliseconds between checks of the certificate and of the cluster's version. */
-const LOOK = 3_600_000
+const CHECK_INTERVAL_MS = 3_600_000
 
 /**
  * Runs the agent in another cluster: connects to the hub, keeps a tunnel open, and serves requests from it with its own
@@ -74,7 +74,7 @@ class ClusterAgent {
     const looking = setInterval(() => {
       void this.#renewIfDue()
       void this.#reopenIfUpgraded()
-    }, LOOK)
+    }, CHECK_INTERVAL_MS)
     let failures = 0
     while (!this.#stopped.aborted) {
       try {
@@ -88,9 +88,9 @@ class ClusterAgent {
         this.isConnected = true
         this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
         const signal = AbortSignal.any([this.#stopped, this.#reopen.signal])
-        await serveTunnel(socket, access, (path) => this.#answer(path), { signal })
+        await serveTunnel(socket, access, (path) => this.#answerGreeting(path), { signal })
         // A hub that refuses the agent closes the connection after the handshake: a short tunnel counts as a failure.
-        failures = performance.now() - began > RETRY.most ? 0 : failures + 1
+        failures = performance.now() - began > RETRY_MS.most ? 0 : failures + 1
       } catch (error) {
         failures += 1
         this.#log.warn(
@@ -99,14 +99,14 @@ class ClusterAgent {
         )
       }
       this.isConnected = false
-      const pause = Math.min(RETRY.least * 2 ** Math.min(failures - 1, 5), RETRY.most)
+      const pause = Math.min(RETRY_MS.least * 2 ** Math.min(failures - 1, 5), RETRY_MS.most)
       if (!this.#stopped.aborted)
         await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal: this.#stopped }).catch(() => {})
     }
     clearInterval(looking)
   }
 
-  async #answer(path: string): Promise<AgentGreeting | undefined> {
+  async #answerGreeting(path: string): Promise<AgentGreeting | undefined> {
     if (path !== GREETING_PATH) return undefined
     return { version: VERSION, kubernetesVersion: this.#version.known, time: new Date().toISOString() }
   }
@@ -141,7 +141,7 @@ class ClusterAgent {
   async #renewIfDue(): Promise<void> {
     try {
       const stored = await readMembership(this.#client)
-      if (stored === undefined || Date.now() - stored.issuedAt < RENEW_AFTER) return
+      if (stored === undefined || Date.now() - stored.issuedAt < RENEW_AFTER_MS) return
       const renewed = await renewMembership(this.#hub, stored.membership)
       await storeMembership(this.#client, renewed)
       this.#log.info({}, 'The certificate was renewed; the next connection uses it.')

@@ -25,7 +25,7 @@ import { type PeerCertificate, readPeerCertificate } from './peers.ts'
  */
 
 /** Milliseconds until the gate must answer. */
-const OPEN_WITHIN = 15_000
+const OPEN_TIMEOUT_MS = 15_000
 
 type Forwarding = { portForwardOf: (clusterId: string) => PortForward }
 
@@ -33,11 +33,11 @@ export function reachThroughTunnel({ portForwardOf }: Forwarding): ReachCopy {
   return ({ namespace, clusterId, pod }) => portForwardOf(clusterId)({ namespace, pod, port: FUNCTION_PORT })
 }
 
-type Stored = ServerlessFunction & { [key: string]: unknown }
+type StoredFunction = ServerlessFunction & { [key: string]: unknown }
 
 /** Whether the function's status lists this copy. */
 function isCopy({ namespace, name, ...copy }: RemoteCopy, caches: Pick<CacheSet, 'get'>): boolean {
-  const copies = caches.get<Stored>(ServerlessFunction.resource).get(namespace, name)?.status?.copies ?? []
+  const copies = caches.get<StoredFunction>(ServerlessFunction.resource).get(namespace, name)?.status?.copies ?? []
   return copies.includes(remoteCopyName(copy))
 }
 
@@ -87,7 +87,7 @@ function askGate(gate: RequestOptions, copy: RemoteCopy): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const headers = { connection: 'Upgrade', upgrade: COPY_PROTOCOL }
     const asked = requestHttps({ ...gate, path: remoteCopyPath(copy, remoteCopyName(copy)), headers })
-    const timer = setTimeout(() => asked.destroy(new Error('The gate did not answer in time.')), OPEN_WITHIN)
+    const timer = setTimeout(() => asked.destroy(new Error('The gate did not answer in time.')), OPEN_TIMEOUT_MS)
     asked.once('close', () => clearTimeout(timer))
     asked.on('error', reject)
     asked.once('response', (answer) => {

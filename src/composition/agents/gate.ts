@@ -44,7 +44,7 @@ import { AgentPresence, agentAdmissionFields, patchAgent } from './presence.ts'
 import { UnidentifiedConnections } from './unidentifiedConnections.ts'
 
 /** The actor of changes to a cluster's record when an agent joins. */
-const AGENTS: Caller = {
+const GATE_CALLER: Caller = {
   principalId: '00000000-0000-0000-0000-000000000000',
   principalType: 'ServicePrincipal',
   displayName: 'Agent gate',
@@ -67,11 +67,11 @@ export type GateOptions = {
   visitors?: UnidentifiedConnections
 }
 /** Refused joins per minute and address. */
-const WRONG_PER_MINUTE = 10
+const REFUSED_JOINS_PER_MINUTE = 10
 /** Requests per minute and address, because each certificate is signed. Many clusters may share an address. */
 const REQUESTS_PER_MINUTE = 600
 /** Milliseconds that a connection without a peer certificate may last: enough for one request. */
-const VISIT = 60_000
+const VISIT_TIMEOUT_MS = 60_000
 
 export type Gate = { readonly port: number; stop(): Promise<void> }
 
@@ -98,10 +98,10 @@ export async function openGate(options: GateOptions, address: { host: string; po
     (socket) => {
       socket.on('error', () => {})
       connections.add(socket)
-      if (mayStay(socket)) visitors.leave(socket)
+      if (isExempt(socket)) visitors.leave(socket)
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) gate.admit(socket)
       else {
-        endSoon(socket)
+        limitLifetime(socket)
         http.emit('connection', socket)
       }
     },
@@ -139,7 +139,7 @@ async function ownTls(authority: CertificatePair) {
 class AgentGate {
   readonly #options: GateOptions
   readonly #presence: AgentPresence
-  readonly #guesses = limitSecrets(WRONG_PER_MINUTE)
+  readonly #guesses = limitSecrets(REFUSED_JOINS_PER_MINUTE)
   readonly #requests = new TokenBucket(requestRate(REQUESTS_PER_MINUTE))
   readonly #refusals: LateRefusals
   #port = 0
@@ -176,8 +176,9 @@ class AgentGate {
       const path = request.url ?? ''
       const asked = readTunnelPath(request.url)
       const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
-      if (!isOurs) await this.#takeRequest(request, response)
-      if (request.method === 'POST' && path === JOIN_PATH) return sendJson(response, 200, await this.#limited(request))
+      if (!isOurs) await this.#limitRequests(request, response)
+      if (request.method === 'POST' && path === JOIN_PATH)
+        return sendJson(response, 200, await this.#joinWithinLimit(request))
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
       if (asked === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
       if (!isOurs) return sendStatusError(response, 'Not for you.', 403)
@@ -204,7 +205,7 @@ class AgentGate {
   }
 
   /** @throws Refusal after a second, if the address has made too many requests */
-  async #takeRequest({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #limitRequests({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
     const wait = this.#requests.take(addressKey(socket.remoteAddress), 1, this.#options.clock.monotonic())
     if (wait === undefined) return
     await this.#refusals.wait(disconnectSignalOf(response))
@@ -212,7 +213,7 @@ class AgentGate {
   }
 
   /** Joins within the limit on refused joins. The request is read first, so that slow senders hold no slot. */
-  async #limited(request: IncomingMessage): Promise<JoinAnswer> {
+  async #joinWithinLimit(request: IncomingMessage): Promise<JoinAnswer> {
     const address = request.socket.remoteAddress ?? ''
     const asked = await readJoinRequest(request)
     let refusal: Refusal | undefined
@@ -261,7 +262,7 @@ class AgentGate {
         PlatformCluster,
         { name: clusterId },
         {
-          caller: AGENTS,
+          caller: GATE_CALLER,
           fresh: true,
           isOnce: true,
           change: ({ spec }) => {
@@ -322,14 +323,14 @@ function identityOf(socket: TLSSocket): AgentIdentity | undefined {
 }
 
 /** Limits the lifetime of connections, except for the platform's own processes and tunnels. */
-function endSoon(socket: TLSSocket): void {
-  if (mayStay(socket)) return
-  const timer = setTimeout(() => socket.destroy(), VISIT)
+function limitLifetime(socket: TLSSocket): void {
+  if (isExempt(socket)) return
+  const timer = setTimeout(() => socket.destroy(), VISIT_TIMEOUT_MS)
   socket.once('close', () => clearTimeout(timer))
 }
 
 /** Only exempts from limits. What the connection asks for is checked separately: revoked agents are refused. */
-const mayStay = (socket: TLSSocket) =>
+const isExempt = (socket: TLSSocket) =>
   isPeer(socket) || isActivator(socket) || (socket.alpnProtocol === TUNNEL_PROTOCOL && identityOf(socket) !== undefined)
 
 const isProcess = (name: string) => name === PEER_NAME || name === ACTIVATOR_NAME

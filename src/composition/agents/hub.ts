@@ -24,13 +24,13 @@ import { currentPeerCertificate, ensurePeerCertificates } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds for a call through a tunnel, since a spoke may be far away. */
-const CALL_TIMEOUT = 15_000
+const CALL_TIMEOUT_MS = 15_000
 /** Maximum bytes of an answer, because an attacker may control the cluster. */
-const ANSWER_MAX = 32 * 1024 * 1024
+const ANSWER_MAX_BYTES = 32 * 1024 * 1024
 /** Maximum characters of all cached objects of a cluster. */
-const OBJECTS_MAX = 64 * 1024 * 1024
+const OBJECTS_MAX_BYTES = 64 * 1024 * 1024
 
-type Stored = PlatformCluster & { [key: string]: unknown }
+type StoredCluster = PlatformCluster & { [key: string]: unknown }
 export type OtherClusterConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
 
 /** The tunnels of this process, and clients that use them. Shared by facade and controllers. */
@@ -44,7 +44,7 @@ export class AgentHub {
   #client: KubeClient | undefined
   readonly #peer = currentPeerCertificate(() => this.#client)
   /** Connections to other replicas. The agent never reuses one for another client certificate. */
-  readonly #toPeers = new Agent({ keepAlive: true, maxSockets: 1000 })
+  readonly #peerAgent = new Agent({ keepAlive: true, maxSockets: 1000 })
 
   constructor(log: Log) {
     this.#log = log
@@ -62,8 +62,8 @@ export class AgentHub {
   }
 
   /** Drops clients of clusters that no longer exist, whenever one is created. Requests in flight still complete. */
-  #forgetGone(): void {
-    const known = this.#caches?.find<Stored>(PlatformCluster.resource)
+  #dropRemovedClients(): void {
+    const known = this.#caches?.find<StoredCluster>(PlatformCluster.resource)
     if (known?.synced !== true) return
     for (const [clusterId, client] of this.#clients) {
       if (known.get(undefined, clusterId) !== undefined) continue
@@ -76,14 +76,14 @@ export class AgentHub {
   clientOf(clusterId: string): KubeClient {
     const known = this.#clients.get(clusterId)
     if (known !== undefined) return known
-    this.#forgetGone()
+    this.#dropRemovedClients()
     const client = createKubeClient(this.#entry.accessOf(clusterId), {
       fieldManager: 'freehold-facade',
       userAgent: userAgent('facade'),
       log: this.#log,
       cluster: clusterId,
-      timeout: CALL_TIMEOUT / 2,
-      answerMax: ANSWER_MAX,
+      timeout: CALL_TIMEOUT_MS / 2,
+      answerMax: ANSWER_MAX_BYTES,
     })
     this.#clients.set(clusterId, client)
     return client
@@ -117,11 +117,11 @@ export class AgentHub {
         log: named,
         cluster: clusterId,
         observer,
-        timeout: CALL_TIMEOUT,
-        answerMax: ANSWER_MAX,
+        timeout: CALL_TIMEOUT_MS,
+        answerMax: ANSWER_MAX_BYTES,
         ...(fence === undefined ? {} : { fence }),
       })
-    const room = { most: OBJECTS_MAX, taken: 0 }
+    const room = { most: OBJECTS_MAX_BYTES, taken: 0 }
     const both = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, room }))
     return { ...both, close: () => both.client.close() }
   }
@@ -134,12 +134,12 @@ export class AgentHub {
   }
 
   async #findPeer(clusterId: string): Promise<RequestOptions | undefined> {
-    const cluster = this.#caches?.find<Stored>(PlatformCluster.resource)?.get(undefined, clusterId)
+    const cluster = this.#caches?.find<StoredCluster>(PlatformCluster.resource)?.get(undefined, clusterId)
     const endpoint = cluster?.status?.agent?.endpoint
     if (endpoint === undefined) return undefined
     const { hostname: host, port } = new URL(endpoint)
     const { certificate: cert, key, authority: ca } = await this.#peer()
-    const shown = { cert, key, ca, servername: HUB_SERVER_NAME, agent: this.#toPeers }
+    const shown = { cert, key, ca, servername: HUB_SERVER_NAME, agent: this.#peerAgent }
     return { ...shown, host: host.replace(/^\[|\]$/g, ''), port }
   }
 }

@@ -7,8 +7,8 @@ import { readWithin } from '../../core/readWithin.ts'
 import { requestCertificate } from '../certificates.ts'
 import type { Membership } from './membership.ts'
 
-const TIMEOUT = 15_000
-const ANSWER_MAX = 64 * 1024
+const TIMEOUT_MS = 15_000
+const ANSWER_MAX_BYTES = 64 * 1024
 
 /** The hub refused the request. */
 export class HubRefusal extends Error {}
@@ -19,16 +19,16 @@ export async function joinHub(hub: string, token: string, fingerprint: string | 
     throw new ConfigurationError(
       'PLATFORM_AGENT_FINGERPRINT is missing: the token is sent only to the hub that it identifies.',
     )
-  const authority = await authorityOf(hub, fingerprint)
-  return ask(hub, JOIN_PATH, { ca: authority }, { token })
+  const authority = await fetchAuthority(hub, fingerprint)
+  return requestMembership(hub, JOIN_PATH, { ca: authority }, { token })
 }
 
 /** @throws HubRefusal once the agent was revoked */
 export async function renewMembership(hub: string, { certificate, key, authority }: Membership): Promise<Membership> {
-  return ask(hub, RENEW_PATH, { ca: authority, cert: certificate, key }, {})
+  return requestMembership(hub, RENEW_PATH, { ca: authority, cert: certificate, key }, {})
 }
 
-async function ask(hub: string, path: string, tls: RequestOptions, more: object): Promise<Membership> {
+async function requestMembership(hub: string, path: string, tls: RequestOptions, more: object): Promise<Membership> {
   const { keyPem, requestPem } = await requestCertificate('freehold agent')
   const { status, text } = await post(hub, path, tls, JSON.stringify({ ...more, request: requestPem }))
   const answer = JSON.parse(text) as JoinAnswer & { message?: string }
@@ -39,7 +39,7 @@ async function ask(hub: string, path: string, tls: RequestOptions, more: object)
 }
 
 /** Returns the authority of the hub's certificate if it has this fingerprint. Nothing is sent before. */
-function authorityOf(hub: string, fingerprint: string): Promise<string> {
+function fetchAuthority(hub: string, fingerprint: string): Promise<string> {
   const { hostname: host, port } = new URL(hub)
   return new Promise((resolve, reject) => {
     // Without verification by Node, because only the fingerprint is known; it is compared below.
@@ -54,7 +54,7 @@ function authorityOf(hub: string, fingerprint: string): Promise<string> {
       if (isNamed && isSigned) resolve(authority.toString())
       else reject(new Error(`The server at ${hub} does not have the given fingerprint.`))
     })
-    socket.setTimeout(TIMEOUT, () => socket.destroy(new Error('The hub did not answer in time.')))
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('The hub did not answer in time.')))
     socket.once('error', reject)
   })
 }
@@ -64,9 +64,9 @@ function post(hub: string, path: string, tls: RequestOptions, body: string): Pro
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
   const options = { ...tls, hostname, port: port || 443, path, method: 'POST', servername: HUB_SERVER_NAME }
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  const request = requestHttps({ ...options, headers, timeout: TIMEOUT }, (answer) => {
+  const request = requestHttps({ ...options, headers, timeout: TIMEOUT_MS }, (answer) => {
     const tooLong = () => new Error('The answer of the hub is too long.')
-    readWithin(ANSWER_MAX, answer, tooLong).then(
+    readWithin(ANSWER_MAX_BYTES, answer, tooLong).then(
       (bytes) => resolve({ status: answer.statusCode ?? 0, text: bytes.toString('utf8') }),
       reject,
     )

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readWithin } from '../../core/readWithin.ts'
 import { tryParseJson } from '../../core/tryParseJson.ts'
 
-const BODY_MAX = 16 * 1024
+const BODY_MAX_BYTES = 16 * 1024
 
 const Body = z.object({ token: z.string().max(256).optional(), request: z.string().min(1).max(8192) })
 export type JoinRequest = z.output<typeof Body>
@@ -23,7 +23,7 @@ export class Refusal extends Error {
 export async function readJoinRequest(request: IncomingMessage): Promise<JoinRequest> {
   // Keeps the connection open, to send the refusal on it.
   const bytes = request.iterator({ destroyOnReturn: false })
-  const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))
+  const body = await readWithin(BODY_MAX_BYTES, bytes, () => new Refusal(400, 'The request is too long.'))
   const parsed = Body.safeParse(tryParseJson(body.toString('utf8')))
   if (!parsed.success) throw new Refusal(400, 'The request lacks a certificate request.')
   return parsed.data

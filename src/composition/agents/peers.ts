@@ -19,7 +19,7 @@ const CERTIFICATES = [
   [ACTIVATOR_TUNNEL_SECRET, ACTIVATOR_NAME],
 ] as const
 /** A starting facade replaces a certificate with less than this left, in milliseconds. */
-const RENEW_BELOW = 180 * DAY_MS
+const RENEW_BEFORE_MS = 180 * DAY_MS
 
 export type PeerCertificate = { certificate: string; key: string; authority: string }
 
@@ -33,7 +33,7 @@ export async function readPeerCertificate(
 }
 
 /** Milliseconds for which the certificate is cached. */
-const KEPT = 60_000
+const CACHE_TTL_MS = 60_000
 
 /**
  * Returns the current certificate. Its Secret is replaced before it expires, or by hand; while the API server is
@@ -41,7 +41,7 @@ const KEPT = 60_000
  */
 export function currentPeerCertificate(
   client: () => Pick<KubeClient, 'get'> | undefined,
-  kept = KEPT,
+  kept = CACHE_TTL_MS,
 ): () => Promise<PeerCertificate> {
   let last: PeerCertificate | undefined
   return memoizeWithTtl(async () => {
@@ -56,28 +56,28 @@ export function currentPeerCertificate(
   }, kept)
 }
 
-type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
+type Secrets = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
 
 /** Issues certificates for the platform's processes, stored apart from the authority, which these do not need. */
-export async function ensurePeerCertificates(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
+export async function ensurePeerCertificates(client: Secrets, authority: CertificatePair, now: Date): Promise<void> {
   await Promise.all(
-    CERTIFICATES.map(([secret, commonName]) => keepPeer(client, authority, now, { secret, commonName })),
+    CERTIFICATES.map(([secret, commonName]) => ensurePeer(client, authority, now, { secret, commonName })),
   )
 }
 
-async function keepPeer(
-  client: Keeping,
+async function ensurePeer(
+  client: Secrets,
   authority: CertificatePair,
   now: Date,
   { secret, commonName }: { secret: string; commonName: string },
 ): Promise<void> {
   const stored = await readPeerCertificate(client, secret).catch(absent)
-  if (stored?.authority === authority.certPem && isGood(stored.certificate, now)) return
+  if (stored?.authority === authority.certPem && isLongValid(stored.certificate, now)) return
   const { certPem, keyPem } = await issueCertificate(authority, { commonName, purpose: 'client' }, now)
   const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
   // Another replica was first, and its certificate is just as good.
   await storeSecretTexts(client, secret, texts).catch(ignoreKubeAlreadyExists)
 }
 
-const isGood = (certificate: string, now: Date) =>
-  Date.parse(new X509Certificate(certificate).validTo) - now.getTime() > RENEW_BELOW
+const isLongValid = (certificate: string, now: Date) =>
+  Date.parse(new X509Certificate(certificate).validTo) - now.getTime() > RENEW_BEFORE_MS

@@ -24,11 +24,10 @@ export type PresenceOptions = {
   log: Log
 }
 
-/** Milliseconds. */
-const ANSWER_WITHIN = 10_000
-const AGAIN = { least: 1_000, most: 30_000 }
+const ANSWER_TIMEOUT_MS = 10_000
+const RETRY_MS = { least: 1_000, most: 30_000 }
 /** Longest delay of a Node timer. */
-const TIMER_MAX = 2 ** 31 - 1
+const TIMER_MAX_MS = 2 ** 31 - 1
 const TEXT_MAX = 64
 
 /** What an agent reports about itself; not trusted. */
@@ -40,8 +39,8 @@ const Greeting = z
     time: Date.parse(time),
   }))
 
-type Stored = PlatformCluster & { [key: string]: unknown }
-type Present = {
+type StoredCluster = PlatformCluster & { [key: string]: unknown }
+type ConnectedAgent = {
   identity: AgentIdentity
   /** Uid of the cluster's record, because another cluster may take the id. */
   uid: string | undefined
@@ -57,8 +56,8 @@ type Present = {
  */
 export class AgentPresence {
   readonly #options: PresenceOptions
-  readonly #present = new Map<Tunnel, Present>()
-  readonly #farewells = new Set<Promise<void>>()
+  readonly #present = new Map<Tunnel, ConnectedAgent>()
+  readonly #pendingWrites = new Set<Promise<void>>()
   #unsubscribe = () => {}
 
   constructor(options: PresenceOptions) {
@@ -66,35 +65,35 @@ export class AgentPresence {
   }
 
   start(): void {
-    const clusters = this.#options.caches.get<Stored>(PlatformCluster.resource)
+    const clusters = this.#options.caches.get<StoredCluster>(PlatformCluster.resource)
     this.#unsubscribe = clusters.subscribe(({ object }) => this.#judge(object))
   }
 
   /** Call after all tunnels have ended. Resolves when that is written. */
   async stop(): Promise<void> {
     this.#unsubscribe()
-    await Promise.all(this.#farewells)
+    await Promise.all(this.#pendingWrites)
   }
 
   whyRefused(identity: AgentIdentity): string | undefined {
-    const stored = this.#stored(identity)
+    const stored = this.#findCluster(identity)
     return agentRefusalOf(identity, stored && agentAdmissionFields(stored))
   }
 
-  #stored({ clusterId }: AgentIdentity): Stored | undefined {
-    return this.#options.caches.get<Stored>(PlatformCluster.resource).get(undefined, clusterId)
+  #findCluster({ clusterId }: AgentIdentity): StoredCluster | undefined {
+    return this.#options.caches.get<StoredCluster>(PlatformCluster.resource).get(undefined, clusterId)
   }
 
   begin(identity: AgentIdentity, socket: TLSSocket, expiresAt: number): void {
-    const tunnel = this.#options.tunnels.begin(identity.clusterId, socket, () => this.#ended(tunnel))
-    const uid = this.#stored(identity)?.metadata.uid
+    const tunnel = this.#options.tunnels.begin(identity.clusterId, socket, () => this.#onTunnelEnd(tunnel))
+    const uid = this.#findCluster(identity)?.metadata.uid
     this.#present.set(tunnel, { identity, uid, expiresAt, connection: undefined, timer: undefined })
-    this.#endInTime(tunnel)
+    this.#endAtExpiry(tunnel)
     void this.#greet(tunnel)
   }
 
   /** Handles a change of the record: a revocation, or a connection that was declared lost by mistake. */
-  #judge({ metadata, status }: Stored): void {
+  #judge({ metadata, status }: StoredCluster): void {
     for (const [tunnel, present] of this.#present) {
       if (present.identity.clusterId !== metadata.name) continue
       const why = this.whyRefused(present.identity)
@@ -109,13 +108,13 @@ export class AgentPresence {
   }
 
   /** Closes the tunnel when the certificate expires. */
-  #endInTime(tunnel: Tunnel): void {
+  #endAtExpiry(tunnel: Tunnel): void {
     const present = this.#present.get(tunnel)
     if (present === undefined) return
     const { clock } = this.#options
     const left = present.expiresAt - clock.now()
     if (left <= 0) tunnel.session.destroy()
-    else present.timer = clock.setTimeout(() => this.#endInTime(tunnel), Math.min(left, TIMER_MAX))
+    else present.timer = clock.setTimeout(() => this.#endAtExpiry(tunnel), Math.min(left, TIMER_MAX_MS))
   }
 
   /** Records the connection, once the agent answers. */
@@ -123,12 +122,12 @@ export class AgentPresence {
     const { clock, endpoint, log } = this.#options
     const { clusterId, session } = tunnel
     try {
-      const greeting = Greeting.parse(await getOverTunnel(session, GREETING_PATH, ANSWER_WITHIN))
+      const greeting = Greeting.parse(await getOverTunnel(session, GREETING_PATH, ANSWER_TIMEOUT_MS))
       const present = this.#present.get(tunnel)
       if (present === undefined) return
       const now = clock.now()
       present.connection = randomUUID()
-      await this.#tell(tunnel, {
+      await this.#writeStatus(tunnel, {
         connection: present.connection,
         connectedAt: timestamp(now),
         endpoint: endpoint(),
@@ -145,9 +144,9 @@ export class AgentPresence {
   }
 
   /** Retries until it is written, or the tunnel has ended. */
-  async #tell(tunnel: Tunnel, agent: object): Promise<void> {
+  async #writeStatus(tunnel: Tunnel, agent: object): Promise<void> {
     const { clock, log } = this.#options
-    for (let pause = AGAIN.least; ; pause = Math.min(2 * pause, AGAIN.most)) {
+    for (let pause = RETRY_MS.least; ; pause = Math.min(2 * pause, RETRY_MS.most)) {
       const present = this.#present.get(tunnel)
       if (present === undefined) return
       try {
@@ -163,7 +162,7 @@ export class AgentPresence {
     }
   }
 
-  #ended(tunnel: Tunnel): void {
+  #onTunnelEnd(tunnel: Tunnel): void {
     const { clock, log } = this.#options
     const present = this.#present.get(tunnel)
     this.#present.delete(tunnel)
@@ -180,11 +179,11 @@ export class AgentPresence {
           'The departure of an agent could not be stored.',
         )
       })
-      .finally(() => this.#farewells.delete(farewell))
-    this.#farewells.add(farewell)
+      .finally(() => this.#pendingWrites.delete(farewell))
+    this.#pendingWrites.add(farewell)
   }
 
-  #patch({ identity, uid }: Present, agent: object): Promise<void> {
+  #patch({ identity, uid }: ConnectedAgent, agent: object): Promise<void> {
     return patchAgent(this.#options.client, { name: identity.clusterId, uid }, agent)
   }
 }

@@ -3,7 +3,7 @@ import { addressKey } from '../../core/addressKey.ts'
 import { SharedPlaces } from '../../core/sharedPlaces.ts'
 
 /** Connections in all. A single address, which many clusters may share, gets at most half of them. */
-const MOST = 2_000
+const MAX_CONNECTIONS = 2_000
 
 /**
  * Limits the connections to the gate that are not known yet. Each takes a file descriptor and 60 KiB, and cannot be
@@ -12,14 +12,14 @@ const MOST = 2_000
 export class UnidentifiedConnections {
   readonly #places: SharedPlaces
   /** Functions that release a connection, by address and port. */
-  readonly #here = new Map<string, () => void>()
+  readonly #releases = new Map<string, () => void>()
 
-  constructor(most = MOST) {
+  constructor(most = MAX_CONNECTIONS) {
     this.#places = new SharedPlaces(most)
   }
 
   get count(): number {
-    return this.#here.size
+    return this.#releases.size
   }
 
   /** Admits a connection until it closes or is identified, or destroys it. */
@@ -30,17 +30,17 @@ export class UnidentifiedConnections {
       return
     }
     const place = placeOf(socket)
-    this.#here.get(place)?.()
+    this.#releases.get(place)?.()
     this.#places.take(key)
-    this.#here.set(place, () => {
-      if (this.#here.delete(place)) this.#places.free(key)
+    this.#releases.set(place, () => {
+      if (this.#releases.delete(place)) this.#places.free(key)
     })
-    socket.once('close', this.#here.get(place) as () => void)
+    socket.once('close', this.#releases.get(place) as () => void)
   }
 
   /** Releases a connection that has closed, or that may stay. */
   leave(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
-    this.#here.get(placeOf(socket))?.()
+    this.#releases.get(placeOf(socket))?.()
   }
 }
 

@@ -68,7 +68,7 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
     isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
     certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
     imageMirror: configuration.buildImageMirror,
-    networks: buildNetworks.map((text) => openedOf(text, configuration.closedNetworks)),
+    networks: buildNetworks.map((text) => openedNetwork(text, configuration.closedNetworks)),
     packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),
     scannerImage: configuration.buildScannerImage,
     cpuLimit: configuration.buildCpuLimit,
@@ -86,13 +86,13 @@ function pairOf(text: string): [string, string] {
 }
 
 /** Private networks: opening everything is meant to open the Internet only. */
-const INSIDE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
-const INSIDE_6 = ['fc00::/7', 'fe80::/10']
+const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
+const PRIVATE_6 = ['fc00::/7', 'fe80::/10']
 
-function openedOf(text: string, closed: readonly string[]): Network {
+function openedNetwork(text: string, closed: readonly string[]): Network {
   const network = parseNetworkSetting(text)
   const { cidr } = network
-  const inside = cidr === '0.0.0.0/0' ? INSIDE : cidr === '::/0' ? INSIDE_6 : undefined
+  const inside = cidr === '0.0.0.0/0' ? PRIVATE : cidr === '::/0' ? PRIVATE_6 : undefined
   const also = closed.filter((one) => one.includes(':') === cidr.includes(':'))
   return inside === undefined ? network : { ...network, except: [...new Set([...inside, ...also])] }
 }

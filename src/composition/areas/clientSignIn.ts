@@ -8,10 +8,9 @@ import { sha256 } from '../../core/names.ts'
 import type { SecretCheck } from '../../identity/clientSecrets.ts'
 import type { GuessLimiter } from '../../identity/guessLimiter.ts'
 
-/** Milliseconds. */
-const TIMEOUT = 5_000
+const TIMEOUT_MS = 5_000
 /** Milliseconds for which a verified secret is remembered; access tokens live longer. */
-const REMEMBERED = 60_000
+const VERIFIED_TTL_MS = 60_000
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
 
@@ -28,7 +27,7 @@ export function clientSignIn<T extends object>(
   { looksAgain = false }: { looksAgain?: boolean } = {},
 ) {
   // Successful callers bypass the limit, so that others at their address cannot block them.
-  const known = createLruCache<string, T>(10_000, REMEMBERED)
+  const known = createLruCache<string, T>(10_000, VERIFIED_TTL_MS)
   return {
     /**
      * Returns the result of `check`; undefined if the secret is wrong.
@@ -63,7 +62,7 @@ type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
  */
 export async function issuerSecretCheck({ issuer, issuerCertificateAuthority: path }: Options) {
   const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }
-  const agent = new Agent({ connect, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT })
+  const agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS })
 
   /** @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED */
   const check: SecretCheck<{ accessToken: string }> = async (clientId, secret) => {

@@ -7,16 +7,16 @@ import type { ControllerPorts } from '../../controllers/index.ts'
 import type { AreaSetup } from './setup.ts'
 
 export async function storageServices(setup: AreaSetup): Promise<Pick<Services, 'objectStorage'>> {
-  return { objectStorage: { store: await opened(setup), secrets: kubeSecrets(setup.client) } }
+  return { objectStorage: { store: await openConfigured(setup), secrets: kubeSecrets(setup.client) } }
 }
 
 export async function storagePorts(setup: AreaSetup): Promise<Pick<ControllerPorts, 'objectStorage'>> {
   const { configuration } = setup
   const usageInterval = configuration.objectStoreUsageSeconds * 1000
-  return { objectStorage: { store: await opened(setup), usageInterval, seaweed: seaweedPlace(configuration) } }
+  return { objectStorage: { store: await openConfigured(setup), usageInterval, seaweed: seaweedPlace(configuration) } }
 }
 
-async function opened({ configuration, onStop }: AreaSetup): Promise<ObjectStore | undefined> {
+async function openConfigured({ configuration, onStop }: AreaSetup): Promise<ObjectStore | undefined> {
   const store = await objectStore(configuration)
   onStop(() => store?.close())
   return store

@@ -10,7 +10,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** Nodes keep 10 MiB per container by default; the limit is for hostile clusters, which could send without end. */
-const ELSEWHERE = { isPlayed: false, most: 256 * 1024 * 1024 }
+const REMOTE_OPTIONS = { isPlayed: false, most: 256 * 1024 * 1024 }
 
 /** Reads logs of pods in all clusters. Only pods of the platform's own cluster may be simulated, without logs. */
 export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
@@ -18,7 +18,7 @@ export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
   return {
     open(source, window) {
       if (source.clusterId === undefined) return own.open(source, window)
-      return kubePodLogs(agents.clientOf(source.clusterId), ELSEWHERE).open(source, window)
+      return kubePodLogs(agents.clientOf(source.clusterId), REMOTE_OPTIONS).open(source, window)
     },
   }
 }

@@ -37,8 +37,8 @@ import { clientSignIn, issuerSecretCheck } from './clientSignIn.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** Lifetimes of tokens in seconds: for a single call, and for an upload. */
-const A_CALL = 60
-const AN_UPLOAD = 3_600
+const CALL_TOKEN_SECONDS = 60
+const UPLOAD_TOKEN_SECONDS = 3_600
 
 type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
 
@@ -46,7 +46,7 @@ type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonl
 const ownTokens =
   ({ keys }: Pick<RegistryPort, 'keys'>): TokenFor =>
   (type, name, actions) =>
-    keys.token(PLATFORM_READER, [{ type, name, actions }], { now: systemClock.now(), seconds: A_CALL })
+    keys.token(PLATFORM_READER, [{ type, name, actions }], { now: systemClock.now(), seconds: CALL_TOKEN_SECONDS })
 
 /**
  * Tokens for uploading sources. Recorded in the audit like all push tokens, where the clean-up looks for pushes in
@@ -62,7 +62,7 @@ export const uploadTokens =
     await audit.append([auditEntry(now, { action: 'Token', ...what })]).catch((error: unknown) => {
       throw new RegistryError('Unreachable', 'The audit of the registry cannot be written.', error)
     })
-    return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: AN_UPLOAD })
+    return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: UPLOAD_TOKEN_SECONDS })
   }
 
 /** @throws ConfigurationError if a registry is configured without its authority */
@@ -83,7 +83,7 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
  * @internal Used by its test.
  */
 export async function listImageUses(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
-  const running: unknown[][] = [(await client.list(pod)).items, await imagesElsewhere(client, others)]
+  const running: unknown[][] = [(await client.list(pod)).items, await imagesOfOtherClusters(client, others)]
   for (const { resource } of QUOTA_COUNTED_KINDS) running.push((await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
   // An uploaded source is needed until it is built, an image until its revision is stored.
@@ -92,7 +92,7 @@ export async function listImageUses(client: Pick<KubeClient, 'list'>, others: Pi
 }
 
 /** Milliseconds to list pods of another cluster, while the caller waits. */
-const ELSEWHERE_WITHIN = 15_000
+const LIST_TIMEOUT_MS = 15_000
 
 type OtherCluster = KubeObject & Pick<PlatformCluster, 'spec' | 'status'>
 
@@ -100,21 +100,21 @@ type OtherCluster = KubeObject & Pick<PlatformCluster, 'spec' | 'status'>
  * Returns the images of pods in connected clusters. For the others, and for clusters with invalid answers, resources
  * and revisions must do: one cluster must not block the clean-up for all.
  */
-async function imagesElsewhere(
+async function imagesOfOtherClusters(
   client: Pick<KubeClient, 'list'>,
   { clientOf }: Pick<AreaSetup['agents'], 'clientOf'>,
 ): Promise<string[]> {
   const { items: clusters } = await client.list<OtherCluster>(PlatformCluster.resource)
   const asked = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
   const namesOf = async ({ metadata: { name } }: OtherCluster) =>
-    imageNamesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(ELSEWHERE_WITHIN) })).items)
+    imageNamesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(LIST_TIMEOUT_MS) })).items)
   return (await Promise.all(asked.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
 }
 
-type Ports = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
+type RegistryPorts = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
 
 /** Creates what facade and controllers share; undefined without a registry. @throws ConfigurationError */
-export async function registryPorts({ configuration, client, agents }: AreaSetup): Promise<Ports> {
+export async function registryPorts({ configuration, client, agents }: AreaSetup): Promise<RegistryPorts> {
   const { registryUrl, registryStorageFolder: storage, registryAuditFolder: folder } = configuration
   if (registryUrl === undefined) return { registry: undefined, archives: undefined }
   const url = registryUrl.replace(/\/+$/, '')
@@ -150,7 +150,7 @@ export const seesPushes = ({ role, registryAuditFolder }: Pick<Configuration, 'r
   role === 'all' || registryAuditFolder !== undefined
 
 /** Milliseconds to cache the uses for read requests, each of which reads everything. Clean-up runs bypass it. */
-const USES_KEPT = 10_000
+const USE_TTL_MS = 10_000
 
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
@@ -206,7 +206,7 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
 
 const digestOf = ({ clientId, secret }: IdentityClient) => sha256(`${clientId} ${secret}`)
 
-type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }
+type ServedPorts = Omit<RegistryPorts, 'registry'> & { registry: RegistryService | undefined }
 
 /**
  * @internal Used by its test.
@@ -222,11 +222,11 @@ export async function requireNotifySecret({
   )
 }
 
-export async function registryServices(setup: AreaSetup, parts: SignInParts): Promise<Serving> {
+export async function registryServices(setup: AreaSetup, parts: SignInParts): Promise<ServedPorts> {
   const { registry: port, archives } = await registryPorts(setup)
   if (port === undefined) return { registry: undefined, archives }
   const { registryService: service = port.host } = setup.configuration
   const notifySecret = await requireNotifySecret(setup.configuration)
   const signIn = await signInWith(setup, parts)
-  return { registry: { ...port, uses: memoizeWithTtl(port.uses, USES_KEPT), service, notifySecret, signIn }, archives }
+  return { registry: { ...port, uses: memoizeWithTtl(port.uses, USE_TTL_MS), service, notifySecret, signIn }, archives }
 }

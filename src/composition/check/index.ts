@@ -58,26 +58,26 @@ export type CheckContext = {
 }
 type Check = { readonly name: string; readonly look: (scene: CheckContext) => Promise<Finding> }
 
-const PATIENCE = 10_000
+const TIMEOUT_MS = 10_000
 
 const CHECKS: readonly Check[] = [
-  { name: 'API server', look: async ({ client }) => judgeVersion(await json(client, '/version')) },
-  { name: 'Clock', look: lookAtClock },
-  { name: 'Kinds', look: lookAtKinds },
-  { name: 'Webhook', look: lookAtWebhook },
-  { name: 'Policies', look: lookAtPolicies },
+  { name: 'API server', look: async ({ client }) => judgeVersion(await getJson(client, '/version')) },
+  { name: 'Clock', look: checkClock },
+  { name: 'Kinds', look: checkKinds },
+  { name: 'Webhook', look: checkWebhook },
+  { name: 'Policies', look: checkPolicies },
   { name: 'kubectl', look: async ({ configuration }) => judgeKubectl(configuration) },
   { name: 'Audit log', look: async ({ configuration }) => judgeAuditLog(configuration) },
-  { name: 'Identity', look: lookAtIssuer },
-  { name: 'First Owner', look: lookAtOwners },
-  { name: 'Secret vaults', look: lookAtVaultKeys },
-  { name: 'Object store', look: lookAtObjectStore },
-  { name: 'Registry', look: lookAtRegistry },
-  { name: 'Databases', look: lookAtPostgres },
-  { name: 'Gateway', look: lookAtGateway },
-  { name: 'Git host', look: lookAtGitHost },
-  { name: 'Backups', look: lookAtBackups },
-  { name: 'Mail', look: lookAtMail },
+  { name: 'Identity', look: checkIssuer },
+  { name: 'First Owner', look: checkOwners },
+  { name: 'Secret vaults', look: checkVaultKeys },
+  { name: 'Object store', look: checkObjectStore },
+  { name: 'Registry', look: checkRegistry },
+  { name: 'Databases', look: checkPostgres },
+  { name: 'Gateway', look: checkGateway },
+  { name: 'Git host', look: checkGitHost },
+  { name: 'Backups', look: checkBackups },
+  { name: 'Mail', look: checkMail },
 ]
 
 /** Runs all checks in parallel. They change nothing, and a failing one does not stop the others. */
@@ -91,38 +91,38 @@ export function checkInstallation(scene: CheckContext): Promise<(Finding & { nam
   )
 }
 
-async function json<T>(client: CheckContext['client'], path: string): Promise<T> {
-  const found = await jsonIfThere<T>(client, path)
+async function getJson<T>(client: CheckContext['client'], path: string): Promise<T> {
+  const found = await findJson<T>(client, path)
   if (found === undefined) throw new Error(`The API server answers ${path} with 404.`)
   return found
 }
 
-async function jsonIfThere<T>(client: CheckContext['client'], path: string): Promise<T | undefined> {
-  const answer = await client.request({ path, timeout: PATIENCE })
+async function findJson<T>(client: CheckContext['client'], path: string): Promise<T | undefined> {
+  const answer = await client.request({ path, timeout: TIMEOUT_MS })
   const text = await answer.text()
   if (answer.status === 404) return undefined
   if (answer.status !== 200) throw new Error(`The API server answers ${path} with ${answer.status}.`)
   return JSON.parse(text)
 }
 
-async function lookAtClock({ client }: CheckContext): Promise<Finding> {
+async function checkClock({ client }: CheckContext): Promise<Finding> {
   const asked = systemClock.now()
-  const answer = await client.request({ path: '/version', timeout: PATIENCE })
+  const answer = await client.request({ path: '/version', timeout: TIMEOUT_MS })
   await answer.text()
   return judgeClock(String(answer.headers.date), asked, systemClock.now())
 }
 
 async function servesGroup({ client }: CheckContext, group: string): Promise<boolean> {
-  const { groups } = await json<{ groups: { name: string }[] }>(client, '/apis')
+  const { groups } = await getJson<{ groups: { name: string }[] }>(client, '/apis')
   return groups.some(({ name }) => name === group)
 }
 
-async function lookAtKinds({ client }: CheckContext): Promise<Finding> {
+async function checkKinds({ client }: CheckContext): Promise<Finding> {
   const served = new Set<string>()
   const other: string[] = []
   for (const apiVersion of new Set(KINDS.map((kind) => kind.apiVersion))) {
     const group = apiVersion.split('/')[0]
-    const found = await jsonIfThere<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`)
+    const found = await findJson<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`)
     for (const { name } of found?.resources ?? []) served.add(`${name}.${group}`)
     const published = await publishedSchemas(client, apiVersion)
     const kinds = KINDS.filter((kind) => kind.apiVersion === apiVersion)
@@ -138,7 +138,7 @@ type Published = { properties?: Record<string, unknown>; 'x-kubernetes-group-ver
 /** Returns the published schemas of an API version, by kind. */
 async function publishedSchemas(client: CheckContext['client'], apiVersion: string): Promise<Map<string, Published>> {
   type Document = { components?: { schemas?: Record<string, Published> } }
-  const document = await jsonIfThere<Document>(client, `/openapi/v3/apis/${apiVersion}`)
+  const document = await findJson<Document>(client, `/openapi/v3/apis/${apiVersion}`)
   const schemas = Object.values(document?.components?.schemas ?? {})
   return new Map(
     schemas.flatMap((schema) => (schema['x-kubernetes-group-version-kind'] ?? []).map(({ kind }) => [kind, schema])),
@@ -156,7 +156,7 @@ type Webhooks = KubeObject & {
   }[]
 }
 
-async function lookAtWebhook({ client }: CheckContext): Promise<Finding> {
+async function checkWebhook({ client }: CheckContext): Promise<Finding> {
   const found = await client
     .get<Webhooks>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
     .catch((error) => {
@@ -169,12 +169,12 @@ async function lookAtWebhook({ client }: CheckContext): Promise<Finding> {
   if (config === undefined || address === undefined || caBundle === '') {
     return judgeWebhook(config && { authority: caBundle !== '' }, {})
   }
-  return judgeWebhook({ authority: true }, await knock(address, Buffer.from(caBundle, 'base64').toString()))
+  return judgeWebhook({ authority: true }, await probeWebhook(address, Buffer.from(caBundle, 'base64').toString()))
 }
 
 type Binding = KubeObject & { spec: { policyName: string; validationActions?: string[] } }
 
-async function lookAtPolicies({ client }: CheckContext): Promise<Finding> {
+async function checkPolicies({ client }: CheckContext): Promise<Finding> {
   const [policies, bindings] = await Promise.all([
     client.list(validatingAdmissionPolicy, {}),
     client.list<Binding>(validatingAdmissionPolicyBinding, {}),
@@ -187,9 +187,9 @@ async function lookAtPolicies({ client }: CheckContext): Promise<Finding> {
 }
 
 /** Connects to the webhook. Any answer will do, because only the API server knows the path. */
-function knock(address: string, ca: string): Promise<{ status?: number; reason?: string }> {
+function probeWebhook(address: string, ca: string): Promise<{ status?: number; reason?: string }> {
   return new Promise((resolve) => {
-    const request = httpsRequest(address, { ca, method: 'GET', timeout: PATIENCE }, (answer) => {
+    const request = httpsRequest(address, { ca, method: 'GET', timeout: TIMEOUT_MS }, (answer) => {
       answer.resume()
       resolve({ status: answer.statusCode ?? 0 })
     })
@@ -202,7 +202,7 @@ function knock(address: string, ca: string): Promise<{ status?: number; reason?:
   })
 }
 
-async function lookAtIssuer({ configuration }: CheckContext): Promise<Finding> {
+async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
   const { issuer, issuerCertificateAuthority } = configuration
   const ca = issuerCertificateAuthority === undefined ? undefined : await readFile(issuerCertificateAuthority, 'utf8')
   const read = async (url: string) => (await fetchOf(url, ca)).json() as Promise<Record<string, unknown>>
@@ -219,10 +219,10 @@ async function lookAtIssuer({ configuration }: CheckContext): Promise<Finding> {
 async function fetchOf(url: string, ca?: string): Promise<Response> {
   const { Agent, fetch } = await import('undici')
   const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } })
-  return fetch(url, { dispatcher, signal: AbortSignal.timeout(PATIENCE), redirect: 'manual' }) as unknown as Response
+  return fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'manual' }) as unknown as Response
 }
 
-async function lookAtOwners({ client }: CheckContext): Promise<Finding> {
+async function checkOwners({ client }: CheckContext): Promise<Finding> {
   const { items } = await client.list(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
   const specs = items.map(({ spec }) => spec as { scope?: string; roleDefinitionName?: string })
   return judgeOwners(
@@ -230,7 +230,7 @@ async function lookAtOwners({ client }: CheckContext): Promise<Finding> {
   )
 }
 
-async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: CheckContext): Promise<Finding> {
+async function checkVaultKeys({ configuration: { vaultKeysFile } }: CheckContext): Promise<Finding> {
   const remedy = 'Create the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
   if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
   const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
@@ -239,7 +239,7 @@ async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: CheckContex
     : fault('The file of the platform keys contains no key.', remedy)
 }
 
-async function lookAtObjectStore({ client, configuration }: CheckContext): Promise<Finding> {
+async function checkObjectStore({ client, configuration }: CheckContext): Promise<Finding> {
   const store = await objectStore(configuration)
   const link = 'docs/areas/objectstorage.md'
   if (store === undefined)
@@ -267,7 +267,7 @@ async function unknownKeys(store: ObjectStore, client: CheckContext['client']): 
   return users.filter((user) => !known.has(user))
 }
 
-async function lookAtRegistry({ configuration }: CheckContext): Promise<Finding> {
+async function checkRegistry({ configuration }: CheckContext): Promise<Finding> {
   const { registryUrl } = configuration
   if (registryUrl === undefined)
     return off(
@@ -283,13 +283,13 @@ async function lookAtRegistry({ configuration }: CheckContext): Promise<Finding>
   }
 }
 
-async function lookAtPostgres(scene: CheckContext): Promise<Finding> {
+async function checkPostgres(scene: CheckContext): Promise<Finding> {
   const isPlayed = scene.configuration.simulated.includes('relational-engine')
   const isServed = isPlayed ? 'simulated' : await servesGroup(scene, 'postgresql.cnpg.io')
   return judgeEngine(isServed, 'CloudNativePG', 'relational databases', 'docs/areas/relational.md')
 }
 
-async function lookAtGateway(scene: CheckContext): Promise<Finding> {
+async function checkGateway(scene: CheckContext): Promise<Finding> {
   const { items } = await scene.client.list(PlatformCluster.resource, {})
   const named = items.flatMap(({ spec }) => {
     const { gateway } = spec as { gateway?: { namespace: string; name: string } }
@@ -298,7 +298,7 @@ async function lookAtGateway(scene: CheckContext): Promise<Finding> {
   return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
 }
 
-async function lookAtGitHost({ configuration }: CheckContext): Promise<Finding> {
+async function checkGitHost({ configuration }: CheckContext): Promise<Finding> {
   const { circuitUrl, circuitTokenFile } = configuration
   if (circuitUrl === undefined) return judgeGitHost(undefined, {})
   const token = circuitTokenFile === undefined ? '' : (await readFile(circuitTokenFile, 'utf8').catch(() => '')).trim()
@@ -316,7 +316,7 @@ async function lookAtGitHost({ configuration }: CheckContext): Promise<Finding> 
   }
 }
 
-async function lookAtBackups(scene: CheckContext): Promise<Finding> {
+async function checkBackups(scene: CheckContext): Promise<Finding> {
   const { client, configuration } = scene
   const isInstalled = await servesGroup(scene, veleroBackupStorageLocation.group)
   const locations = isInstalled
@@ -331,7 +331,7 @@ async function lookAtBackups(scene: CheckContext): Promise<Finding> {
   return judgeBackups(locations, systemClock.now(), set && summaryOf(set).statusMessage)
 }
 
-async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: CheckContext): Promise<Finding> {
+async function checkMail({ configuration: { smtpUrl, mailFolder } }: CheckContext): Promise<Finding> {
   if (smtpUrl === undefined && mailFolder !== undefined)
     return ok(`No mail is sent: each is a file in ${mailFolder}, with the link in it.`)
   if (smtpUrl === undefined)
@@ -339,7 +339,7 @@ async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: CheckConte
   const { hostname, port, protocol } = new URL(smtpUrl)
   const place = { host: hostname, port: Number(port || (protocol === 'smtps:' ? 465 : 587)) }
   return new Promise((resolve) => {
-    const socket = openSocket({ ...place, timeout: PATIENCE }, () => {
+    const socket = openSocket({ ...place, timeout: TIMEOUT_MS }, () => {
       socket.destroy()
       resolve(ok(`${hostname} takes connections.`))
     })

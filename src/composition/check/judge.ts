@@ -22,12 +22,12 @@ export function judgeVersion({
 }
 
 /** Tolerated clock skew in milliseconds. */
-const CLOCKS_DIFFER = 60_000
+const CLOCK_SKEW_MAX_MS = 60_000
 
 /** @param said the Date header of an answer @param asked local time of the request @param answered of the answer */
 export function judgeClock(said: string, asked: number, answered: number): Finding {
   const at = Date.parse(said)
-  const ahead = asked - at > CLOCKS_DIFFER ? asked - at : at - answered > CLOCKS_DIFFER ? answered - at : 0
+  const ahead = asked - at > CLOCK_SKEW_MAX_MS ? asked - at : at - answered > CLOCK_SKEW_MAX_MS ? answered - at : 0
   if (Number.isNaN(at) || ahead === 0) return ok('It is that of the API server.')
   return fault(
     `The clock of the facade is ${Math.round(Math.abs(ahead) / 60_000)} minutes ${ahead > 0 ? 'ahead of' : 'behind'} that of the API server.`,
@@ -46,13 +46,14 @@ export function judgeKinds(
 ): Finding {
   const missing = wanted.filter((name) => !served.has(name))
   const remedy = 'Apply the definitions of this version: deploy/crds, or the chart.'
-  if (missing.length > 0) return fault(`These kinds are not served: ${first(missing)}.`, remedy)
+  if (missing.length > 0) return fault(`These kinds are not served: ${listFirst(missing)}.`, remedy)
   // The API server would drop or refuse fields that their schemas lack.
-  if (other.length > 0) return fault(`The definitions of these kinds are of another version: ${first(other)}.`, remedy)
+  if (other.length > 0)
+    return fault(`The definitions of these kinds are of another version: ${listFirst(other)}.`, remedy)
   return ok(`All ${wanted.length} kinds are served.`)
 }
 
-function first(names: readonly string[]): string {
+function listFirst(names: readonly string[]): string {
   const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
   return `${names.slice(0, 3).join(', ')}${more}`
 }
@@ -105,9 +106,9 @@ export function judgePolicies(
   const remedy = 'Apply the manifests of this version: deploy/manifests, or the chart.'
   const missing = names.filter((name) => !found.has(name) || !bound.has(name))
   if (missing.length > 0)
-    return fault(`These admission policies, or their bindings, are not installed: ${first(missing)}.`, remedy)
+    return fault(`These admission policies, or their bindings, are not installed: ${listFirst(missing)}.`, remedy)
   const other = names.filter((name) => found.get(name) !== wanted[name])
-  if (other.length > 0) return fault(`These admission policies are of another version: ${first(other)}.`, remedy)
+  if (other.length > 0) return fault(`These admission policies are of another version: ${listFirst(other)}.`, remedy)
   return ok(`All ${names.length} admission policies are installed.`)
 }
 
@@ -194,12 +195,12 @@ export function judgeGateway(named: readonly string[], isServed: boolean): Findi
 }
 
 /** Names to list in one line. */
-const NAMED = 5
+const NAMES_MAX = 5
 
 /** @param unknown users at the store that have a key without an ObjectAccessKey */
 export function judgeObjectStore(unknown: readonly string[]): Finding {
   if (unknown.length === 0) return ok('The object store answers, and accepts the credentials.')
-  const names = `${unknown.slice(0, NAMED).join(', ')}${unknown.length > NAMED ? ' ...' : ''}`
+  const names = `${unknown.slice(0, NAMES_MAX).join(', ')}${unknown.length > NAMES_MAX ? ' ...' : ''}`
   const remedy =
     'Nobody can revoke these in the platform: delete them at the store, as docs/areas/objectstorage.md says.'
   return fault(
@@ -239,7 +240,7 @@ export function judgeGitHost(
 }
 
 /** Milliseconds without validation after which Velero, which validates its target every minute, counts as stopped. */
-const VELERO_IS_LATE = 600_000
+const VELERO_TIMEOUT_MS = 600_000
 
 /**
  * @param locations Velero's backup storage locations; undefined if Velero is not installed
@@ -266,7 +267,7 @@ export function judgeBackups(
   if (target.spec?.accessMode === 'ReadOnly')
     return fault(`Velero may not write to ${name}: it is read-only.`, 'Set its accessMode to ReadWrite.')
   const isSeldom = (target.spec as { validationFrequency?: string } | undefined)?.validationFrequency !== undefined
-  if (!isSeldom && now - Date.parse(lastValidationTime) > VELERO_IS_LATE)
+  if (!isSeldom && now - Date.parse(lastValidationTime) > VELERO_TIMEOUT_MS)
     return fault(`Velero has not looked at ${name} since ${lastValidationTime}.`, remedy)
   return ok(`Velero reaches ${name}.`)
 }

@@ -84,7 +84,7 @@ export function createAdmission({ services, caches, isReady, showsWithin = VISIB
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
       // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
-      const review = { key, change, isDryRun: request.dryRun === true, patience: PATIENCE, showsWithin }
+      const review = { key, change, isDryRun: request.dryRun === true, patience: QUEUE_TIMEOUT_MS, showsWithin }
       await judgeWithLock(services, review, async () => {
         await judge(await uncachedServices(services, caches, boundaryId), change)
       })
@@ -100,7 +100,7 @@ export function createAdmission({ services, caches, isReady, showsWithin = VISIB
  * Milliseconds that a review waits for earlier ones. The API server gives up after five seconds and answers 500;
  * reviews that continued after that would block those behind them for no caller.
  */
-const PATIENCE = 3_000
+const QUEUE_TIMEOUT_MS = 3_000
 
 /** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind does not belong to access control */
 function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {

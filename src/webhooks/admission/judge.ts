@@ -51,11 +51,11 @@ export async function judge(services: Services, change: Change): Promise<void> {
   await judgeKind({ services, caller, boundaryId, place, next: next as never, previous: previous as never })
 }
 
-type Ending = { readonly spec: { readonly expiresAt?: string | null } }
+type ExpiringObject = { readonly spec: { readonly expiresAt?: string | null } }
 
 /** The admission policy (src/crds/expiry.ts) derives the time from managedFields, which a writer can remove. */
 function refuseEnded({ clock }: Services, next: unknown, previous: unknown): void {
-  const [wanted, stored] = [(next as Ending | undefined)?.spec, (previous as Ending | undefined)?.spec]
+  const [wanted, stored] = [(next as ExpiringObject | undefined)?.spec, (previous as ExpiringObject | undefined)?.spec]
   if (wanted === undefined || wanted.expiresAt === stored?.expiresAt) return
   refusePast(clock.now(), 'expiresAt', wanted)
 }

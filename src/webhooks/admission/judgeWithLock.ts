@@ -13,14 +13,14 @@ import type { Change } from './change.ts'
  */
 export const VISIBILITY_TIMEOUT_MS = 35_000
 /** Milliseconds of a turn, beyond that, for the decision. */
-const JUDGED_WITHIN = 10_000
-const LOOK = { first: 5, most: 250 }
+const DECISION_TIMEOUT_MS = 10_000
+const POLL_MS = { first: 5, most: 250 }
 
 /**
  * Returns whether the change could leave nobody in charge. A no-op (a repeated GitOps apply, a second deletion) could
  * not, and must not wait: the API server stores nothing, so the change would never become visible.
  */
-function takesAway({ kind, operation, next, previous }: Change): boolean {
+function mayRemoveAccess({ kind, operation, next, previous }: Change): boolean {
   if (previous?.metadata.deletionTimestamp !== undefined) return false
   if (operation === 'UPDATE' && isEqual(next?.spec, previous?.spec)) return false
   if (kind === DenyAssignment) return operation !== 'DELETE'
@@ -58,11 +58,11 @@ export function judgeWithLock(services: Services, review: Review, judge: () => P
     late.cancel()
     await judge()
     resolve()
-    if (keepsTurn) await untilShown(services, change, showsWithin)
+    if (keepsTurn) await waitUntilVisible(services, change, showsWithin)
   }
-  const keepsTurn = !isDryRun && takesAway(change)
+  const keepsTurn = !isDryRun && mayRemoveAccess(change)
   const inTurn = keepsTurn
-    ? () => services.records.exclusively(key, judged, { patience, duration: JUDGED_WITHIN + showsWithin })
+    ? () => services.records.exclusively(key, judged, { patience, duration: DECISION_TIMEOUT_MS + showsWithin })
     : judged
   withLocalChangeLock(key, inTurn)
     .catch(reject)
@@ -75,7 +75,7 @@ function busy(): PlatformError {
   return new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 1 })
 }
 
-async function untilShown(
+async function waitUntilVisible(
   { records }: Services,
   { kind, namespace, next, previous }: Change,
   within: number,
@@ -83,7 +83,7 @@ async function untilShown(
   const name = (next ?? previous)?.metadata.name ?? ''
   const version = previous?.metadata.resourceVersion
   const giveUp = performance.now() + within
-  for (let pause = LOOK.first; performance.now() < giveUp; pause = Math.min(2 * pause, LOOK.most)) {
+  for (let pause = POLL_MS.first; performance.now() < giveUp; pause = Math.min(2 * pause, POLL_MS.most)) {
     const ref = { ...(namespace !== undefined && { namespace }), name }
     const stored = await records.get(kind, ref, { fresh: true }).catch(() => previous)
     if (stored?.metadata.resourceVersion !== version) return

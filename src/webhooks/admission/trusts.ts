@@ -14,13 +14,13 @@ export function judgeTrust({ services, caller, place, next, previous }: Admissio
   if (next === undefined || (previous !== undefined && isEqual(next.spec, previous.spec))) return
   checkTrust(services, next.spec)
   if (previous !== undefined) return
-  checkLife(services, next.spec.boundaryId, 'boundaryIncarnation', next)
-  checkLife(services, next.spec.trustedBoundaryId, 'trustedBoundaryIncarnation', next)
+  checkIncarnation(services, next.spec.boundaryId, 'boundaryIncarnation', next)
+  checkIncarnation(services, next.spec.trustedBoundaryId, 'trustedBoundaryIncarnation', next)
   if (isTrusted(services, next.spec)) throw trustedAlready(next.spec)
 }
 
 /** @throws PlatformError BAD_REQUEST */
-function checkLife(
+function checkIncarnation(
   services: Services,
   boundaryId: string,
   field: 'boundaryIncarnation' | 'trustedBoundaryIncarnation',

@@ -12,10 +12,10 @@ import type { WatchCache } from '../../kube/cache.ts'
 export type Caches = AccessOptions['caches']
 
 /** The kinds that decide about grants. All others may be slightly stale. */
-const DECIDING: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
+const ACCESS_KINDS: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
 
 /** Returns the namespaces to read a kind in; undefined for all. */
-type Homes = (kind: AnyKind) => readonly string[] | undefined
+type NamespacesOfKind = (kind: AnyKind) => readonly string[] | undefined
 
 /**
  * Returns the services with access-control records and decisions as they are in the API server now. A cache lags, and
@@ -28,9 +28,9 @@ export async function uncachedServices(
   caches: Caches,
   boundaryId: string | undefined,
 ): Promise<Services> {
-  const homes: Homes = (kind) => (kind.placement === 'cluster' ? undefined : homesOf(boundaryId))
-  const lists = await Promise.all(DECIDING.map((kind) => listNow(services.records, kind, homes(kind))))
-  const now = new Map(DECIDING.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
+  const homes: NamespacesOfKind = (kind) => (kind.placement === 'cluster' ? undefined : namespacesOf(boundaryId))
+  const lists = await Promise.all(ACCESS_KINDS.map((kind) => listFresh(services.records, kind, homes(kind))))
+  const now = new Map(ACCESS_KINDS.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
   const records = recordsWith(services.records, now, homes)
   const { clock, log } = services
   const access = createAccess({ caches: cachesWith(caches, now, boundaryId), clock, log })
@@ -52,19 +52,19 @@ function principalsOf(services: Services, records: Records): Services['principal
   }
 }
 
-function homesOf(boundaryId: string | undefined): readonly string[] {
+function namespacesOf(boundaryId: string | undefined): readonly string[] {
   return boundaryId === undefined ? [SYSTEM_NAMESPACE] : [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
 }
 
-async function listNow(records: Records, kind: AnyKind, homes: readonly string[] | undefined): Promise<KubeObject[]> {
+async function listFresh(records: Records, kind: AnyKind, homes: readonly string[] | undefined): Promise<KubeObject[]> {
   const filters: ListFilter[] = homes === undefined ? [{}] : homes.map((namespace) => ({ namespace }))
   const lists = await Promise.all(filters.map((filter) => records.list(kind, filter, { fresh: true })))
   return lists.flat() as KubeObject[]
 }
 
-type Now = ReadonlyMap<AnyKind, readonly KubeObject[]>
+type FreshRecords = ReadonlyMap<AnyKind, readonly KubeObject[]>
 
-function recordsWith(records: Records, now: Now, homesOfKind: Homes): Records {
+function recordsWith(records: Records, now: FreshRecords, homesOfKind: NamespacesOfKind): Records {
   /** Returns undefined for what was not read. */
   const read = (kind: AnyKind, namespace: string | undefined) => {
     const homes = homesOfKind(kind)
@@ -102,7 +102,7 @@ function refuseWriting(): never {
 }
 
 /** Returns caches of the fresh records, for the evaluator. Of the boundaries, they report only the one under review. */
-function cachesWith(caches: Caches, now: Now, boundaryId: string | undefined): Caches {
+function cachesWith(caches: Caches, now: FreshRecords, boundaryId: string | undefined): Caches {
   const read = new Map([...now].map(([kind, objects]) => [kind.resource, objects]))
   return {
     has: (resource) => read.has(resource) || caches.has(resource),

@@ -15,8 +15,8 @@ const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
 const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.filter(isActivityRecorded).map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
 )
-const ACCOUNT = `system:serviceaccount:${SYSTEM_NAMESPACE}:`
-const FACADE = `${ACCOUNT}freehold-facade`
+const ACCOUNT_PREFIX = `system:serviceaccount:${SYSTEM_NAMESPACE}:`
+const FACADE = `${ACCOUNT_PREFIX}freehold-facade`
 
 export type AuditLookups = {
   placeOf: PlaceOfNamespace
@@ -31,7 +31,7 @@ export function activityOfEvent(event: AuditEvent, surroundings: AuditLookups): 
   const outcome = outcomeOf(responseStatus?.code ?? 0)
   if (kind === undefined || outcome === undefined || objectRef === undefined || !isWrite(event)) return []
   // The facade itself reports what was refused to it, and controllers retry.
-  if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT)) return []
+  if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT_PREFIX)) return []
   if (outcome === 'Succeeded' && isUnchanged(event)) return []
   const place = surroundings.placeOf(objectRef.namespace)
   return objectsOf(event).flatMap(({ name, object }) => {
@@ -46,7 +46,7 @@ export function activityOfEvent(event: AuditEvent, surroundings: AuditLookups): 
 
 /** The API server annotates no-op writes. A write for a REST request is reported even if it changed nothing. */
 const isUnchanged = (event: AuditEvent) =>
-  event.annotations[UNCHANGED_ANNOTATION] === 'true' && whoOf(event).entryId === undefined
+  event.annotations[UNCHANGED_ANNOTATION] === 'true' && originOf(event).entryId === undefined
 
 type Of = { namespace: string; name: string; object: unknown }
 
@@ -69,7 +69,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
   const isDelete = isDeletion(verb)
   const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: string } }
-  const who = whoOf(event)
+  const who = originOf(event)
   const isOwnPart = kind.partOf !== undefined
   const { after, part } = stateOf(event, kind, { name, object, outcome })
   // A request may also write to the object that contains its target.
@@ -87,7 +87,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     channel: who.channel,
     outcome,
     statusCode: responseStatus?.code,
-    metadata: { ...wordsOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
+    metadata: { ...metadataOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
     // All addresses but the last are claims of the client.
     remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
@@ -100,7 +100,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
 }
 
 /** Returns what the client says about itself, and the reason of a refusal. */
-function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
+function metadataOf(event: AuditEvent, { channel }: EventOrigin): Record<string, string> {
   const { responseStatus, userAgent } = event
   const agent = channel === 'Kubernetes' ? shownName(userAgent, 200) : undefined
   const manager = shownName(managerOf(event) ?? '', 128)
@@ -134,14 +134,14 @@ function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: 
   return { replicas, pointer }
 }
 
-type Who = { channel: 'Rest' | 'Platform' | 'Kubernetes'; actor: Actor; entryId?: string }
+type EventOrigin = { channel: 'Rest' | 'Platform' | 'Kubernetes'; actor: Actor; entryId?: string }
 
 const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user.username
 
 /** Clients may choose the audit id, so only the one of the facade refers to an activity entry. */
-function whoOf(event: AuditEvent): Who {
+function originOf(event: AuditEvent): EventOrigin {
   const user = userOf(event)
-  if (user.startsWith(ACCOUNT)) {
+  if (user.startsWith(ACCOUNT_PREFIX)) {
     const origin = user === FACADE ? parseAuditId(event.auditID) : undefined
     if (origin === undefined) return { channel: 'Platform', actor: { platform: true } }
     return { channel: 'Rest', actor: { principalId: origin.principalId }, entryId: origin.entryId }

@@ -13,14 +13,14 @@ export type AuditOptions = AuditLookups & {
 }
 
 /** Recently deleted group namespaces to remember: the deletions of their resources are reported later. */
-const REMEMBERED = 2_000
+const REMEMBERED_MAX = 2_000
 
 /**
  * Receives the audit log of the API server. It answers only when all events are stored, because the API server resends
  * them until then. Returns undefined if the body is not an audit log.
  */
 export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
-  const places = createLruCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED)
+  const places = createLruCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED_MAX)
   const placeOf: PlaceOfNamespace = (namespace) => {
     const found = options.placeOf(namespace)
     if (found !== undefined) places.set(namespace, found)

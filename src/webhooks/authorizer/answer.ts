@@ -53,7 +53,7 @@ function answerToOne(
     return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }
   if (!allowed) return { allowed: false, reason: `The permission ${action} is missing at ${scope}.` }
   for (const read of isOfAll ? [action, ...shows] : []) {
-    const closed = closedBelow(access.scopesWith(principalId, read).denied, scope)
+    const closed = findDeniedBelow(access.scopesWith(principalId, read).denied, scope)
     if (closed === undefined) continue
     // A list cannot omit single objects. Deny it, because a later authorizer might allow it.
     const sentence = `${read} is denied at ${closed}, so not all objects may be read at once: name the object.`
@@ -62,7 +62,7 @@ function answerToOne(
   return { allowed: true, reason: `${decidedBy?.roleDefinitionName ?? reason} at ${decidedBy?.scope ?? scope}` }
 }
 
-function closedBelow(denied: readonly string[], scope: string): string | undefined {
+function findDeniedBelow(denied: readonly string[], scope: string): string | undefined {
   const prefix = scope === '/' ? '/' : `${scope}/`
   return denied.find((one) => one.startsWith(prefix))
 }

@@ -66,7 +66,7 @@ export type ReviewerOptions = {
   standing?: PrincipalStatus | undefined
 }
 
-const TOO_OLD =
+const STALE_MESSAGE =
   'The platform has lost its connection to the API server; its data is too old to answer from. Try again in a moment.'
 
 /** Returns the scope where another replica may have just granted access; undefined for foreign requests. */
@@ -84,7 +84,7 @@ function scopeToCatchUp(
     : formatScope({ level: 'boundary', boundaryId })
 }
 
-function seeingAlso(ownerOf: OwnerOfPod, given: readonly ReferencedRight[]): OwnerOfPod {
+function withReferencedRights(ownerOf: OwnerOfPod, given: readonly ReferencedRight[]): OwnerOfPod {
   if (given.length === 0) return ownerOf
   return (namespace, name) => {
     const owner = ownerOf(namespace, name)
@@ -115,7 +115,7 @@ export function createReviewer({
     const principalId = principalOfUser(spec.user)
     // Permissions may have changed meanwhile. Deny, because otherwise RBAC might answer from the old state.
     if (principalId !== undefined && staleness !== undefined && staleness.age() > staleness.bound)
-      return { allowed: false, denied: true, reason: TOO_OLD }
+      return { allowed: false, denied: true, reason: STALE_MESSAGE }
     const ended =
       principalId === undefined
         ? undefined
@@ -127,7 +127,7 @@ export function createReviewer({
     const { namespace = '', name = '', ...asked } = spec.resourceAttributes ?? {}
     const given = principalId !== undefined && entersPod(asked) ? await givenTo(namespace, name) : []
     const now = () => {
-      const question = questionOf(spec, placeOf, seeingAlso(ownerOf, given), ownerOfPart)
+      const question = questionOf(spec, placeOf, withReferencedRights(ownerOf, given), ownerOfPart)
       return { question, verdict: answerReview(question, access, whyNotGiven) }
     }
     const { question, verdict } = now()

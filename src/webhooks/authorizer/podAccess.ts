@@ -19,21 +19,21 @@ export type GivenToPod = (namespace: string, pod: string) => Promise<readonly Re
  * needs both rights on files, `write`, with which one may run anything in the container anyway, and the rights on all
  * that the environment refers to, because `write` may not change what runs without them.
  */
-const INSIDE = ['write', 'readFiles', 'writeFiles']
-const NEEDS: Readonly<Record<string, { verbs: readonly string[]; rights: readonly string[] }>> = {
+const CONTAINER_RIGHTS = ['write', 'readFiles', 'writeFiles']
+const REQUIRED_RIGHTS: Readonly<Record<string, { verbs: readonly string[]; rights: readonly string[] }>> = {
   log: { verbs: ['get'], rights: ['readLogs'] },
   // WebSocket connections arrive as GET, the older SPDY ones as POST.
-  exec: { verbs: ['get', 'create'], rights: INSIDE },
-  attach: { verbs: ['get', 'create'], rights: INSIDE },
-  portforward: { verbs: ['get', 'create'], rights: INSIDE },
+  exec: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
+  attach: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
+  portforward: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
 }
 
 /** Returns whether a request enters a pod, beyond reading its log. */
-export function entersPod({ group, resource, subresource = '' }: Asked): boolean {
-  return (group ?? '') === '' && resource === 'pods' && NEEDS[subresource]?.rights === INSIDE
+export function entersPod({ group, resource, subresource = '' }: PodQuestion): boolean {
+  return (group ?? '') === '' && resource === 'pods' && REQUIRED_RIGHTS[subresource]?.rights === CONTAINER_RIGHTS
 }
 
-type Asked = {
+type PodQuestion = {
   readonly group?: string | undefined
   readonly resource?: string | undefined
   readonly subresource?: string | undefined
@@ -48,7 +48,7 @@ export function actionsInsidePod(
   subresource: string,
   verb: string,
 ): readonly ActionName[] | undefined {
-  const { verbs, rights } = NEEDS[subresource] ?? { verbs: [], rights: [] }
+  const { verbs, rights } = REQUIRED_RIGHTS[subresource] ?? { verbs: [], rights: [] }
   if (prefix === undefined || !verbs.includes(verb)) return undefined
   const actions = rights.map((right) => `${prefix}/${right}`)
   return actions.every(isKnownAction) ? (actions as ActionName[]) : undefined

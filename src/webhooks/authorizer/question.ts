@@ -142,7 +142,7 @@ function nameOfResource(
   const { partOf } = kind
   if (partOf === undefined || name === '') return name
   // A name that no part can have must be refused as invalid.
-  if ('nameOf' in partOf) return partOf.nameOf(name) ?? NOT_A_NAME
+  if ('nameOf' in partOf) return partOf.nameOf(name) ?? INVALID_NAME
   return ownerOfPart(kind, namespace, name) ?? ''
 }
 
@@ -275,7 +275,7 @@ function scopeOfResource(
   return { level: 'resource', ...place, collection: partOf?.collection ?? segment, name }
 }
 
-const NOT_A_NAME = '!'
+const INVALID_NAME = '!'
 const NO_NAME = 'The name is not a valid resource name.'
 const NO_LIST = 'Boundaries are listed by the REST interface only; name one by its id.'
 const CLUSTER_WIDE = 'Lists over the whole cluster exist in the REST interface only; name a namespace with -n.'

@@ -8,10 +8,10 @@ import { type PlaceOfNamespace, rateLimitTenantOf } from './question.ts'
  * The authorizer's share of a tenant's REST rate limit: each question costs the API server more than it costs the
  * facade. With the default limit this gives 50 per second and bursts of 300, the client-side limits of kubectl.
  */
-const PART_OF_REQUESTS = 0.5
-const SECONDS_AT_ONCE = 6
+const RATE_LIMIT_SHARE = 0.5
+const BURST_SECONDS = 6
 /** Milliseconds. The API server gives up after 3 s and answers its caller with 500. */
-const LONGEST_WAIT = 1_500
+const WAIT_TIMEOUT_MS = 1_500
 
 /**
  * Long-lived requests (watches, logs, pod connections) that a tenant may open at once; then `OPENED_PER_SECOND`, the
@@ -19,8 +19,8 @@ const LONGEST_WAIT = 1_500
  */
 export const MAX_OPEN_REQUESTS = 1_000
 const OPENED_PER_SECOND = 1
-const TOO_MANY = `Too many watches, logs or connections into pods: ${MAX_OPEN_REQUESTS} at once may be opened, then ${OPENED_PER_SECOND} each second. Close some, and try again later.`
-const OPEN_IN_PODS: ReadonlySet<unknown> = new Set(['log', 'exec', 'attach', 'portforward'])
+const TOO_MANY_OPEN = `Too many watches, logs or connections into pods: ${MAX_OPEN_REQUESTS} at once may be opened, then ${OPENED_PER_SECOND} each second. Close some, and try again later.`
+const LONG_SUBRESOURCES: ReadonlySet<unknown> = new Set(['log', 'exec', 'attach', 'portforward'])
 
 type Attributes = { verb?: unknown; subresource?: unknown }
 /** Not validated here: the review does that. */
@@ -34,8 +34,8 @@ export function limitReviewRate(
   review: (body: unknown) => Promise<ReviewAnswer | undefined>,
   { requestsPerMinute, placeOf, clock }: { requestsPerMinute: number; placeOf: PlaceOfNamespace; clock: Clock },
 ) {
-  const perSecond = PART_OF_REQUESTS * requestRate(requestsPerMinute).perSecond
-  const pace = new CallerThrottle({ perSecond, burst: SECONDS_AT_ONCE * perSecond, longest: LONGEST_WAIT }, clock)
+  const perSecond = RATE_LIMIT_SHARE * requestRate(requestsPerMinute).perSecond
+  const pace = new CallerThrottle({ perSecond, burst: BURST_SECONDS * perSecond, longest: WAIT_TIMEOUT_MS }, clock)
   const opened = new TokenBucket({ perSecond: OPENED_PER_SECOND, burst: MAX_OPEN_REQUESTS })
   return async (body: unknown) => {
     const { user, resourceAttributes } = (body as Question | undefined)?.spec ?? {}
@@ -46,8 +46,8 @@ export function limitReviewRate(
     if (answer === undefined || answer.status.denied === true || !staysOpen(resourceAttributes)) return answer
     // What is left to RBAC is mostly refused and then retried by programs, so it has its own budget.
     const isFull = opened.take(`${tenant} ${answer.status.allowed}`, 1, clock.monotonic()) !== undefined
-    return isFull ? reviewAnswer({ allowed: false, denied: true, reason: TOO_MANY }) : answer
+    return isFull ? reviewAnswer({ allowed: false, denied: true, reason: TOO_MANY_OPEN }) : answer
   }
 }
 
-const staysOpen = ({ verb, subresource }: Attributes = {}) => verb === 'watch' || OPEN_IN_PODS.has(subresource)
+const staysOpen = ({ verb, subresource }: Attributes = {}) => verb === 'watch' || LONG_SUBRESOURCES.has(subresource)

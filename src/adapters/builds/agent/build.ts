@@ -14,8 +14,8 @@ import { registryClientEnvironment } from './registry.ts'
 const HOME = BUILD_MOUNT_PATHS.state
 const SOCKET_PATH = join(HOME, 'run/buildkitd.sock')
 const SOCKET = `unix://${SOCKET_PATH}`
-const START_WITHIN = 60_000
-const LOOK_EVERY = 100
+const START_TIMEOUT_MS = 60_000
+const POLL_INTERVAL_MS = 100
 
 /** The second part: builds the image. Its only credential may pull from this image's repository. */
 export async function buildImage(places: BuildPaths): Promise<TerminationMessage> {
@@ -77,7 +77,7 @@ async function startBuildkit(settings: BuildTask['settings']) {
   daemon.once('close', () => {
     hasEnded = true
   })
-  for (const deadline = Date.now() + START_WITHIN; ; await sleep(LOOK_EVERY)) {
+  for (const deadline = Date.now() + START_TIMEOUT_MS; ; await sleep(POLL_INTERVAL_MS)) {
     // The socket appears once the worker is ready.
     if (existsSync(SOCKET_PATH)) return daemon
     if (!hasEnded && Date.now() < deadline) continue

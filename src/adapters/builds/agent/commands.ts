@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 
 /** Bytes of output to keep: enough to tell why a program failed. */
-const TAIL = 64 * 1024
+const OUTPUT_TAIL_BYTES = 64 * 1024
 
 export type ProgramResult = { readonly code: number; readonly said: string; readonly output: string }
 
-type Running = {
+type RunOptions = {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
   /** Receives stdout and may abort the program by throwing. Without it, stdout is in `output`. */
@@ -19,7 +19,7 @@ const BASE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/tmp', LC_ALL: 'C' 
 export async function runProgram(
   program: string,
   args: readonly string[],
-  running: Running = {},
+  running: RunOptions = {},
 ): Promise<ProgramResult> {
   const { cwd, environment = {}, watch } = running
   const child = spawn(program, args, {
@@ -30,11 +30,11 @@ export async function runProgram(
   let [said, output] = ['', '']
   child.stderr.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk)
-    said = (said + chunk.toString()).slice(-TAIL)
+    said = (said + chunk.toString()).slice(-OUTPUT_TAIL_BYTES)
   })
   let refusal: unknown
   const take = (text: string) => {
-    if (watch === undefined) output = (output + text).slice(-TAIL)
+    if (watch === undefined) output = (output + text).slice(-OUTPUT_TAIL_BYTES)
     else if (refusal === undefined) watch(text)
   }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -9,7 +9,7 @@ import { runProgram } from './commands.ts'
 import { registryClientEnvironment, registryClientFlags } from './registry.ts'
 import { unpackOutput } from './unpackOutput.ts'
 
-type Git = Extract<BuildTask['source'], { kind: 'Git' }>
+type GitSource = Extract<BuildTask['source'], { kind: 'Git' }>
 
 /** Restricts git to the repository itself: no hooks, no other protocols, no submodules, no prompts. */
 const GIT = [
@@ -29,26 +29,26 @@ const GIT = [
 
 /** @returns the id of the commit. @throws BuildRefusal */
 export async function clone(
-  { url, branch, commit }: Git,
+  { url, branch, commit }: GitSource,
   { settings }: BuildTask,
   places: BuildPaths,
 ): Promise<string> {
-  const authorities = await authoritiesOf(settings, places)
+  const authorities = await caEnvironment(settings, places)
   const environment = {
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_SSH_COMMAND: ssh(places),
+    GIT_SSH_COMMAND: sshCommand(places),
     ...authorities,
   }
   const git = async (args: readonly string[], watch?: (text: string) => void) => {
     const running = { cwd: places.source, environment, ...(watch && { watch }) }
-    const { code, said, output } = await runProgram('git', [...GIT, ...credentials(places), ...args], running)
+    const { code, said, output } = await runProgram('git', [...GIT, ...credentialOptions(places), ...args], running)
     if (code !== 0) throw failureOfGit(said)
     return output.trim()
   }
   await git(['init', '--quiet', '--template='])
   const wanted = commit ?? `refs/heads/${branch}`
-  await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', named(url), wanted])
+  await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', withGitUser(url), wanted])
   const judge = new CommitValidator()
   await git(['ls-tree', '-r', '-t', '-z', '--long', 'FETCH_HEAD'], (text) => judge.take(text))
   await git(['checkout', '--quiet', 'FETCH_HEAD'])
@@ -58,7 +58,7 @@ export async function clone(
 }
 
 /** The public authorities, plus the configured one. */
-async function authoritiesOf(
+async function caEnvironment(
   { certificateAuthority }: BuildTask['settings'],
   { temporary }: BuildPaths,
 ): Promise<Record<string, string>> {
@@ -72,21 +72,21 @@ async function authoritiesOf(
  * Uses git's credential store, which matches by host, also after redirects. Only `get` is passed on: `store` and
  * `erase` would fail on the read-only file and print what looks like a fatal error to the log.
  */
-const credentials = ({ hasEntry, entryAt }: BuildPaths) =>
-  hasEntry('gitCredentials') ? ['-c', `credential.helper=${onlyAsked(entryAt('gitCredentials'))}`] : []
+const credentialOptions = ({ hasEntry, entryAt }: BuildPaths) =>
+  hasEntry('gitCredentials') ? ['-c', `credential.helper=${getOnlyHelper(entryAt('gitCredentials'))}`] : []
 
-const onlyAsked = (file: string) =>
+const getOnlyHelper = (file: string) =>
   `!ask() { if [ "$1" = get ]; then git credential-store --file='${file}' get; fi; }; ask`
 
 /** Adds the user `git`: by default ssh would sign in as the user of this pod. git itself reports an invalid URL. */
-function named(address: string): string {
+function withGitUser(address: string): string {
   const url = URL.parse(address)
   if (url === null || url.protocol !== 'ssh:' || url.username !== '') return address
   url.username = 'git'
   return url.href
 }
 
-function ssh({ entryAt }: BuildPaths): string {
+function sshCommand({ entryAt }: BuildPaths): string {
   const known = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${entryAt('knownHosts')}`]
   const key = ['-i', entryAt('privateKey'), '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
   return ['ssh', '-F', '/dev/null', ...key, ...known].join(' ')

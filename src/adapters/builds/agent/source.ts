@@ -19,7 +19,7 @@ export async function fetchSource(places: BuildPaths): Promise<TerminationMessag
   const context = resolveSourceFolder(places.source, recipe.rootPath, 'rootPath')
   await addFiles(context, recipe.files ?? {})
   const plan = planBuild(listSourceFiles(context), { ...recipe, mirrors: settings.packageMirrors ?? {} })
-  await writeFile(places.hand, JSON.stringify(await handOf(plan, context, places)))
+  await writeFile(places.hand, JSON.stringify(await prepareBuild(plan, context, places)))
   const { runtime, runtimeVersion } = plan
   console.log(`Building with ${runtime}${runtimeVersion === undefined ? '' : ` ${runtimeVersion}`}`)
   return {
@@ -48,16 +48,16 @@ async function addFiles(context: string, files: NonNullable<BuildTask['recipe'][
 async function addFolder(folder: string, path: string): Promise<void> {
   const found = await lstat(folder).catch(() => undefined)
   if (found === undefined) await mkdir(folder)
-  else if (!found.isDirectory()) throw leadsElsewhere(path)
+  else if (!found.isDirectory()) throw folderRefusal(path)
 }
 
-const leadsElsewhere = (path: string) =>
+const folderRefusal = (path: string) =>
   new BuildRefusal(
     'SourceRefused',
     `A folder of ${quotedPath(path)}, which the platform writes, is not a folder in the source.`,
   )
 
-async function handOf(plan: BuildPlan, context: string, places: BuildPaths): Promise<PreparedBuild> {
+async function prepareBuild(plan: BuildPlan, context: string, places: BuildPaths): Promise<PreparedBuild> {
   const { dockerfilePath, dockerfile, server } = plan
   if (dockerfile === undefined) {
     const path = dockerfilePath ?? 'Dockerfile'

@@ -4,7 +4,7 @@ import { BuildRefusal, nothingToBuild, type SourceFiles } from '../../../contrac
 import { quotedPath } from '../../../contracts/builds/messageText.ts'
 
 export const MAX_SOURCE_FILE_BYTES = 1024 ** 2
-const MOST_PATHS = 20_000
+const MAX_PATHS = 20_000
 
 /**
  * Resolves a folder of the source. Links may lead to it, but not out of the source.
@@ -30,12 +30,12 @@ export function resolveSourceFolder(source: string, path: string, by: 'rootPath'
 export function listSourceFiles(folder: string): SourceFiles {
   const paths = new Set<string>()
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (paths.size > MOST_PATHS) break
+    if (paths.size > MAX_PATHS) break
     if (entry.isFile()) paths.add(entry.name)
     if (!entry.isDirectory()) continue
     paths.add(`${entry.name}/`)
     if (entry.name === 'node_modules' || entry.name === '.git') continue
-    for (const below of readdirSync(join(folder, entry.name), { withFileTypes: true }).slice(0, MOST_PATHS)) {
+    for (const below of readdirSync(join(folder, entry.name), { withFileTypes: true }).slice(0, MAX_PATHS)) {
       if (below.isFile() || below.isDirectory())
         paths.add(`${entry.name}/${below.name}${below.isDirectory() ? '/' : ''}`)
     }

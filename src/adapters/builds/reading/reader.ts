@@ -5,9 +5,9 @@ import type { FromThread, ToThread } from './messages.ts'
 import { type ArchiveReader, type ArchiveSink, type ArchiveSummary, ReaderGone } from './port.ts'
 
 /** Bytes of one archive that may be in flight to the thread. */
-const UNDER_WAY = 256 * 1024
+const IN_FLIGHT_MAX_BYTES = 256 * 1024
 /** Archives that are read at once per sender. */
-const AT_ONCE = 4
+const MAX_READS_PER_SENDER = 4
 /** Enough for the paths of the largest archives that may come at once. Exceeding it ends only the thread. */
 const HEAP_MEGABYTES = 512
 
@@ -17,23 +17,23 @@ export function threadedReader(): ArchiveReader {
 }
 
 class ThreadedReader implements ArchiveReader {
-  readonly #underWay = new Map<number, Reading>()
-  readonly #turns = new KeyedSemaphore(AT_ONCE)
+  readonly #readings = new Map<number, Reading>()
+  readonly #slots = new KeyedSemaphore(MAX_READS_PER_SENDER)
   #worker: Worker | undefined
   #ids = 0
 
   async begin(who: string, signal?: AbortSignal): Promise<ArchiveSink> {
-    const release = await this.#turns.take(who, signal)
+    const release = await this.#slots.take(who, signal)
     this.#ids += 1
     const id = this.#ids
     this.#worker ??= this.#start()
     const worker = this.#worker
     const reading = new Reading(id, (message, transferred) => worker.postMessage(message, transferred))
-    this.#underWay.set(id, reading)
+    this.#readings.set(id, reading)
     worker.ref()
     const over = () => {
-      this.#underWay.delete(id)
-      if (this.#underWay.size === 0) worker.unref()
+      this.#readings.delete(id)
+      if (this.#readings.size === 0) worker.unref()
       release()
     }
     reading.read.then(over, over)
@@ -44,11 +44,11 @@ class ThreadedReader implements ArchiveReader {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
     })
-    worker.on('message', (message: FromThread) => this.#underWay.get(message.id)?.hear(message))
+    worker.on('message', (message: FromThread) => this.#readings.get(message.id)?.hear(message))
     const gone = () => {
       if (this.#worker !== worker) return
       this.#worker = undefined
-      for (const reading of this.#underWay.values())
+      for (const reading of this.#readings.values())
         reading.fail(new ReaderGone('The reader of the archive has ended.'))
     }
     worker.on('error', gone).on('exit', gone)
@@ -62,7 +62,7 @@ class Reading implements ArchiveSink {
   readonly #send: (message: ToThread, transferred: ArrayBuffer[]) => void
   readonly #outcome = Promise.withResolvers<ArchiveSummary>()
   #isOver = false
-  #underWay = 0
+  #inFlightBytes = 0
   #room: PromiseWithResolvers<void> | undefined
 
   constructor(id: number, send: (message: ToThread, transferred: ArrayBuffer[]) => void) {
@@ -78,9 +78,9 @@ class Reading implements ArchiveSink {
     if (this.#isOver) throw new Error('The archive is not read to its end.')
     // A piece is often a view of a larger buffer, all of which would be transferred.
     const copy = new Uint8Array(piece)
-    this.#underWay += copy.length
+    this.#inFlightBytes += copy.length
     this.#send({ id: this.#id, piece: copy }, [copy.buffer])
-    if (this.#underWay < UNDER_WAY) return undefined
+    if (this.#inFlightBytes < IN_FLIGHT_MAX_BYTES) return undefined
     this.#room ??= Promise.withResolvers()
     return this.#room.promise
   }
@@ -97,17 +97,17 @@ class Reading implements ArchiveSink {
 
   hear(message: FromThread): void {
     if ('taken' in message) {
-      this.#underWay -= message.taken
-      if (this.#underWay < UNDER_WAY) this.#makeRoom()
-    } else if ('read' in message) this.#over(() => this.#outcome.resolve(message.read))
+      this.#inFlightBytes -= message.taken
+      if (this.#inFlightBytes < IN_FLIGHT_MAX_BYTES) this.#makeRoom()
+    } else if ('read' in message) this.#finish(() => this.#outcome.resolve(message.read))
     else this.fail('refused' in message ? new ArchiveRefusedError(message.refused) : new Error(message.failed))
   }
 
   fail(error: Error): void {
-    this.#over(() => this.#outcome.reject(error))
+    this.#finish(() => this.#outcome.reject(error))
   }
 
-  #over(settle: () => void): void {
+  #finish(settle: () => void): void {
     if (this.#isOver) return
     this.#isOver = true
     settle()

@@ -8,7 +8,7 @@ import type { FromThread, ToThread } from './messages.ts'
 
 /** The archives being read. They are processed in slices, in turns. */
 const archives = new Map<number, { input: PassThrough; hash: Hash }>()
-const tell = (message: FromThread) => parentPort?.postMessage(message)
+const postToParent = (message: FromThread) => parentPort?.postMessage(message)
 
 async function outcomeOf(id: number, { input, hash }: { input: PassThrough; hash: Hash }): Promise<FromThread> {
   try {
@@ -25,7 +25,7 @@ async function begin(id: number): Promise<void> {
   archives.set(id, archive)
   const outcome = await outcomeOf(id, archive)
   archives.delete(id)
-  tell(outcome)
+  postToParent(outcome)
 }
 
 lowerThreadPriority()
@@ -38,7 +38,7 @@ parentPort?.on('message', (message: ToThread) => {
   if ('piece' in message) {
     const { piece } = message
     archive.hash.update(piece)
-    archive.input.write(piece, () => tell({ id, taken: piece.length }))
+    archive.input.write(piece, () => postToParent({ id, taken: piece.length }))
   } else if (message.now === 'end') archive.input.end()
   else archive.input.destroy(new Error('Nobody waits for it any more.'))
 })

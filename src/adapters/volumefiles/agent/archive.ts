@@ -7,11 +7,11 @@ import { ignoreMissing, listEntryNames, listFolderNames, withOpenFolder } from '
 import { Refused } from './refused.ts'
 
 /** Maximum depth: each level keeps a folder open and takes a stack frame. */
-const DEEPEST = 1_000
+const MAX_DEPTH = 1_000
 
 /** Checks the depth first, because a response that has begun cannot be refused any more. @throws Refused TooDeep */
 export function assertDepth(folder: OpenEntry, depth = 0): void {
-  if (depth > DEEPEST) throw new Refused('TooDeep')
+  if (depth > MAX_DEPTH) throw new Refused('TooDeep')
   if (mayRead(folder))
     for (const name of listFolderNames(folder)) withOpenFolder(folder, name, (one) => assertDepth(one, depth + 1))
 }
@@ -32,11 +32,11 @@ export function streamTar(held: OpenEntry, name: string): Pack {
 }
 
 async function addFolder(pack: Pack, folder: OpenEntry, prefix: string, depth: number): Promise<void> {
-  if (depth > DEEPEST) throw new Refused('TooDeep')
-  for (const name of listEntryNames(folder).sort(Buffer.compare)) await add(pack, folder, name, prefix, depth)
+  if (depth > MAX_DEPTH) throw new Refused('TooDeep')
+  for (const name of listEntryNames(folder).sort(Buffer.compare)) await addEntry(pack, folder, name, prefix, depth)
 }
 
-async function add(pack: Pack, folder: OpenEntry, name: Name, prefix: string, depth: number): Promise<void> {
+async function addEntry(pack: Pack, folder: OpenEntry, name: Name, prefix: string, depth: number): Promise<void> {
   const path = `${prefix}${name}`
   const held = ignoreMissing(() => folder.child(name))
   if (held === undefined) return

@@ -15,16 +15,16 @@ import { hasCode, Refused } from './refused.ts'
 import type { Slot, Tree } from './tree.ts'
 
 /** Entries that are read from one folder. Of a larger folder, only these are sorted and listed. */
-const MOST_NAMES = 100_000
+const MAX_NAMES = 100_000
 /** Maximum depth of folders that are held open at once. */
-const DEEPEST = 500
+const MAX_DEPTH = 500
 /** Bytes of an answer besides its entries. */
-const BESIDE_ENTRIES = 100
+const ANSWER_OVERHEAD_BYTES = 100
 
-type Of<Op extends FileRequest['op']> = Omit<Extract<FileRequest, { op: Op }>, 'op'>
+type RequestOf<Op extends FileRequest['op']> = Omit<Extract<FileRequest, { op: Op }>, 'op'>
 
 /** Lists a folder: folders first, then by name. */
-export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
+export function list(tree: Tree, { path }: RequestOf<'list'>): FileAnswer {
   const found = tree.find(path)
   const base = joinPath(pathSegments(path) ?? [])
   const below = (name: string) => `${base === '/' ? '' : base}/${name}`
@@ -41,7 +41,7 @@ export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
     return folders !== 0 ? folders : Buffer.compare(Buffer.from(a), Buffer.from(b))
   })
   const entries: FileEntry[] = []
-  let left = MAX_FILE_ANSWER_BYTES - BESIDE_ENTRIES
+  let left = MAX_FILE_ANSWER_BYTES - ANSWER_OVERHEAD_BYTES
   for (const name of order) {
     const entry = ignoreMissing(() => found.held.entry(name, below(name)))
     if (entry === undefined) continue
@@ -65,7 +65,7 @@ function namesIn(folder: OpenEntry) {
   const reader = opendirSync(folder.self)
   try {
     for (let one = reader.readSync(); one !== null; one = reader.readSync()) {
-      if (names.length === MOST_NAMES) return { names, isWhole: false }
+      if (names.length === MAX_NAMES) return { names, isWhole: false }
       if (one.isDirectory() || one.isFile() || one.isSymbolicLink())
         names.push({ name: one.name, isDirectory: one.isDirectory() })
     }
@@ -76,11 +76,11 @@ function namesIn(folder: OpenEntry) {
 }
 
 /** Returns all names in a folder, as bytes, because they need not be valid Unicode. */
-export const listEntryNames = (folder: OpenEntry) => bytesOfNames(folder, () => true)
+export const listEntryNames = (folder: OpenEntry) => readNames(folder, () => true)
 /** Returns the names of subfolders, as bytes. */
-export const listFolderNames = (folder: OpenEntry) => bytesOfNames(folder, (one) => one.isDirectory())
+export const listFolderNames = (folder: OpenEntry) => readNames(folder, (one) => one.isDirectory())
 
-function bytesOfNames(folder: OpenEntry, isMeant: (one: Dirent) => boolean): Buffer[] {
+function readNames(folder: OpenEntry, isMeant: (one: Dirent) => boolean): Buffer[] {
   const names: Buffer[] = []
   const reader = opendirSync(folder.self, { encoding: 'buffer' as BufferEncoding })
   try {
@@ -104,21 +104,21 @@ export function resolveByteRange(range: ByteRange | undefined, sizeBytes: number
   return { first: range.first, last: Math.min(range.last ?? end, end) }
 }
 
-export function makeDirectory(tree: Tree, { path, parents }: Of<'makeDirectory'>): FileAnswer {
-  const there = found(tree, path)
+export function makeDirectory(tree: Tree, { path, parents }: RequestOf<'makeDirectory'>): FileAnswer {
+  const there = findEntry(tree, path)
   if (there !== undefined) {
     if (!there.stats.isDirectory()) throw new Refused('AlreadyExists')
     return { entry: entryOf(there.stats, joinPath(pathSegments(path) ?? [])), isNew: false }
   }
   const above = joinPath((pathSegments(path) ?? []).slice(0, -1))
-  if (parents && found(tree, above) === undefined) makeDirectory(tree, { path: above, parents })
+  if (parents && findEntry(tree, above) === undefined) makeDirectory(tree, { path: above, parents })
   const slot = tree.slot(path)
   mkdirSync(slot.folder.at(slot.name), 0o775)
   return { entry: entryIn(slot), isNew: true }
 }
 
 /** Returns undefined if there is nothing. @throws Refused NotAllowed */
-function found(tree: Tree, path: string): OpenEntry | undefined {
+function findEntry(tree: Tree, path: string): OpenEntry | undefined {
   try {
     const one = tree.find(path)
     if (one.kind === 'virtual') throw new Refused('NotAllowed')
@@ -129,7 +129,7 @@ function found(tree: Tree, path: string): OpenEntry | undefined {
   }
 }
 
-export function move(tree: Tree, { from, to, overwrite }: Of<'move'>): FileAnswer {
+export function move(tree: Tree, { from, to, overwrite }: RequestOf<'move'>): FileAnswer {
   const [source, target] = [tree.slot(from), tree.slot(to)]
   const moved = source.folder.statsOf(source.name)
   const before = ignoreMissing(() => target.folder.statsOf(target.name))
@@ -164,7 +164,7 @@ export function renameOver(source: Slot, target: Slot): void {
   }
 }
 
-export function remove(tree: Tree, { path, recursive }: Of<'remove'>): FileAnswer {
+export function remove(tree: Tree, { path, recursive }: RequestOf<'remove'>): FileAnswer {
   const { folder, name } = tree.slot(path)
   if (folder.statsOf(name).isDirectory() && recursive) withOpenFolder(folder, name, emptyAll)
   discard(folder, name)
@@ -181,7 +181,7 @@ function empty(folder: OpenEntry, top: OpenEntry, depth: number): boolean {
   let isMoved = false
   for (const each of listEntryNames(folder)) {
     const isFolder = ignoreMissing(() => folder.statsOf(each))?.isDirectory() === true
-    if (isFolder && depth === DEEPEST) {
+    if (isFolder && depth === MAX_DEPTH) {
       isMoved = true
       ignoreMissing(() => renameSync(folder.at(each), top.at(randomUUID())))
       continue

@@ -20,7 +20,7 @@ import { upload } from './upload.ts'
 export type ServedRequest = { volumes: VolumeFolder[]; request: FileRequest }
 
 /** An answer, and the bytes that follow it. */
-type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
+type ServedAnswer = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
 
 /**
  * Answers one request about the mounted volumes.
@@ -33,27 +33,27 @@ export async function serve(input: AsyncIterable<Uint8Array>, output: Writable, 
   const { volumes, request } = JSON.parse(((await frames.whole()) ?? '').toString()) as ServedRequest
   const tree = new Tree(volumes.map(({ path, folder }) => ({ path, folder: `${root}${folder}` })))
   try {
-    const { answer, bytes } = await answered(tree, request, frames).catch(refusedAs)
-    await pipeline(ReadableStream.from(framed(answer, bytes), { objectMode: false }), output)
+    const { answer, bytes } = await answerRequest(tree, request, frames).catch(refusalAnswer)
+    await pipeline(ReadableStream.from(frameAnswer(answer, bytes), { objectMode: false }), output)
   } finally {
     tree.close()
   }
 }
 
-function refusedAs(error: unknown): Answered {
+function refusalAnswer(error: unknown): ServedAnswer {
   const refusal = refusalOf(error)
   if (refusal === undefined) throw error
   const { reason: refused, sizeBytes } = refusal
   return { answer: sizeBytes === undefined ? { refused } : { refused, sizeBytes } }
 }
 
-async function* framed(answer: FileAnswer, bytes: Answered['bytes']): AsyncGenerator<Buffer> {
+async function* frameAnswer(answer: FileAnswer, bytes: ServedAnswer['bytes']): AsyncGenerator<Buffer> {
   yield Buffer.concat(encodeFrame(Buffer.from(JSON.stringify(answer))))
   for await (const chunk of bytes ?? []) if (chunk.length > 0) yield* encodeFrame(chunk as Buffer)
   yield END_FRAME
 }
 
-async function answered(tree: Tree, request: FileRequest, frames: FrameReader): Promise<Answered> {
+async function answerRequest(tree: Tree, request: FileRequest, frames: FrameReader): Promise<ServedAnswer> {
   switch (request.op) {
     case 'list':
       return { answer: list(tree, request) }
@@ -64,7 +64,7 @@ async function answered(tree: Tree, request: FileRequest, frames: FrameReader): 
     case 'remove':
       return { answer: remove(tree, request) }
     case 'upload':
-      return { answer: await upload(tree, request, untilLost(frames.bytes())) }
+      return { answer: await upload(tree, request, refuseIncomplete(frames.bytes())) }
     case 'download':
       return download(tree, request)
     case 'archive':
@@ -72,7 +72,7 @@ async function answered(tree: Tree, request: FileRequest, frames: FrameReader): 
   }
 }
 
-async function* untilLost(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* refuseIncomplete(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* bytes
   } catch {
@@ -80,30 +80,30 @@ async function* untilLost(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
-function download(tree: Tree, { path, range }: Extract<FileRequest, { op: 'download' }>): Answered {
-  const held = heldAt(tree, path)
+function download(tree: Tree, { path, range }: Extract<FileRequest, { op: 'download' }>): ServedAnswer {
+  const held = requireEntry(tree, path)
   const { stats } = held
   if (stats.isDirectory()) throw new Refused('IsDirectory')
   if (!stats.isFile()) throw new Refused('NotAllowed')
   const part = resolveByteRange(range, stats.size)
-  return { answer: { file: entryOf(stats, normal(path)), ...part }, bytes: readByteRange(held, part) }
+  return { answer: { file: entryOf(stats, normalizePath(path)), ...part }, bytes: readByteRange(held, part) }
 }
 
-function archive(tree: Tree, { path }: Extract<FileRequest, { op: 'archive' }>): Answered {
-  const held = heldAt(tree, path)
+function archive(tree: Tree, { path }: Extract<FileRequest, { op: 'archive' }>): ServedAnswer {
+  const held = requireEntry(tree, path)
   if (!held.stats.isDirectory() && !held.stats.isFile()) throw new Refused('NotAllowed')
   if (held.stats.isDirectory()) assertDepth(held)
-  const name = normal(path).split('/').at(-1) ?? ''
+  const name = normalizePath(path).split('/').at(-1) ?? ''
   const tar = streamTar(held, name)
   const zip = createGzip({ level: 1 })
   pipeline(tar, zip).catch(() => {})
   return { answer: { archive: name }, bytes: zip }
 }
 
-function heldAt(tree: Tree, path: string): OpenEntry {
+function requireEntry(tree: Tree, path: string): OpenEntry {
   const found = tree.find(path)
   if (found.kind === 'virtual') throw new Refused('IsDirectory')
   return found.held
 }
 
-const normal = (path: string) => joinPath(pathSegments(path) ?? [])
+const normalizePath = (path: string) => joinPath(pathSegments(path) ?? [])

@@ -3,7 +3,7 @@ import { OpenEntry } from './openEntry.ts'
 import { Refused } from './refused.ts'
 
 /** The kernel's own limit (path_resolution(7)). */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /** The target of a path. A `virtual` folder only holds mounts below it. */
 export type ResolvedPath = { kind: 'held'; held: OpenEntry } | { kind: 'virtual'; names: string[] }
@@ -78,7 +78,7 @@ export class Tree {
     for (let links = 0; way.pending.length > 0; ) {
       const { passed, pending } = way
       const name = pending.shift() ?? ''
-      const folder = lastOf(passed)
+      const folder = requireLast(passed)
       if (name === '..') {
         passed.pop()
         continue
@@ -86,17 +86,17 @@ export class Tree {
       const child = this.hold(folder.child(name))
       if (child.stats.isSymbolicLink()) {
         links += 1
-        if (links > MOST_LINKS) throw new Refused('NotAllowed')
-        way = this.#throughLink(folder.linkOf(name), passed, pending)
+        if (links > MAX_LINKS) throw new Refused('NotAllowed')
+        way = this.#followLink(folder.linkOf(name), passed, pending)
       } else if (child.stats.isDirectory()) passed.push(child)
       else if (pending.length === 0) return child
       else throw new Refused('NotFound')
     }
-    return lastOf(way.passed)
+    return requireLast(way.passed)
   }
 
   /** A relative link continues from its folder, an absolute one from the mount that it names. */
-  #throughLink(target: string | undefined, passed: OpenEntry[], pending: readonly string[]) {
+  #followLink(target: string | undefined, passed: OpenEntry[], pending: readonly string[]) {
     if (target === undefined) throw new Refused('NotAllowed')
     if (!target.startsWith('/')) return { passed, pending: [...partsOf(target), ...pending] }
     const { mount, rest } = this.#mountOfLink(target)
@@ -114,7 +114,7 @@ export class Tree {
 }
 
 /** @throws Refused NotAllowed if a link went above its mount */
-function lastOf(passed: readonly OpenEntry[]): OpenEntry {
+function requireLast(passed: readonly OpenEntry[]): OpenEntry {
   const last = passed.at(-1)
   if (last === undefined) throw new Refused('NotAllowed')
   return last
