@@ -63,7 +63,7 @@ export class FakeKubeClient implements KubeClient {
   /** All changes. The first has version 2, and each next one more. */
   readonly #log: Change[] = []
   readonly #streams = new Set<Stream>()
-  readonly #failures: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
+  readonly #planned: { verb: string; resource: string; left: number; error: KubeErrorReason | (() => void) }[] = []
   readonly #answers: { path: RegExp; answer: (request: RawRequest) => { status?: number; text: string } }[] = []
   #version = 1
   #compacted = 0
@@ -112,7 +112,7 @@ export class FakeKubeClient implements KubeClient {
 
   /** Makes the next calls of that verb and resource fail with this reason, or call this function. */
   fail(verb: string, resource: Resource, error: KubeErrorReason | (() => void), times = 1): void {
-    this.#failures.push({ verb, resource: typeId(resource), left: times, error })
+    this.#planned.push({ verb, resource: typeId(resource), left: times, error })
   }
 
   /** Answers `request` for matching paths; all others get a 404. */
@@ -315,9 +315,7 @@ export class FakeKubeClient implements KubeClient {
     const call = { verb, resource: typeId(resource), key: objectKey(ref.namespace, ref.name) }
     this.calls.push(subresource === undefined ? call : { ...call, subresource })
     if (verb !== 'get' && verb !== 'list' && verb !== 'watch' && options.unfenced !== true) this.#options.fence?.()
-    const planned = this.#failures.find(
-      (plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0,
-    )
+    const planned = this.#planned.find((plan) => plan.verb === verb && plan.resource === call.resource && plan.left > 0)
     if (planned === undefined) return
     planned.left -= 1
     if (typeof planned.error === 'function') planned.error()
