@@ -13,7 +13,7 @@ import {
 import { KEPT_LOG_BYTES } from '../contracts/logs.ts'
 import { isOwnedBy, ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
-import { keyOf, refOf } from '../core/object.ts'
+import { byCreation, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import {
@@ -90,7 +90,7 @@ const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
     .cache<JobPod>(pod)
     .list({ namespace })
     .filter(({ metadata }) => isOwnedBy(metadata, PlatformJob.kind, name) && metadata.ownerReferences?.some(isOwn))
-    .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
+    .sort(byCreation)
 }
 
 async function observeJob(pass: JobPass): Promise<Outcome> {

@@ -37,6 +37,16 @@ export function byAge(one: Aged, other: Aged): number {
   return ageOf(one) < ageOf(other) ? -1 : 1
 }
 
+/**
+ * For `sort`: the oldest first. Objects that were created in the same second stay in their order, where `byAge` would
+ * order them by name: in a list of a cache it is the order in which they were seen.
+ */
+export function byCreation(one: Created, other: Created): number {
+  return createdAtOf(one.metadata).localeCompare(createdAtOf(other.metadata))
+}
+
+type Created = { metadata: Pick<ObjectMeta, 'creationTimestamp'> }
+
 /** Returns all but the `kept` newest objects: those to delete. */
 export function allButNewest<One extends Aged>(objects: readonly One[], kept: number): One[] {
   return objects.toSorted((one, other) => byAge(other, one)).slice(kept)

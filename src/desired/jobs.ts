@@ -7,7 +7,7 @@ import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
 import { describeReason, explainFailedRun } from './workload/failedRun.ts'
-import { newestPod } from './workload/newestPod.ts'
+import { lastStartedPod } from './workload/lastStartedPod.ts'
 import { literal, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 import { describePlacement, findWorkloadProblem, type LivePod } from './workload/podProblems.ts'
 
@@ -116,7 +116,7 @@ const SENTENCES: Record<JobState, string> = {
 /** Derives progress from the Job and its pods. The container's own message may contain anything and is not repeated. */
 export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): JobProgress {
   const ended = endOf(job)
-  const last = newestPod(pods)
+  const last = lastStartedPod(pods)
   const container = last?.status?.containerStatuses?.[0]?.state
   const hasStarted = pods.some(({ status }) => ['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
   const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')

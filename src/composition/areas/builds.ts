@@ -9,7 +9,7 @@ import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
 import { type Network, parseNetworkSetting } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { byCreation, type KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
 import { podLogs } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
@@ -50,9 +50,7 @@ export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['de
     pods
       .list({ namespace: BUILD_NAMESPACE })
       .filter(({ metadata }) => isOfBuild(metadata, deployment))
-      .sort((one, other) =>
-        (one.metadata.creationTimestamp ?? '').localeCompare(other.metadata.creationTimestamp ?? ''),
-      )
+      .sort(byCreation)
       .at(-1)?.metadata.name
 }
 

@@ -9,7 +9,7 @@ import { releasedSince } from '../../contracts/deployments.ts'
 import type { Revision, WantedRevision } from '../../contracts/revisions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { byCreation, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { AppContent } from '../../crds/appRevisions.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
@@ -148,10 +148,8 @@ function releasePods({ object, workloads }: AppPass, revision: number): LivePod[
     .cache<LivePod>(pod)
     .list({ namespace })
     .filter(({ metadata }) => ofRelease(metadata) && isOwnedBy(metadata, object.kind, name))
-    .sort((one, other) => bornAt(other).localeCompare(bornAt(one)))
+    .sort((one, other) => byCreation(other, one))
 }
-
-const bornAt = ({ metadata }: LivePod) => metadata.creationTimestamp ?? ''
 
 /** Returns why the command does not start: no node has room, or its image cannot be pulled. */
 function findStartProblem({ state }: AppPass, pods: readonly LivePod[]): Outcome | undefined {

@@ -12,7 +12,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { buildLogOwnerOf } from '../../crds/deployments.ts'
 import { SIMULATED_BUILD_MESSAGE } from '../../desired/builds/index.ts'
-import { newestPod } from '../../desired/workload/newestPod.ts'
+import { lastStartedPod } from '../../desired/workload/lastStartedPod.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { deploymentsOf, type RecordPass } from './owners.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
@@ -73,7 +73,7 @@ export function evictOldLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): Re
 
 /** Returns undefined while the node cannot provide the logs. */
 async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string[] | undefined> {
-  const last = newestPod(state.build?.pods ?? [])
+  const last = lastStartedPod(state.build?.pods ?? [])
   if (last === undefined) return []
   const kept: string[][] = []
   try {

@@ -8,7 +8,7 @@ import {
 } from '../../contracts/builds/progress.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { newestPod } from '../workload/newestPod.ts'
+import { lastStartedPod } from '../workload/lastStartedPod.ts'
 
 /** The fields of a build's Job that are read. */
 export type BuildJob = KubeObject & {
@@ -56,7 +56,7 @@ export const isHalfStarted = ({ spec }: Pick<BuildJob, 'spec'>) => spec?.suspend
  * only the last container's digest, because no code of the source runs in that container.
  */
 export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[]): BuildProgress {
-  const last = newestPod(pods)
+  const last = lastStartedPod(pods)
   const { initContainerStatuses = [], containerStatuses = [] } = last?.status ?? {}
   const parts = BUILD_CONTAINERS.map((name) =>
     [...initContainerStatuses, ...containerStatuses].find((container) => container.name === name),

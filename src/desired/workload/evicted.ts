@@ -1,7 +1,8 @@
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import { timestamp } from '../../core/clock.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { degraded, type Outcome } from '../../core/outcome.ts'
-import { bornAt, isReady, type LivePod, newestOf, templateOf } from './podProblems.ts'
+import { isReady, type LivePod, newestPod, templateOf } from './podProblems.ts'
 
 /**
  * Evicted pods. An evicted pod never restarts: its controller replaces it at once, even if the replacement fills its
@@ -51,8 +52,8 @@ export function findEvictionProblem(
 ): Outcome | undefined {
   const last = lastEvicted(ended.filter(isEvicted))
   if (last === undefined) return undefined
-  const newest = newestOf(pods) ?? last
-  const isBack = pods.some((each) => isReady(each) && bornAt(each) >= endOf(last))
+  const newest = newestPod(pods) ?? last
+  const isBack = pods.some((each) => isReady(each) && Date.parse(createdAtOf(each.metadata)) >= endOf(last))
   if (isBack || templateOf(newest) !== templateOf(last)) return undefined
   return degraded(reasonOf(last), describeEviction(`A copy of ${what}`, last))
 }

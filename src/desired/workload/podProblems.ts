@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../core/object.ts'
+import { byCreation, type KubeObject } from '../../core/object.ts'
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import { EPHEMERAL_STORAGE } from '../../core/sizing/disk.ts'
 
@@ -125,15 +125,12 @@ const TEMPLATE_LABEL = 'pod-template-hash'
 /** The template that a pod of a Deployment was made from. */
 export const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
 
-/** The pod that was made last. */
-export const newestOf = (pods: readonly LivePod[]): LivePod | undefined =>
-  pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1)
-
-export const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+/** The pod that was created last, even if it has not started. */
+export const newestPod = (pods: readonly LivePod[]): LivePod | undefined => pods.toSorted(byCreation).at(-1)
 
 /** Pods of the newest template: those of the one before stay until these are ready, in whatever trouble they are. */
 function podsOfNewest(pods: readonly LivePod[]): readonly LivePod[] {
-  const newest = newestOf(pods)
+  const newest = newestPod(pods)
   return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
 }
 

@@ -1,5 +1,5 @@
 /** Returns the pod that Kubernetes started last. */
-export function newestPod<Pod extends { status?: { startTime?: string } | undefined }>(
+export function lastStartedPod<Pod extends { status?: { startTime?: string } | undefined }>(
   pods: readonly Pod[],
 ): Pod | undefined {
   const startOf = ({ status }: Pod) => status?.startTime ?? ''
