@@ -10,7 +10,7 @@ const AT_BOUNDARY = `/boundaries/${B}`
 const VAULTS = `${AT_BOUNDARY}/resourcegroups/shop/resources/secretvaults`
 const ACCESSIBLE = `${AT_BOUNDARY}/resources/secretvaults/accessible`
 
-describe('the vaults whose secrets a caller may read or write', () => {
+describe('GET /resources/secretvaults/accessible', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -23,7 +23,7 @@ describe('the vaults whose secrets a caller may read or write', () => {
     return items.map(({ name, canRead, canWrite }) => [name, canRead, canWrite])
   }
 
-  it('are listed for who reads the vaults of the boundary, each with what the caller may do', async () => {
+  it('lists the vaults whose secrets the caller may read or write, with canRead and canWrite', async () => {
     server.grant(CALLER, 'Reader', AT_BOUNDARY)
     expect(await listed()).to.deep.equal([])
     server.grant(CALLER, 'Secrets Reader', `${VAULTS}/payments`)
@@ -35,7 +35,7 @@ describe('the vaults whose secrets a caller may read or write', () => {
     ])
   })
 
-  it('are not listed for who has a role at one vault only, who finds it among the resources of the boundary', async () => {
+  it('returns 403 for a role at one vault only, which the resources of the boundary include', async () => {
     server.grant(CALLER, 'Secrets Reader', `${VAULTS}/payments`)
     const { status, body } = await get(ACCESSIBLE)
     expect(status).to.equal(403)
@@ -46,7 +46,7 @@ describe('the vaults whose secrets a caller may read or write', () => {
     expect((await get(`${VAULTS}/orders`)).status).to.equal(403)
   })
 
-  it('are not listed where a deny hides them, whatever may be done with their secrets', async () => {
+  it('omits a vault that a deny assignment hides from an Owner', async () => {
     server.grant(CALLER, 'Owner', AT_BOUNDARY)
     const deny = {
       actions: ['secretvault/read'],

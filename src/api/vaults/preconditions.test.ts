@@ -8,7 +8,7 @@ import { SecretVault } from '../../crds/vaults.ts'
 const NAMESPACE = groupNamespace(B, 'shop')
 const TOKEN = `/boundaries/${B}/resourcegroups/shop/resources/secretvaults/orders/secrets/token`
 
-describe('secrets that are set under a condition', () => {
+describe('PUT /secretvaults/{name}/secrets/{secret}', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let vaults: ReturnType<typeof makeVaults>
   beforeEach(async () => {
@@ -18,7 +18,7 @@ describe('secrets that are set under a condition', () => {
   })
   afterEach(() => server.stop())
 
-  it('take no number and store nothing where the condition does not hold, however often it is asked', async () => {
+  it('uses no version number and stores nothing for 60 requests whose If-Match does not match', async () => {
     const first = await server.ask('put', TOKEN).send({ value: 'one' })
     expect(
       (
@@ -39,7 +39,7 @@ describe('secrets that are set under a condition', () => {
     expect([status, body.version]).to.deep.equal([200, 3])
   })
 
-  it('are set again where many writers died before they listed their numbers', async () => {
+  it('sets the secret after 61 writers died before they listed their version numbers', async () => {
     await server.ask('put', TOKEN).send({ value: 'one' })
     const entry = entryName('orders', 'token')
     const names = valueNames(entry, 1)

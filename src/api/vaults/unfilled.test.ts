@@ -10,7 +10,7 @@ const NAMESPACE = groupNamespace(B, 'shop')
 const TOKEN = `/boundaries/${B}/resourcegroups/shop/resources/secretvaults/orders/secrets/token`
 const rules = { softDeleteEnabled: true, softDeleteRetentionDays: 30, enablePurgeProtection: false }
 
-describe('a secret that never got a value, over REST', () => {
+describe('secrets without a value over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop({}, { vaults: makeVaults() })
@@ -28,11 +28,11 @@ describe('a secret that never got a value, over REST', () => {
   const entries = async () => (await server.client.list(VaultEntry.resource, { namespace: NAMESPACE })).items
 
   for (const [sentence, spec] of [
-    ['REST could not store it', { history: newHistory(rules) }],
-    ['its Secret never came', { valueFrom: { secretName: 'nowhere', key: 'value' } }],
-    ['somebody set its state with kubectl', { state: 'Deleted' }],
+    ['whose value REST could not store', { history: newHistory(rules) }],
+    ['whose Secret of valueFrom does not exist', { valueFrom: { secretName: 'nowhere', key: 'value' } }],
+    ['whose state was set to Deleted with kubectl', { state: 'Deleted' }],
   ] as const) {
-    it(`is deleted: ${sentence}`, async () => {
+    it(`deletes a secret ${sentence}`, async () => {
       put(spec)
       expect((await server.ask('get', TOKEN)).status).to.equal(404)
       expect((await server.ask('delete', TOKEN)).status).to.equal(204)
@@ -40,7 +40,7 @@ describe('a secret that never got a value, over REST', () => {
       expect((await server.ask('delete', TOKEN)).status).to.equal(404)
     })
 
-    it(`is set: ${sentence}`, async () => {
+    it(`sets a secret ${sentence}`, async () => {
       put(spec)
       const { status, body } = await server.ask('put', TOKEN).send({ value: 'one' })
       expect([status, body.version], JSON.stringify(body)).to.deep.equal([200, 1])
@@ -48,7 +48,7 @@ describe('a secret that never got a value, over REST', () => {
     })
   }
 
-  it('is deleted only by who may write secrets', async () => {
+  it('returns 403 for the deletion by a caller who may not write secrets', async () => {
     put({})
     const reader = '6f7c1f5e-1111-4c52-9d5c-000000000001'
     server.grant(reader, 'Reader', `/boundaries/${B}`)
