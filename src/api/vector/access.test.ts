@@ -5,7 +5,7 @@ import type { VectorView } from './record.ts'
 
 type Given = { spec?: Parameters<typeof vectorCluster>[0]; status?: object }
 
-/** A database of this spec, of which the controller says this. */
+/** A database with this spec and this status. */
 function view({ spec = {}, status = {} }: Given): VectorView {
   const object = { ...vectorCluster(spec), status }
   return { object, cluster: { domain: 'example.test' } } as unknown as VectorView
@@ -18,18 +18,26 @@ const says = (type: string, reason: string, message: string) => ({
   ],
 })
 
-describe('the public address of a vector database', () => {
+describe('externalAddress', () => {
   const https = { name: 'https', port: 443, protocol: 'TCP' }
+  const balanced = [
+    { name: 'rest', port: 6333, protocol: 'TCP' },
+    { name: 'grpc', port: 6334, protocol: 'TCP' },
+  ]
   const host = 'shop.example.test'
   const cases: [sentence: string, given: Given, expected: object][] = [
-    ['is none by default', {}, { enabled: false, status: 'Disabled', hostname: null, ipAddresses: [], ports: [] }],
     [
-      'is the host, over TLS, once it is served',
+      'returns Disabled without ingress and load balancer',
+      {},
+      { enabled: false, status: 'Disabled', hostname: null, ipAddresses: [], ports: [] },
+    ],
+    [
+      'returns the ingress host on port 443 once publicEndpoint is set',
       { spec: { enableIngress: true, ingressHost: host }, status: { publicEndpoint: `https://${host}` } },
       { status: 'Ready', hostname: host, ports: [https], message: null },
     ],
     [
-      'is waited for until a Gateway has taken the route, and says so',
+      'returns Pending with the reason until a Gateway accepts the route',
       {
         spec: { enableIngress: true, ingressHost: host },
         status: { ingressHost: host, ...says('Reconciling', 'WaitingForAddress', 'It has not taken the route yet.') },
@@ -37,7 +45,7 @@ describe('the public address of a vector database', () => {
       { status: 'Pending', hostname: host, message: 'It has not taken the route yet.' },
     ],
     [
-      'has failed where nothing runs and the Gateway refuses the route',
+      'returns Failed if nothing runs and the Gateway refuses the route',
       {
         spec: { enableIngress: true, ingressHost: host },
         status: says('Stalled', 'ConfigurationInvalid', 'It does not take the route.'),
@@ -45,17 +53,17 @@ describe('the public address of a vector database', () => {
       { status: 'Failed', message: 'It does not take the route.' },
     ],
     [
-      'is the address of the load balancer, on both ports',
+      'returns the IP addresses of the load balancer, on both ports',
       { spec: { enableLoadBalancer: true }, status: { externalAddresses: ['203.0.113.7', '2001:db8::7'] } },
-      { status: 'Ready', hostname: null, ipAddresses: ['203.0.113.7', '2001:db8::7'] },
+      { status: 'Ready', hostname: null, ipAddresses: ['203.0.113.7', '2001:db8::7'], ports: balanced },
     ],
     [
-      'is the name that the cloud gave the load balancer',
+      'returns the host name of the load balancer',
       { spec: { enableLoadBalancer: true }, status: { externalAddresses: ['lb-1.cloud.example'] } },
       { status: 'Ready', hostname: 'lb-1.cloud.example', ipAddresses: [] },
     ],
     [
-      'is no more what a load balancer had that was switched off',
+      'ignores addresses of a load balancer that is switched off',
       { spec: { enableIngress: true, ingressHost: host }, status: { externalAddresses: ['203.0.113.7'] } },
       { status: 'Pending', ipAddresses: [] },
     ],
@@ -65,31 +73,31 @@ describe('the public address of a vector database', () => {
   }
 })
 
-describe('the public endpoints of a vector database', () => {
+describe('public endpoints of connectionInfo', () => {
   const host = 'shop.example.test'
   const reached = (address: string, publicEndpoint: string) => ({ externalAddresses: [address], publicEndpoint })
   const cases: [sentence: string, given: Given, rest: string | null, grpc: string | null][] = [
-    ['are none by default', {}, null, null],
+    ['returns null for both without ingress and load balancer', {}, null, null],
     [
-      'are both ports of the load balancer',
+      'returns ports 6333 and 6334 of the load balancer',
       { spec: { enableLoadBalancer: true }, status: reached('203.0.113.7', 'http://203.0.113.7:6333') },
       'http://203.0.113.7:6333',
       'http://203.0.113.7:6334',
     ],
     [
-      'have an IPv6 address in brackets',
+      'puts an IPv6 address in brackets',
       { spec: { enableLoadBalancer: true }, status: reached('2001:db8::7', 'http://[2001:db8::7]:6333') },
       'http://[2001:db8::7]:6333',
       'http://[2001:db8::7]:6334',
     ],
     [
-      'are the host alone where no load balancer leads to gRPC',
+      'returns the ingress host for REST and null for gRPC without a load balancer',
       { spec: { enableIngress: true, ingressHost: host }, status: { publicEndpoint: `https://${host}` } },
       `https://${host}`,
       null,
     ],
     [
-      'are the host for REST and the load balancer for gRPC where both are on',
+      'returns the ingress host for REST and the load balancer for gRPC if both are on',
       {
         spec: { enableIngress: true, ingressHost: host, enableLoadBalancer: true },
         status: reached('203.0.113.7', `https://${host}`),
@@ -98,7 +106,7 @@ describe('the public endpoints of a vector database', () => {
       'http://203.0.113.7:6334',
     ],
     [
-      'are no more those of a load balancer that was switched off',
+      'ignores the address of a load balancer that is switched off',
       { status: { externalAddresses: ['203.0.113.7'] } },
       null,
       null,

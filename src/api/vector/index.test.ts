@@ -27,7 +27,7 @@ describe('vector databases over REST', () => {
     server.ask(method, path, as)
   const create = (name = 'orders', body: object = {}) => call('post', `${RG}/vectorclusters/${name}`).send(body)
 
-  it('makes one of an empty body, with one write and a look at its group', async () => {
+  it('creates a database from an empty body with one get and one create', async () => {
     const answer = await create()
     expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
     expect(answer.body).to.include({
@@ -54,7 +54,7 @@ describe('vector databases over REST', () => {
     expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
   })
 
-  it('takes the sizes of a new plan, with one call', async () => {
+  it('applies the sizes of a new plan with one patch', async () => {
     await create()
     server.client.calls.length = 0
     const answer = await call('patch', `${RG}/vectorclusters/orders`).send({ computePlan: 'vector-medium' })
@@ -68,7 +68,7 @@ describe('vector databases over REST', () => {
     expect(server.client.calls.map(({ verb }) => verb)).to.deep.equal(['patch'])
   })
 
-  it('takes the sizes of a new plan also where the record was read, changed and put back', async () => {
+  it('applies the sizes of a new plan if the record is read, changed and sent back with PUT', async () => {
     await create()
     const { body } = await call('get', `${RG}/vectorclusters/orders`)
     const changed = { ...body, computePlan: 'vector-medium', resourcePlanId: 'vector-medium' }
@@ -77,7 +77,7 @@ describe('vector databases over REST', () => {
   })
 
   for (const method of ['patch', 'put'] as const) {
-    it(`takes no other version by ${method.toUpperCase()} while its peers go over to the last one`, async () => {
+    it(`rejects another version by ${method.toUpperCase()} while an upgrade is in progress`, async () => {
       await create('orders', { vectorVersion: '1.17.1' })
       const ref = { namespace: NAMESPACE, name: 'orders' }
       const runs = (vectorVersion: string) => {
@@ -105,33 +105,38 @@ describe('vector databases over REST', () => {
     ['a deprecated plan', { computePlan: 'vector-old' }, 422, 'PLAN_DEPRECATED'],
     ['two plans at once', { computePlan: 'vector-dev', resourcePlanId: 'vector-medium' }, 400, 'BAD_REQUEST'],
     ['a cluster that is not projected', { clusterId: B }, 422, 'CLUSTER_NOT_PROJECTED'],
-    ['an image of its own', { imageName: 'docker.io/me/qdrant' }, 422, 'IMAGE_NOT_ALLOWED'],
+    ['a custom image', { imageName: 'docker.io/me/qdrant' }, 422, 'IMAGE_NOT_ALLOWED'],
     ['an unknown version', { vectorVersion: '0.1.0' }, 400, 'BAD_REQUEST'],
     ['a limit below the request', { cpuRequest: '2', cpuLimit: '1' }, 400, 'BAD_REQUEST'],
-    ['invalid networks', { allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
-    ['a host outside of the domain', { enableIngress: true, ingressHost: 'x.example.org' }, 400, 'BAD_REQUEST'],
-    ['a wrong type', { replicas: '3' }, 400, 'MODEL_BINDING_FAILED'],
-    ['a fraction of a replica', { replicas: 1.5 }, 400, 'MODEL_BINDING_FAILED'],
-    ['too many replicas', { replicas: 100 }, 400, 'BAD_REQUEST'],
-    ['a name that is not a text', { name: 7 }, 400, 'MODEL_BINDING_FAILED'],
-    ['a number for a word of a list', { vectorVersion: 3 }, 400, 'MODEL_BINDING_FAILED'],
-    ['a boundary that is not a uuid', { boundaryId: 'shop' }, 400, 'MODEL_BINDING_FAILED'],
-    ['a malformed quantity', { storageSize: '-1Gi' }, 400, 'BAD_REQUEST'],
+    ['a CIDR with host bits in allowedCidrs', { allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
+    [
+      'an ingress host outside of the domain',
+      { enableIngress: true, ingressHost: 'x.example.org' },
+      400,
+      'BAD_REQUEST',
+    ],
+    ['a string as replicas', { replicas: '3' }, 400, 'MODEL_BINDING_FAILED'],
+    ['1.5 replicas', { replicas: 1.5 }, 400, 'MODEL_BINDING_FAILED'],
+    ['100 replicas', { replicas: 100 }, 400, 'BAD_REQUEST'],
+    ['a number as the name', { name: 7 }, 400, 'MODEL_BINDING_FAILED'],
+    ['a number as vectorVersion', { vectorVersion: 3 }, 400, 'MODEL_BINDING_FAILED'],
+    ['a boundaryId that is not a UUID', { boundaryId: 'shop' }, 400, 'MODEL_BINDING_FAILED'],
+    ['a negative storageSize', { storageSize: '-1Gi' }, 400, 'BAD_REQUEST'],
   ]
   for (const [sentence, body, status, code] of refusals) {
-    it(`refuses ${sentence} without a call`, async () => {
+    it(`rejects ${sentence} without a call to the API server`, async () => {
       const answer = await create('orders', body)
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([status, code])
       expect(server.client.calls).to.have.length(0)
     })
   }
 
-  it('names the plans that it could be instead, none of them deprecated', async () => {
+  it('lists the available plans without deprecated ones for an unknown plan', async () => {
     const { body } = await create('orders', { computePlan: 'none' })
     expect(body).to.deep.include({ field: 'computePlan', value: 'none', available: ['vector-dev', 'vector-medium'] })
   })
 
-  it('shows at once what changed around it: the name of the boundary, the plan, its own status', async () => {
+  it('shows changes of the boundary, the plan and the status at once', async () => {
     await create()
     const read = async () => (await call('get', `${RG}/vectorclusters/orders`)).body
     expect(await read()).to.include({ boundary: 'Shop', cpuLimit: '1', status: 'Pending' })
@@ -160,7 +165,7 @@ describe('vector databases over REST', () => {
     expect(body.items[0]).to.deep.equal(await read())
   })
 
-  it('never shrinks volumes, whether the size or the plan says so', async () => {
+  it('rejects a smaller volume, by storageSize or by plan', async () => {
     await create('orders', { computePlan: 'vector-medium' })
     for (const body of [{ storageSize: '10Gi' }, { computePlan: 'vector-dev' }]) {
       const answer = await call('patch', `${RG}/vectorclusters/orders`).send(body)
@@ -168,7 +173,7 @@ describe('vector databases over REST', () => {
     }
   })
 
-  it('holds the quota of the group', async () => {
+  it('returns QUOTA_EXCEEDED beyond the quota of the group', async () => {
     server.group(B, 'small', { quota: { resources: 1 } })
     const path = `/boundaries/${B}/resourcegroups/small/resources/vectorclusters`
     expect((await call('post', `${path}/one`).send({})).status).to.equal(201)
@@ -176,7 +181,7 @@ describe('vector databases over REST', () => {
     expect([answer.status, answer.body.code, answer.body.quota]).to.deep.equal([422, 'QUOTA_EXCEEDED', 'resources'])
   })
 
-  it('compares If-Match with the life of the name: a namesake made anew is another one', async () => {
+  it('returns 409 for If-Match with the ETag of an earlier database of the same name', async () => {
     const { headers } = await create()
     const path = `${RG}/vectorclusters/orders`
     const first = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
@@ -196,7 +201,7 @@ describe('vector databases over REST', () => {
     expect(second.metadata.uid).to.not.equal(first.metadata.uid)
   })
 
-  it('writes over a status that came in between, without telling the client', async () => {
+  it('retries a PATCH after a write conflict', async () => {
     await create()
     const ref = { namespace: NAMESPACE, name: 'orders' }
     server.client.fail('patch', VectorCluster.resource, 'Conflict')
@@ -205,25 +210,25 @@ describe('vector databases over REST', () => {
     expect((await server.client.get(VectorCluster.resource, ref)).spec).to.include({ replicas: 2 })
   })
 
-  it('says before the deletion that the volumes stay', async () => {
+  it('patches the object before its deletion with keepData=true', async () => {
     await create()
     await call('delete', `${RG}/vectorclusters/orders?keepData=true`)
     expect(server.client.calls.map(({ verb }) => verb).slice(-2)).to.deep.equal(['patch', 'delete'])
   })
 
-  it('lists by tags', async () => {
+  it('filters by tag and sorts by name', async () => {
     for (const name of ['c', 'a', 'b']) await create(name, { tags: { team: name === 'b' ? 'x' : 'y' } })
     const filtered = await call('get', `${RG}/vectorclusters?filter=tags.team:eq:y&sort=-name`)
     expect(filtered.body.items.map(({ name }: { name: string }) => name)).to.deep.equal(['c', 'a'])
   })
 
-  it('says what its lists can be asked for', async () => {
+  it('returns actions, plans, sort fields and reserved names in config', async () => {
     const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '16Gi', memoryLimit: '16Gi' }
     server.put(ComputePlan, 'vector-big', { family: 'Vector', displayName: 'Big', storageSize: '5Gi', ...sizes })
     const { body, status } = await call('get', `${RG}/vectorclusters/config`, READER)
     expect(status).to.equal(200)
     expect(body.actions).to.deep.equal(['vectorcluster/read'])
-    // As the list of plans has them, the smallest first.
+    // In the order of the list of plans: the smallest first.
     const offered = body.plans.map(({ id }: { id: string }) => id)
     expect(offered).to.deep.equal(['vector-dev', 'vector-medium', 'vector-big'])
     const { body: listed } = await call('get', `/boundaries/${B}/resources/vectorcomputeplans`)
@@ -233,12 +238,12 @@ describe('vector databases over REST', () => {
     expect(body.names.reserved).to.include('config')
   })
 
-  it('shows keys to nobody who only reads', async () => {
+  it('returns 403 for the API keys to a Reader', async () => {
     await create()
     expect((await call('get', `${RG}/vectorclusters/orders/apikey`, READER)).status).to.equal(403)
   })
 
-  it('shows the plans to callers who can see the boundary, and a 404 to others', async () => {
+  it('lists the plans for callers who can read the boundary, and returns 404 to others', async () => {
     const path = `/boundaries/${B}/resources/vectorcomputeplans`
     const { body } = await call('get', path, READER)
     expect(body.items.map(({ id }: { id: string }) => id)).to.deep.equal(['vector-dev', 'vector-old', 'vector-medium'])
@@ -248,7 +253,7 @@ describe('vector databases over REST', () => {
     expect((await call('get', path, STRANGER)).status).to.equal(404)
   })
 
-  it('shows keys, addresses and endpoints', async () => {
+  it('returns keys, connection info and external address', async () => {
     await create()
     const early = await call('get', `${RG}/vectorclusters/orders/apikey`)
     expect([early.status, early.body.code]).to.deep.equal([409, 'INVALID_STATE'])

@@ -23,14 +23,14 @@ describe('snapshots of vector databases over REST', () => {
 
   const take = (body: object = {}, as = OWNER) => server.ask('post', `${BASE}/snapshots`, as).send(body)
   const list = async () => (await server.ask('get', `${BASE}/snapshots`, READER)).body.items
-  /** What the controller would say. */
+  /** Plays the controller. */
   const says = async (snapshots: TakenSnapshot[]) => {
     server.client.edit(VectorCluster.resource, REF, (object) => Object.assign(object, { status: { snapshots } }))
     await settle()
   }
   const done = (name: string): TakenSnapshot => ({ name, files: [file], startedAt: AT, completedAt: AT })
 
-  it('are asked for in the spec, under a name of the time if none is given', async () => {
+  it('adds a snapshot to the spec, named after the time by default', async () => {
     const { status, body } = await take({ description: 'before the import' })
     expect([status, body.status]).to.deep.equal([202, 'Pending'])
     expect(body.name).to.match(/^manual-[0-9]{14}$/)
@@ -39,7 +39,7 @@ describe('snapshots of vector databases over REST', () => {
     expect((await server.ask('get', `${BASE}/snapshots/${body.name}`, READER)).body).to.deep.equal(body)
   })
 
-  it('are named apart within the same second', async () => {
+  it('gives snapshots of the same second different names', async () => {
     const names = []
     for (let count = 0; count < 3; count += 1) {
       const { body } = await take()
@@ -49,7 +49,7 @@ describe('snapshots of vector databases over REST', () => {
     expect(names).to.deep.equal(['manual-20260101000000', 'manual-20260101000000-2', 'manual-20260101000000-3'])
   })
 
-  it('are as many as there may be, and the next one is told what to do', async () => {
+  it('returns QUOTA_EXCEEDED for the eleventh snapshot', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `s${index}`)
     for (const [index, name] of names.entries()) {
       expect((await take({ name })).status).to.equal(202)
@@ -62,7 +62,7 @@ describe('snapshots of vector databases over REST', () => {
     expect((await take({ name: 's0' })).body.code).to.equal('ALREADY_EXISTS')
   })
 
-  it('are listed with what was taken, also while their files are deleted', async () => {
+  it('lists files and sizes, also of snapshots that are being deleted', async () => {
     await take({ name: 'first' })
     await says([done('first'), done('left')])
     expect(await list()).to.deep.equal([
@@ -74,13 +74,19 @@ describe('snapshots of vector databases over REST', () => {
   })
 
   const refusals: [string, TakenSnapshot[], object, number, string][] = [
-    ['while one is taken', [], {}, 409, 'SNAPSHOT_RUNNING'],
-    ['under a name that is taken', [done('first')], { name: 'first' }, 409, 'ALREADY_EXISTS'],
-    ['under the name of one that still goes', [done('first'), done('left')], { name: 'left' }, 409, 'ALREADY_EXISTS'],
-    ['under what is no name', [done('first')], { name: 'No name' }, 400, 'BAD_REQUEST'],
+    ['while another one is running', [], {}, 409, 'SNAPSHOT_RUNNING'],
+    ['with the name of an existing one', [done('first')], { name: 'first' }, 409, 'ALREADY_EXISTS'],
+    [
+      'with the name of one that is being deleted',
+      [done('first'), done('left')],
+      { name: 'left' },
+      409,
+      'ALREADY_EXISTS',
+    ],
+    ['with an invalid name', [done('first')], { name: 'No name' }, 400, 'BAD_REQUEST'],
   ]
   for (const [sentence, stored, body, status, code] of refusals) {
-    it(`are refused ${sentence}`, async () => {
+    it(`rejects a snapshot ${sentence}`, async () => {
       await take({ name: 'first' })
       await says(stored)
       const answer = await take(body)
@@ -88,14 +94,14 @@ describe('snapshots of vector databases over REST', () => {
     })
   }
 
-  it('are refused where it is stopped, and to those who may only read', async () => {
+  it('rejects a snapshot of a stopped database, and one by a Reader', async () => {
     expect((await take({}, READER)).status).to.equal(403)
     await server.ask('put', `${BASE}/actions/stop`, OWNER)
     const { status, body } = await take()
     expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
-  it('are deleted by name, and no others', async () => {
+  it('deletes a snapshot by name, with 404 for a missing one and 403 for a Reader', async () => {
     await take({ name: 'first' })
     await says([done('first')])
     expect((await server.ask('delete', `${BASE}/snapshots/none`, OWNER)).status).to.equal(404)
@@ -106,7 +112,7 @@ describe('snapshots of vector databases over REST', () => {
     expect(await list()).to.deep.equal([])
   })
 
-  it('are left as they are by whoever replaces the database', async () => {
+  it('keeps snapshots if the database is replaced with PUT', async () => {
     await take({ name: 'first' })
     const { body } = await server.ask('get', BASE, OWNER)
     expect((await server.ask('put', BASE, OWNER).send({ ...body, replicas: 2 })).status).to.equal(200)
