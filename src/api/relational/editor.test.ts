@@ -28,7 +28,7 @@ const BASE = `/boundaries/${B}/resourcegroups/shop/resources/relationalclusters`
 
 type Run = { target: SqlTarget; request: BatchRequest }
 
-/** Answers every statement with one number, and keeps who asked what. */
+/** Answers every statement with one number, and records targets and batches. */
 class FakeEngine implements SqlEngine {
   readonly runs: Run[] = []
   isThere = true
@@ -77,7 +77,7 @@ class FakeEngine implements SqlEngine {
 
 const fault = (reason: SqlFaultReason) => new SqlFault(reason, 'words of the engine', { engineCode: '3D000' })
 
-describe('the editor of relational databases over REST', () => {
+describe('editor of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let engine: FakeEngine
   let refusal: WorkRefused | undefined
@@ -131,9 +131,9 @@ describe('the editor of relational databases over REST', () => {
     call('post', `/${name}/editor/query`, as).send({ sql, execute: true, confirmed: true })
 
   const levels: [string, string, string, boolean][] = [
-    ['a read as the reader, in a transaction that cannot write', 'select 1', 'reader', true],
-    ['a write by a caller with more rights as the owner', 'insert into t values (1)', 'owner', false],
-    ['a change of schema as the owner', 'create table t (id int)', 'owner', false],
+    ['a read as the reader in a read-only transaction', 'select 1', 'reader', true],
+    ['a write by an Owner as the database owner', 'insert into t values (1)', 'owner', false],
+    ['a schema change as the database owner', 'create table t (id int)', 'owner', false],
   ]
   for (const [sentence, sql, login, isReadOnly] of levels) {
     it(`runs ${sentence}`, async () => {
@@ -154,7 +154,7 @@ describe('the editor of relational databases over REST', () => {
     })
   }
 
-  it('counts what the engine says as a long answer, also where nothing of it is answered', async () => {
+  it('counts the bytes of the engine against the rate limit, even if the answer fails', async () => {
     database('orders')
     engine.said = 10 * REQUEST_LIMITS.answerBytesPerSecond
     engine.fault = new SqlFault('TooLarge', 'The answer has too much.')
@@ -164,10 +164,10 @@ describe('the editor of relational databases over REST', () => {
   })
 
   for (const [what, sql, kept] of [
-    ['all rights', 'select 1', undefined],
-    ['the right that its statements need', 'insert into t values (1)', 'Reader'],
+    ['every role', 'select 1', undefined],
+    ['the role that its statements need', 'insert into t values (1)', 'Reader'],
   ] as const)
-    it(`ends a batch whose caller loses ${what} while it runs, and says so`, async () => {
+    it(`aborts a running batch with 403 if the caller loses ${what}, and records that in the history`, async () => {
       database('orders')
       engine.isEndless = true
       if (kept !== undefined) server.grant(OWNER, kept, `/boundaries/${B}`)
@@ -183,7 +183,7 @@ describe('the editor of relational databases over REST', () => {
       expect(history.body.items[0]).to.include({ outcome: 'Failed', error: 'FORBIDDEN' })
     })
 
-  it('speaks to the very database, also where its connection Services lead to another', async () => {
+  it('connects to the database itself, even if connectTo redirects its Services', async () => {
     database('orders', { connectTo: 'heir' })
     database('heir')
     await query('orders', 'select 1')
@@ -194,14 +194,14 @@ describe('the editor of relational databases over REST', () => {
     })
   })
 
-  it('demands of an engine whose authority is not there that it be vouched for all the same', async () => {
+  it('requires a verified certificate even if the Secret of the CA is missing', async () => {
     database('orders')
     await server.client.remove(secret, { namespace: NAMESPACE, name: 'relc-orders-ca' })
     await query('orders', 'select 1')
     expect(engine.runs[0]?.target.certificateAuthority).to.equal('')
   })
 
-  it('names rows by the rights of SQL databases, and the schema by the right to change the database', async () => {
+  it('requires sqlcluster/dataRead, sqlcluster/dataWrite or relationalcluster/write, depending on the statement', async () => {
     database('orders')
     const required = async (sql: string) => {
       const { body } = await call('post', '/orders/editor/query').send({ sql })
@@ -215,7 +215,7 @@ describe('the editor of relational databases over REST', () => {
     expect((await call('get', '/orders/editor/tables/public/t/rows', READER)).status).to.equal(403)
   })
 
-  it('lets who may change the schema, but not see rows, see none by a change of it', async () => {
+  it('rejects schema changes that can read rows, for a caller without sqlcluster/dataRead', async () => {
     database('orders')
     for (const sql of [
       'create table t (id int); select * from secrets',
@@ -230,7 +230,7 @@ describe('the editor of relational databases over REST', () => {
     expect((await query('orders', 'create table t (id int)', PLATFORM)).body.executed).to.equal(true)
   })
 
-  it('says what is stopped, what is not there yet, and what is played', async () => {
+  it('returns distinct errors for stopped, unfinished, unreachable and missing databases', async () => {
     database('stopped', { running: false })
     server.put(RelationalCluster, 'young', {}, NAMESPACE)
     database('orders')
@@ -248,15 +248,20 @@ describe('the editor of relational databases over REST', () => {
   })
 
   const faults: [sentence: string, named: string | undefined, fault: SqlFault, due: string, field?: string][] = [
-    ['no database of the name that was asked for', 'nope', fault('DatabaseNotFound'), '400 BAD_REQUEST', 'database'],
-    ['no database of its own yet', undefined, fault('DatabaseNotFound'), '502 DATABASE_UNREACHABLE'],
-    ['no database of its own yet, also by its name', 'sales', fault('DatabaseNotFound'), '502 DATABASE_UNREACHABLE'],
-    ['no answer', 'nope', fault('Unreachable'), '502 DATABASE_UNREACHABLE'],
-    ['no more time', undefined, fault('Timeout'), '503 QUERY_TIMEOUT'],
-    ['a refusal', undefined, fault('Failed'), '502 UPSTREAM_FAILED'],
+    ['the named database does not exist', 'nope', fault('DatabaseNotFound'), '400 BAD_REQUEST', 'database'],
+    ['the default database does not exist yet', undefined, fault('DatabaseNotFound'), '502 DATABASE_UNREACHABLE'],
+    [
+      'the default database, given by name, does not exist yet',
+      'sales',
+      fault('DatabaseNotFound'),
+      '502 DATABASE_UNREACHABLE',
+    ],
+    ['the engine is unreachable', 'nope', fault('Unreachable'), '502 DATABASE_UNREACHABLE'],
+    ['the query times out', undefined, fault('Timeout'), '503 QUERY_TIMEOUT'],
+    ['the engine fails', undefined, fault('Failed'), '502 UPSTREAM_FAILED'],
   ]
   for (const [sentence, named, thrown, due, field] of faults) {
-    it(`answers ${due} to an engine that has ${sentence}, and remembers that`, async () => {
+    it(`returns ${due} and records it in the history: ${sentence}`, async () => {
       database('orders', { databaseName: 'sales' })
       engine.fault = thrown
       const asked = { sql: 'select 1', execute: true, ...(named !== undefined && { database: named }) }
@@ -268,7 +273,7 @@ describe('the editor of relational databases over REST', () => {
     })
   }
 
-  it('takes no name of a database that ends before its end', async () => {
+  it('rejects database names that are empty, too long or contain control characters', async () => {
     database('orders')
     for (const named of ['', 'app\u0000x', 'a\nb', 'x'.repeat(65)]) {
       const { status, body } = await call('post', '/orders/editor/query').send({ sql: 'select 1', database: named })
@@ -276,7 +281,7 @@ describe('the editor of relational databases over REST', () => {
     }
   })
 
-  it('says what a batch does while the database is stopped, or has no login yet', async () => {
+  it('classifies a batch while the database is stopped or has no login yet', async () => {
     database('stopped', { running: false })
     server.put(RelationalCluster, 'young', {}, NAMESPACE)
     for (const name of ['stopped', 'young']) {
@@ -286,7 +291,7 @@ describe('the editor of relational databases over REST', () => {
     expect((await query('stopped', 'select 1')).body.code).to.equal('INSTANCE_STOPPED')
   })
 
-  it('says of what is never run that nobody may run it, and why, before it is to be run', async () => {
+  it('returns authorized false and the reason for statements that are never run', async () => {
     database('orders')
     for (const [sql, kind] of [
       ["copy t to program 'sh'", 'Admin'],
@@ -306,7 +311,7 @@ describe('the editor of relational databases over REST', () => {
     })
   })
 
-  it('reads large batches beside other requests: so many of each caller, and none for ever', async () => {
+  it('returns 429, 503 or 422 if the worker pool refuses to parse a batch, and runs nothing', async () => {
     database('orders')
     const refusals: [WorkRefusal, string][] = [
       ['TooMany', '429 TOO_MANY_REQUESTS 7'],
@@ -323,7 +328,7 @@ describe('the editor of relational databases over REST', () => {
     expect(engine.runs).to.deep.equal([])
   })
 
-  it('tells the size of the database with its health, as the reader, and nothing if nobody answers', async () => {
+  it('returns the database size in health, read as the reader, and null if the engine is unreachable', async () => {
     database('orders')
     const status = { readyReplicas: 1 }
     const ref = { namespace: NAMESPACE, name: 'orders' }

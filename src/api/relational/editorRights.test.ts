@@ -30,7 +30,7 @@ const STAFF = {
   isEditable: true,
 } as unknown as Table
 
-/** One table with one row; it says what it stores, as an engine does. */
+/** One table with one row; returns the stored row, as an engine does. */
 class OneRow implements Partial<SqlEngine> {
   batches = 0
   catalogue = async () => ({ database: 'app', schemas: [{ name: 'public', tables: [STAFF], views: [] }] })
@@ -48,7 +48,7 @@ class OneRow implements Partial<SqlEngine> {
   close = async () => {}
 }
 
-describe('rows, to whoever may write and not read them', () => {
+describe('editor for a caller who may write rows but not read them', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   let engine: OneRow
   beforeEach(async () => {
@@ -90,12 +90,12 @@ describe('rows, to whoever may write and not read them', () => {
   const query = (sql: string, as = WRITER) =>
     send('post', `${EDITOR}/query`, { sql, execute: true, confirmed: true }, as)
 
-  it('are refused where they are read', async () => {
+  it('returns 403 for reading rows', async () => {
     expect((await shop.ask('get', ROWS, WRITER)).status).to.equal(403)
     expect((await query('select * from staff')).status).to.equal(403)
   })
 
-  it('show what was sent, and the key, of a row that is written', async () => {
+  it('returns only the sent values and the key of a written row', async () => {
     const cases: [method: 'post' | 'patch', path: string, body: object, shown: object][] = [
       ['patch', `${ROWS}/1`, { values: {} }, { id: 1 }],
       ['patch', `${ROWS}/1`, { values: { name: 'Ada' } }, { id: 1, name: 'Ada' }],
@@ -117,7 +117,7 @@ describe('rows, to whoever may write and not read them', () => {
     }
   })
 
-  it('are not compared with a version, which says what is in them', async () => {
+  it('rejects ifVersion, which would reveal the content of a row', async () => {
     for (const ifVersion of ['a guess', versionOf(STORED)]) {
       for (const [method, path, body] of [
         ['patch', `${ROWS}/1`, { values: {}, ifVersion }],
@@ -135,7 +135,7 @@ describe('rows, to whoever may write and not read them', () => {
     expect([changed.status, changed.body.current?.values?.salary]).to.deep.equal([409, 90_000])
   })
 
-  it('are not found out by a batch that writes', async () => {
+  it('rejects writing batches that can reveal rows', async () => {
     for (const sql of [
       'update staff set name = name returning *',
       'update staff set id = 1 where salary > 80000',
@@ -143,7 +143,7 @@ describe('rows, to whoever may write and not read them', () => {
       'delete from staff where id = 1 returning salary',
       'select * from staff for update',
       "select setval('s', salary) from staff",
-      // The error quotes a value; what the function finds, the key of a new row says.
+      // An error message quotes a value, and the key of a new row reveals what a function read.
       'alter table staff alter column name type int using name::int',
       "create function found() returns text language sql as 'select name from staff'",
       'create table notes (id text primary key default found())',

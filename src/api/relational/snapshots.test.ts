@@ -22,7 +22,7 @@ const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/order
 
 describe('snapshots of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
-  /** No engine plays here: what was begun does not end. */
+  /** No controller runs: snapshots stay unfinished. */
   let apps: unknown[]
   beforeEach(async () => {
     server = await startShop()
@@ -40,11 +40,11 @@ describe('snapshots of relational databases over REST', () => {
 
   const together: [string, (index: number) => object][] = [
     ['the same name', () => ({ name: 'same' })],
-    ['a name each', (index) => ({ name: `n${index}` })],
+    ['different names', (index) => ({ name: `n${index}` })],
     ['no name', () => ({})],
   ]
   for (const [title, bodyOf] of together) {
-    it(`let one of six at once with ${title} through`, async () => {
+    it(`accepts one of six concurrent snapshots with ${title}`, async () => {
       const answers = await atOnce(Array.from({ length: 6 }, (_, index) => bodyOf(index)))
       expect(answers).to.deep.equal(['202', ...Array(5).fill('409 SNAPSHOT_RUNNING')])
       expect(await stored()).to.have.length(1)
@@ -57,7 +57,7 @@ describe('snapshots of relational databases over REST', () => {
     server.caches.get(kind.resource).observeWrite(edited)
   }
 
-  it('that nobody names have names apart within the same second', async () => {
+  it('gives snapshots of the same second different names', async () => {
     await server.stop()
     server = await startShop({}, { clock: { ...systemClock, now: () => Date.parse('2026-01-01T00:00:00Z') } })
     server.put(RelationalCluster, 'orders', {}, NAMESPACE)
@@ -68,11 +68,11 @@ describe('snapshots of relational databases over REST', () => {
     }
   })
 
-  it('have the version of their database until they have one of their own', async () => {
+  it('shows the engine version of the database until the snapshot has its own', async () => {
     const made = await server.ask('post', PATH).send({ name: 'first' })
     expect([made.status, made.body.engineVersion]).to.deep.equal([202, NEWEST_RELATIONAL_VERSION])
     const version = async () => (await server.ask('get', PATH)).body.items[0].engineVersion
-    // A new major version was asked for, and the instances still run the one before.
+    // A new major version is requested, but the instances still run the old one.
     report(RelationalCluster, 'orders', { engineVersion: '15' })
     expect(await version()).to.equal('15')
     report(RelationalSnapshot, made.body.id, { engineVersion: '14' })
@@ -81,22 +81,22 @@ describe('snapshots of relational databases over REST', () => {
 
   const windows: [sentence: string, status: object, shown: object][] = [
     [
-      'does not say when the last log was archived while that works',
+      'without lastArchivedAt while archiving works',
       { archiving: 'Healthy' },
       { archiving: 'Healthy', lastArchivedAt: null },
     ],
     [
-      'says since when nothing is archived',
+      'with the time at which archiving stopped',
       { archiving: 'Failing', archivingStoppedAt: '2026-11-01T10:00:00Z' },
       { archiving: 'Failing', lastArchivedAt: '2026-11-01T10:00:00Z' },
     ],
     [
-      'tells moments as exactly as the engine does, so that the first one can be restored',
+      'with the full precision of the engine',
       { archiving: 'Healthy', firstRecoverableAt: '2026-11-01T10:00:00.123456789Z' },
       { earliest: '2026-11-01T10:00:00.123456789Z', isAvailable: true },
     ],
     [
-      'is one moment where the archive stopped before the first base was there',
+      'of one moment if archiving stopped before the first base backup',
       {
         archiving: 'Failing',
         archivingStoppedAt: '2026-11-01T09:00:00Z',
@@ -105,19 +105,19 @@ describe('snapshots of relational databases over REST', () => {
       { earliest: '2026-11-01T10:00:00.5Z', latest: '2026-11-01T10:00:00.5Z', isAvailable: true },
     ],
     [
-      'is one moment where the clock of the engine is ahead',
+      'of one moment if the clock of the engine is ahead',
       { archiving: 'Healthy', firstRecoverableAt: '2999-11-01T10:00:00Z' },
       { earliest: '2999-11-01T10:00:00Z', latest: '2999-11-01T10:00:00Z', isAvailable: true },
     ],
   ]
   for (const [sentence, status, shown] of windows) {
-    it(`the window of recovery ${sentence}`, async () => {
+    it(`returns a recovery window ${sentence}`, async () => {
       report(RelationalCluster, 'orders', status)
       expect((await server.ask('get', `${PATH}/pitr-window`)).body).to.deep.include(shown)
     })
   }
 
-  it('become a new database for whoever may make one there, whatever they may do with the source', async () => {
+  it('requires the right to create a database in the group for a restore', async () => {
     const snapshot = randomUUID()
     server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
     server.put(RelationalSnapshot, snapshot, { clusterName: 'orders', name: 'first' }, NAMESPACE)
@@ -133,14 +133,14 @@ describe('snapshots of relational databases over REST', () => {
     expect(await restored(`/boundaries/${B}/resourcegroups/shop`)).to.equal(202)
   })
 
-  // The database of now may have been made anew under the name, and smaller.
+  // The database may have been recreated under the name with a smaller volume.
   for (const [sentence, of, held, made] of [
-    ['as much room as they need, where the plan has less', {}, '8Gi', '8Gi'],
-    ['the room of the plan, where that is enough', {}, '5Gi', undefined],
-    ['the room of their database, where that is enough', { storageSize: '20Gi' }, '8Gi', '20Gi'],
-    ['as much room as they need, where the database of now has less', { storageSize: '4Gi' }, '5Gi', '5Gi'],
+    ['the size of the snapshot if the plan has less', {}, '8Gi', '8Gi'],
+    ['the size of the plan if that is enough', {}, '5Gi', undefined],
+    ['the size of the database if that is enough', { storageSize: '20Gi' }, '8Gi', '20Gi'],
+    ['the size of the snapshot if the database has less by now', { storageSize: '4Gi' }, '5Gi', '5Gi'],
   ] as const)
-    it(`give a new database ${sentence}`, async () => {
+    it(`restores with ${sentence}`, async () => {
       const snapshot = randomUUID()
       server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
       server.put(RelationalCluster, 'orders', of, NAMESPACE)
@@ -152,7 +152,7 @@ describe('snapshots of relational databases over REST', () => {
       expect((copy?.spec as { storageSize?: string } | undefined)?.storageSize).to.equal(made)
     })
 
-  it('become no new database of a plan that is no longer offered, unless theirs has it', async () => {
+  it('rejects a restore to a deprecated plan unless the database already has it', async () => {
     const snapshot = randomUUID()
     const plan = { family: 'Relational', displayName: 'Old', ...SIZES, isDefault: false, deprecated: true }
     server.put(ComputePlan, 'relational-old', plan, undefined)
@@ -169,7 +169,7 @@ describe('snapshots of relational databases over REST', () => {
     expect(await restored({ newName: 'another', ...old })).to.match(/^202 /)
   })
 
-  it('let a new database take over the name of one that is there only, or its own', async () => {
+  it('accepts takeOverName only for an existing database or the source itself', async () => {
     const snapshot = randomUUID()
     server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
     server.put(RelationalSnapshot, snapshot, { clusterName: 'gone', name: 'first' }, NAMESPACE)
@@ -184,10 +184,10 @@ describe('snapshots of relational databases over REST', () => {
   })
 
   for (const [sentence, body, refusal] of [
-    ['has the name', { name: 'same' }, '409 ALREADY_EXISTS'],
-    ['begins one that nobody names', {}, '409 SNAPSHOT_RUNNING'],
+    ['with the same name', { name: 'same' }, '409 ALREADY_EXISTS'],
+    ['without a name', {}, '409 SNAPSHOT_RUNNING'],
   ] as const)
-    it(`leave it to the API server which of two replicas ${sentence}`, async () => {
+    it(`rejects a snapshot ${sentence} if another replica created one a moment before`, async () => {
       const create = server.client.create.bind(server.client)
       server.client.create = (async (...given: Parameters<typeof create>) => {
         if (given[0] !== RelationalSnapshot.resource) return create(...given)
@@ -201,7 +201,7 @@ describe('snapshots of relational databases over REST', () => {
       expect(await stored()).to.have.length(1)
     })
 
-  it('refuse the name of one that was made with kubectl', async () => {
+  it('rejects the name of a snapshot that was created with kubectl', async () => {
     const id = '33333333-3333-4333-8333-333333333333'
     const spec = { clusterName: 'orders', name: 'same' }
     server.put(RelationalSnapshot, id, spec, NAMESPACE)
@@ -215,7 +215,7 @@ describe('snapshots of relational databases over REST', () => {
     expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 ALREADY_EXISTS'])
   })
 
-  describe('that databases of other groups name', () => {
+  describe('deletion of a snapshot that another group restores from', () => {
     const id = '44444444-4444-4444-8444-444444444444'
     const restoreFrom = { clusterName: 'orders', resourceGroup: 'shop', snapshotId: id }
     const approved = { [RESTORE_ANNOTATION]: objectKey(NAMESPACE, id) }
@@ -237,12 +237,12 @@ describe('snapshots of relational databases over REST', () => {
       report(RelationalSnapshot, id, { completedAt: '2026-11-01T10:00:00Z' })
     })
 
-    it('are deleted although a stranger names them', async () => {
+    it('deletes a snapshot that an unauthorized database of another boundary names', async () => {
       await restore(groupNamespace('55555555-5555-4555-8555-555555555555', 'theirs'), {})
       expect((await remove()).status).to.equal(204)
     })
 
-    it('stay for one that may be made from them, which is named to who may read it', async () => {
+    it('returns IN_USE for an authorized restore, and lists it only for callers who may read it', async () => {
       await restore(other, approved)
       const { status, body } = await remove()
       expect([status, body.code]).to.deep.equal([409, 'IN_USE'])
