@@ -8,7 +8,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 const BOOKS = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/books`
 const MARIADB = { engine: 'MariaDb', computePlan: 'sql-small' }
 
-describe('backups of a SQL instance, which are not built', () => {
+describe('backupEnabled of a SQL instance', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -18,13 +18,13 @@ describe('backups of a SQL instance, which are not built', () => {
   const send = (method: 'post' | 'patch' | 'put', body: object) => server.ask(method, BOOKS).send(body)
   const store = (spec: object) => server.put(SqlInstance, 'books', { ...MARIADB, ...spec }, groupNamespace(B, 'shop'))
 
-  it('are refused', async () => {
+  it('is rejected with BACKUP_TARGET_MISSING by POST and PATCH', async () => {
     expect((await send('post', { ...MARIADB, backupEnabled: true })).body.code).to.equal('BACKUP_TARGET_MISSING')
     store({})
     expect((await send('patch', { backupEnabled: true })).body.code).to.equal('BACKUP_TARGET_MISSING')
   })
 
-  it('keep nothing from being changed where an earlier version took them', async () => {
+  it('allows other changes of an instance that an earlier version stored with it', async () => {
     store({ backupEnabled: true })
     expect((await send('patch', { deletionProtection: true })).status).to.equal(200)
     expect((await server.ask('put', `${BOOKS}/actions/stop`)).status).to.equal(202)

@@ -9,9 +9,9 @@ const HOME = groupNamespace(B, 'shop')
 const PASSWORD = 'a}b;c/d'
 const FORMS = ['connectionString', 'jdbcUrl', 'adoNetString'] as const
 
-describe('the connection strings of a SQL instance', () => {
+describe('GET /sqlclusters/{name}/connectionstring', () => {
   for (const engine of ['MsSql', 'MariaDb'] as const) {
-    it(`hold user and password in each form: ${engine}`, async () => {
+    it(`returns user and password in each form: ${engine}`, async () => {
       const server = await startShop()
       try {
         server.put(SqlInstance, 'books', { engine, acceptEula: true }, HOME)

@@ -13,7 +13,7 @@ const NAMESPACE = groupNamespace(B, 'shop')
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/ledger/license`
 const keyOf = (letter: string) => Array.from({ length: 5 }, () => letter.repeat(5)).join('-')
 
-describe('product keys of SQL instances', () => {
+describe('POST /sqlclusters/{name}/license', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -29,7 +29,7 @@ describe('product keys of SQL instances', () => {
     const ref = { namespace: NAMESPACE, name: sqlNames('ledger').license }
     return decodeProductKey((await server.client.get<SecretObject>(secret, ref)).data, version)?.key
   }
-  /** Instances are told of keys in the order of the requests, once all keys are stored or have had the time to be. */
+  /** Delays patches of the instance until all keys are stored or have had time to be, and keeps their order. */
   const meet = (count: number) => {
     let [keys, told] = [0, 0]
     const patch = server.client.mergePatch.bind(server.client)
@@ -47,7 +47,7 @@ describe('product keys of SQL instances', () => {
   const set = (letter: string) => server.ask('post', PATH).send({ productKey: keyOf(letter) })
 
   for (const former of [0, 1])
-    it(`are those of the requests that were accepted, of several at once, after ${former} before`, async () => {
+    it(`stores the key of each accepted request of four concurrent ones, after ${former} earlier keys`, async () => {
       if (former === 1) await set('Z')
       const letters = ['A', 'B', 'C', 'D']
       const apps = [server.app, await server.another()]
@@ -62,7 +62,7 @@ describe('product keys of SQL instances', () => {
       expect(kept.sort()).to.deep.equal(accepted.sort())
     })
 
-  it('stay where the condition of a request does not hold', async () => {
+  it('keeps the key if If-Match does not match', async () => {
     expect((await set('A')).status).to.equal(200)
     const other = await server
       .ask('post', PATH)

@@ -9,7 +9,7 @@ const BOOKS = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/books`
 const SMALL = { computePlan: 'sql-small', resourcePlanId: 'sql-small' }
 const MSSQL = { engine: 'MsSql', acceptEula: true }
 
-describe('the memory of a SQL engine, over REST', () => {
+describe('memory of a SQL engine over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -32,12 +32,12 @@ describe('the memory of a SQL engine, over REST', () => {
     }
 
   const refused: [title: string, body: object, field: string][] = [
-    ['more for the engine than the plan has', { ...MSSQL, memoryLimitMb: 2049 }, 'memoryLimitMb'],
-    ['more for the engine than memoryLimit', { ...MSSQL, memoryLimit: '3Gi', memoryLimitMb: 3073 }, 'memoryLimitMb'],
+    ['memoryLimitMb above the memory of the plan', { ...MSSQL, memoryLimitMb: 2049 }, 'memoryLimitMb'],
+    ['memoryLimitMb above memoryLimit', { ...MSSQL, memoryLimit: '3Gi', memoryLimitMb: 3073 }, 'memoryLimitMb'],
     ['a plan with too little memory for SQL Server', { ...MSSQL, computePlan: 'sql-tiny' }, 'memoryLimit'],
   ]
   for (const [title, body, field] of refused) {
-    it(`is refused before anything is written: ${title}`, async () => {
+    it(`rejects ${title} before anything is written`, async () => {
       server.client.calls.length = 0
       const answer = await call('post', body)
       expect([answer.status, answer.body.code, answer.body.errors?.[0]?.field]).to.deep.equal([
@@ -49,17 +49,17 @@ describe('the memory of a SQL engine, over REST', () => {
     })
   }
 
-  it('may be all that the plan has', async () => {
+  it('accepts memoryLimitMb equal to the memory of the plan', async () => {
     expect((await call('post', { ...MSSQL, memoryLimitMb: 2048 })).status).to.equal(201)
   })
 
-  it('is refused with a plan that has less than the engine was given', async () => {
+  it('rejects a plan with less memory than memoryLimitMb', async () => {
     await call('post', { engine: 'MariaDb', computePlan: 'sql-small', storageSize: '10Gi', memoryLimitMb: 3000 })
     const answer = await call('patch', { computePlan: 'sql-dev' })
     expect([answer.status, answer.body.errors?.[0]?.field]).to.deep.equal([400, 'memoryLimitMb'])
   })
 
-  it('is shown as 80 % of the limit where nothing is said, and follows the plan when that is put back', async () => {
+  it('defaults to 80 % of the limit, and follows the plan if the record is sent back with another plan', async () => {
     expect((await call('post', MSSQL)).body.memoryLimitMb).to.equal(1638)
     const { body } = await call('get')
     expect((await call('put', { ...body, ...SMALL })).body.memoryLimitMb).to.equal(3276)
@@ -67,7 +67,7 @@ describe('the memory of a SQL engine, over REST', () => {
     expect((await call('patch', { memoryLimit: '8Gi' })).body.memoryLimitMb).to.equal(6553)
   })
 
-  it('still follows the plan after a merge patch of what was read', async () => {
+  it('does not store memoryLimitMb from a merge patch of the record as read', async () => {
     await call('post', MSSQL)
     const { body } = await call('get')
     for (const patch of [body, { memoryLimitMb: body.memoryLimitMb }]) {
@@ -76,14 +76,14 @@ describe('the memory of a SQL engine, over REST', () => {
     }
   })
 
-  it('stays as given when the plan changes', async () => {
+  it('keeps an explicit memoryLimitMb if the plan changes, and resets it with null', async () => {
     await call('post', { ...MSSQL, memoryLimitMb: 1000 })
     const { body } = await call('get')
     expect((await call('put', { ...body, ...SMALL })).body.memoryLimitMb).to.equal(1000)
     expect((await call('patch', { memoryLimitMb: null })).body.memoryLimitMb).to.equal(3276)
   })
 
-  it('leaves MariaDB without terms to accept, which a read tells as accepted', async () => {
+  it('returns acceptEula true for MariaDB, which has no terms', async () => {
     const { status, body } = await call('post', { engine: 'MariaDb' })
     expect([status, body.acceptEula]).to.deep.equal([201, true])
     expect((await call('get')).body.acceptEula).to.equal(true)
