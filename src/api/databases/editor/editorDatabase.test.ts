@@ -6,7 +6,7 @@ import { translateSqlError } from './editorDatabase.ts'
 
 const items = { name: 'items', columns: [{ name: 'id' }, { name: 'name' }] } as unknown as Table
 
-describe('what the editor answers to a fault of the engine', () => {
+describe('translateSqlError', () => {
   // Interface, section 4.5: the codes of the editor.
   const cases: [reason: SqlFaultReason, code: string, status: number][] = [
     ['Unreachable', 'DATABASE_UNREACHABLE', 502],
@@ -29,7 +29,7 @@ describe('what the editor answers to a fault of the engine', () => {
     ['Failed', 'UPSTREAM_FAILED', 502],
   ]
   for (const [reason, code, status] of cases) {
-    it(`is ${status} ${code} to ${reason}, without the engine’s own words`, () => {
+    it(`maps ${reason} to ${status} ${code}, with the index and without the engine code`, () => {
       const fault = new SqlFault(reason, 'words with a secret in them', { engineCode: '40001', index: 3 })
       const refusal = translateSqlError(fault, items)
       if (!(refusal instanceof PlatformError)) throw new Error('That is not one of our refusals.')
@@ -48,19 +48,19 @@ describe('what the editor answers to a fault of the engine', () => {
     'Deadlock',
   ]
   for (const reason of spoken) {
-    it(`has words of ours for ${reason}`, () => {
+    it(`replaces the message of the engine for ${reason}`, () => {
       const refusal = translateSqlError(new SqlFault(reason, 'secret', { engineCode: '1205' })) as PlatformError
       expect(refusal.message).to.not.contain('secret')
     })
   }
 
-  it('shows the row as it is now to who changed another one', () => {
+  it('shows the current row after RowChanged', () => {
     const fault = new SqlFault('RowChanged', 'It is another one.', { current: [1, 'pen'] })
     const refusal = translateSqlError(fault, items) as PlatformError
     expect(refusal.extras.current).to.deep.include({ values: { id: 1, name: 'pen' } })
   })
 
-  it('is nothing else for anything that is not a fault of an engine', () => {
+  it('returns other errors unchanged', () => {
     const error = new Error('of our own')
     expect(translateSqlError(error)).to.equal(error)
   })
