@@ -21,7 +21,7 @@ const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.com
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 const SECRET = { name: 'KEY', secret: { vaultName: 'safe', secretName: 'key' } }
 
-describe('deployments that others tell of', () => {
+describe('deployments over REST', () => {
   let facade: Awaited<ReturnType<typeof startFacade>>
   const contributor = randomUUID()
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe('deployments that others tell of', () => {
       .set('authorization', bearer(contributor))
       .send(body)
 
-  it('bring no image told of before to secrets that came since', async () => {
+  it('returns 403 for a reported success if the app got secrets after its image was reported', async () => {
     const id = randomUUID()
     facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
     const told = {
@@ -59,7 +59,7 @@ describe('deployments that others tell of', () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
   })
 
-  it('are asked for by nobody who may not read the secrets that their code sees', async () => {
+  it('requires the right to read the secrets of an app for a deploy request, and something to build', async () => {
     facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
     facade.put(PlatformApp, 'open', CODE, SHOP)
     expect((await tell('post', 'shop/deploy', {})).body.code).to.equal('FORBIDDEN')
@@ -78,14 +78,14 @@ describe('deployments that others tell of', () => {
     previewBranches: ['*'],
   }
   for (const [field, value] of Object.entries(otherCode))
-    it(`are not led to by ${field} of who may not read the secrets that their code sees`, async () => {
+    it(`rejects a change of ${field} by a caller who may not read the secrets of the app`, async () => {
       const spec = { ...CODE, branch: 'main', pipeline: {}, deployOnPush: false, env: [SECRET] }
       facade.put(PlatformApp, 'shop', spec, SHOP)
       expect((await tell('patch', 'shop', { [field]: value })).status).to.equal(403)
       expect((await tell('patch', 'shop', { port: 81 })).status).to.equal(200)
     })
 
-  it('do not keep another resource from being deployed by the id that it would have', async () => {
+  it('deploys a resource even if another deployment already has the predicted id', async () => {
     const { repositoryUrl } = CODE
     facade.put(StaticWebApp, 'docs', { repositoryUrl }, SHOP)
     const { uid = '' } = (await facade.client.get(StaticWebApp.resource, { namespace: SHOP, name: 'docs' })).metadata
@@ -97,7 +97,7 @@ describe('deployments that others tell of', () => {
     expect(asked.body.id).to.not.equal(guessed)
   })
 
-  it('say where their code is from when they are asked for: the name and provider of the source', async () => {
+  it('shows the name and provider of the deployment source', async () => {
     const [deploymentSourceId, repositoryUrl] = [randomUUID(), 'https://github.com/acme/shop.git']
     const source = { provider: 'GitHub', displayName: 'Acme', baseUrl: 'https://github.com' }
     facade.put(DeploymentSource, deploymentSourceId, source, boundaryNamespace(B))
@@ -111,7 +111,7 @@ describe('deployments that others tell of', () => {
     expect(await origin('../staticwebapps/open')).to.deep.equal([null, 'Git', 'acme/shop'])
   })
 
-  it('are of an app that keeps what a PUT cannot change, and asks for a connection only where null says so', async () => {
+  it('keeps the sourceKind of an app in a PUT without it, and healthPath null', async () => {
     facade.put(PlatformApp, 'shop', { ...CODE, branch: 'next' }, SHOP)
     const { status, body } = await tell('put', 'shop', { repositoryUrl: CODE.repositoryUrl, healthPath: null })
     expect([status, body.sourceKind, body.healthPath]).to.deep.equal([200, 'Repository', null])
@@ -119,7 +119,7 @@ describe('deployments that others tell of', () => {
     expect([again.status, again.body.healthPath]).to.deep.equal([200, null])
   })
 
-  it('are of an app whose copies follow the load: how many it has is read only', async () => {
+  it('ignores replicas of an app while minReplicas and maxReplicas are set', async () => {
     const body = { sourceKind: 'Image', image: 'site:1', minReplicas: 2, maxReplicas: 4 }
     const made = await tell('post', 'scaled', body)
     expect([made.status, made.body.replicas]).to.deep.equal([201, 2])
@@ -138,7 +138,7 @@ describe('deployments that others tell of', () => {
     expect((await patch({ replicas: 3 })).body.replicas).to.equal(3)
   })
 
-  it('are answered as they were just told, and over as soon as that was said', async () => {
+  it('returns reported phases, requires containerImage for Succeeded, and rejects reports after the end', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const begun = await tell('post', 'shop/deployments', { phase: 'Cloning', lastMessage: 'It fetches.' })
     expect([begun.body.phase, begun.body.lastMessage]).to.deep.equal(['Cloning', 'It fetches.'])
@@ -154,7 +154,7 @@ describe('deployments that others tell of', () => {
     expect([late.status, late.body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
-  it('keep what a report leaves out, lose what it says is null, and take no time from it', async () => {
+  it('keeps fields that a report omits, clears those that are null, and ignores its timestamp', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const timestamp = '2020-01-01T00:00:00Z'
     const first = { branch: 'b1', commitSha: 'abcdef12', lastMessage: 'It fetches.', phase: 'Cloning', timestamp }
@@ -173,7 +173,7 @@ describe('deployments that others tell of', () => {
   })
 
   for (const empty of ['', '00000000-0000-0000-0000-000000000000']) {
-    it(`get an id each where theirs is empty: "${empty}"`, async () => {
+    it(`generates an id for each report with the id "${empty}"`, async () => {
       facade.put(PlatformApp, 'shop', CODE, SHOP)
       const body = { id: empty, deploymentId: empty, branch: 'main' }
       const told = [await tell('post', 'shop/deployments', body), await tell('post', 'shop/deployments', body)]
@@ -185,7 +185,7 @@ describe('deployments that others tell of', () => {
     })
   }
 
-  it('that succeeded are deployed now: the platform sees whether they are served', async () => {
+  it('shows Deploying for a reported success, and rejects another image', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const begun = await tell('post', 'shop/deployments', { phase: 'Succeeded', containerImage: 'site:1' })
     expect([begun.status, begun.body.phase]).to.deep.equal([201, 'Deploying'])
@@ -193,7 +193,7 @@ describe('deployments that others tell of', () => {
     expect([other.status, other.body.field]).to.deep.equal([409, 'containerImage'])
   })
 
-  it("are nobody's who is denied to write the app", async () => {
+  it('returns 404 to a caller who is denied writing the app', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const body = { phase: 'Building', containerImage: 'site:1' }
     expect((await tell('post', 'shop/deployments', body)).status).to.equal(201)

@@ -14,7 +14,7 @@ const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimi
 const app = { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' }
 const HOST = 'shop.example.com'
 
-describe('revisions of an app', () => {
+describe('revisions of an app over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -22,7 +22,7 @@ describe('revisions of an app', () => {
   })
   after(() => server.stop())
 
-  it('take no host back by a rollback that another app has by now', async () => {
+  it('rejects a rollback to a host that another app has taken since', async () => {
     const ask = (method: 'get' | 'post' | 'put' | 'patch', path: string, body?: object) =>
       server.ask(method, `${BASE}/${path}`).send(body)
     const made = await ask('post', 'one', { ...app, customDomains: [HOST] })
@@ -63,7 +63,7 @@ describe('revisions of an app', () => {
   }
   const read = (path: string) => server.ask('get', `${BASE}/${path}`)
 
-  it('are all listed that are kept, of which the record shows the newest', async () => {
+  it('lists all kept revisions from newest to oldest, and filters, sorts and pages them', async () => {
     server.put(PlatformApp, 'many', app, groupNamespace(B, 'shop'))
     for (let number = 1; number <= REVISIONS_KEPT; number += 1)
       seed('many', number, { image: `site:${number}`, deploymentId: '', commit: 'abc' })
@@ -75,7 +75,7 @@ describe('revisions of an app', () => {
     expect(page.body.items.map((one: { image: string }) => one.image)).to.deep.equal(['site:12'])
   })
 
-  it('differ in image, configuration and variables, whose secrets are named only', async () => {
+  it('shows the differences in image, configuration and variables, with secrets by reference', async () => {
     server.put(PlatformApp, 'changed', app, groupNamespace(B, 'shop'))
     const content = { ...CONFIGURATION, image: 'site:1', deploymentId: '', env: [{ name: 'COLOUR', value: 'red' }] }
     seed('changed', 1, content)
@@ -102,7 +102,7 @@ describe('revisions of an app', () => {
     expect(single.spec.env[1].secret).to.include(SECRET.secret)
   })
 
-  it('are hidden from those who may not read the app', async () => {
+  it('returns 403 or 404 to a caller who may not read the app', async () => {
     const stranger = '33333333-3333-4333-8333-333333333333'
     for (const path of ['revisions', 'revisions/1', 'revisions/1/diff/2'])
       expect((await server.ask('get', `${BASE}/changed/${path}`, stranger)).status).to.be.oneOf([403, 404])
