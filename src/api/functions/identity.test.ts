@@ -17,7 +17,7 @@ const NODE = { runtime: 'nodejs' }
 const FILES = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
 const REPORT = { source: 'functions/hello', phase: 'Deploying', containerImage: 'docker.io/library/hello:1' }
 
-describe('the identity of a function namespace', () => {
+describe('managed identity of a function namespace', () => {
   let server: Awaited<ReturnType<typeof startShop>>
 
   beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('the identity of a function namespace', () => {
   })
   afterEach(() => server.stop())
 
-  it('is none unless it is asked for, and shown', async () => {
+  it('defaults to false, is set by PATCH and reset by PUT', async () => {
     const made = await server.ask('post', `${BASE}/first`).send(NODE)
     const asked = await server.ask('patch', `${BASE}/first`).send({ managedIdentity: true })
     const replaced = await server.ask('put', `${BASE}/first`).send(NODE)
@@ -46,24 +46,42 @@ describe('the identity of a function namespace', () => {
 
   type Case = [sentence: string, expected: number, method: 'post' | 'put' | 'patch', path: string, body: object]
   const code: Case[] = [
-    ['makes one with an identity', 403, 'post', 'new', { ...NODE, managedIdentity: true }],
-    ['makes one without', 201, 'post', 'new', NODE],
-    ['asks for an identity', 403, 'patch', 'nobody', { managedIdentity: true }],
-    ['asks for it with a replacement', 403, 'put', 'nobody', { ...NODE, managedIdentity: true }],
-    ['leads its functions to other code', 403, 'patch', 'known', { env: [{ name: 'NODE_OPTIONS', value: '-v' }] }],
-    ['changes what shows nothing of it', 200, 'patch', 'known', { maxConcurrency: 7 }],
-    ['takes it away', 200, 'patch', 'known', { managedIdentity: false }],
-    ['makes a function in it', 403, 'post', 'known/functions/more', { handler: 'index' }],
-    ['makes one where there is no identity', 201, 'post', 'nobody/functions/more', { handler: 'index' }],
-    ['calls another handler', 403, 'put', 'known/functions/hello', { handler: 'other' }],
-    ['gives a function more time', 200, 'put', 'known/functions/hello', { handler: 'index', timeoutSeconds: 9 }],
-    ['uploads files', 403, 'post', 'known/functions/hello/source', { files: FILES }],
-    ['uploads them where there is no identity', 200, 'post', 'nobody/functions/hello/source', { files: FILES }],
+    ['creates a namespace with an identity', 403, 'post', 'new', { ...NODE, managedIdentity: true }],
+    ['creates a namespace without an identity', 201, 'post', 'new', NODE],
+    ['adds an identity with PATCH', 403, 'patch', 'nobody', { managedIdentity: true }],
+    ['adds an identity with PUT', 403, 'put', 'nobody', { ...NODE, managedIdentity: true }],
+    [
+      'changes the variables of a namespace with an identity',
+      403,
+      'patch',
+      'known',
+      { env: [{ name: 'NODE_OPTIONS', value: '-v' }] },
+    ],
+    ['changes maxConcurrency', 200, 'patch', 'known', { maxConcurrency: 7 }],
+    ['removes the identity', 200, 'patch', 'known', { managedIdentity: false }],
+    ['creates a function in a namespace with an identity', 403, 'post', 'known/functions/more', { handler: 'index' }],
+    [
+      'creates a function in a namespace without an identity',
+      201,
+      'post',
+      'nobody/functions/more',
+      { handler: 'index' },
+    ],
+    ['changes the handler of a function', 403, 'put', 'known/functions/hello', { handler: 'other' }],
+    ['changes the timeout of a function', 200, 'put', 'known/functions/hello', { handler: 'index', timeoutSeconds: 9 }],
+    ['uploads source', 403, 'post', 'known/functions/hello/source', { files: FILES }],
+    [
+      'uploads source to a namespace without an identity',
+      200,
+      'post',
+      'nobody/functions/hello/source',
+      { files: FILES },
+    ],
     ['reports an image', 403, 'post', 'known/deployments', REPORT],
-    ['reports it where there is no identity', 201, 'post', 'nobody/deployments', REPORT],
+    ['reports an image to a namespace without an identity', 201, 'post', 'nobody/deployments', REPORT],
   ]
   for (const [sentence, expected, method, path, body] of code)
-    it(`answers ${expected} to who may not read its credentials and ${sentence}`, async () => {
+    it(`returns ${expected} to a caller without managedidentities/readSecrets who ${sentence}`, async () => {
       const answer = await server.ask(method, `${BASE}/${path}`, CONTRIBUTOR).send(body)
       expect(answer.status, JSON.stringify(answer.body)).to.equal(expected)
       if (expected === 403) expect(JSON.stringify(answer.body)).to.contain('managedidentities/readSecrets')

@@ -29,7 +29,7 @@ const HEARD = {
 type Headers = { properties: { headers: { anyOf: [{ maxProperties?: number }] } } }
 type Document = { components: { schemas: { InvokeFunctionRequest: Headers } } }
 
-describe('a test call of a function', () => {
+describe('POST /functions/{name}/invoke', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let made: TestCall[]
   let answer: TestAnswer | undefined
@@ -65,7 +65,7 @@ describe('a test call of a function', () => {
   }
   const invoke = (body?: object, as = OWNER) => server.ask('post', PATH, as).send(body)
 
-  it('is a GET of the first path of its triggers, as the platform', async () => {
+  it('sends a GET to the first trigger path by default', async () => {
     const { status, body, headers } = await invoke()
     expect([status, body]).to.deep.equal([200, { ...HEARD, body: 'Hello', encoding: 'Utf8', isTruncated: false }])
     expect(headers['cache-control']).to.equal('no-store')
@@ -77,7 +77,7 @@ describe('a test call of a function', () => {
     ])
   })
 
-  it('ends when its caller may no longer make it, and says so', async () => {
+  it('aborts the call with 403 if the caller loses the right to make it', async () => {
     isEndless = true
     answer = undefined
     const asked = invoke().then((told) => told)
@@ -88,7 +88,7 @@ describe('a test call of a function', () => {
     expect([status, body.code]).to.be.deep.equal([403, 'FORBIDDEN'])
   })
 
-  it('is what the body says, and never says who asked the platform', async () => {
+  it('sends method, path, headers and body of the request without the credentials of the caller', async () => {
     await invoke({ path: '/a?b=%2F', headers: { 'X-Own': '1', authorization: 'Bearer own' }, body: 'é' })
     await invoke({ method: 'PUT', path: '/', body: base64('é'), encoding: 'Base64' })
     const own = { host: 'function', 'x-function-event': 'invoke' }
@@ -104,7 +104,7 @@ describe('a test call of a function', () => {
     ])
   })
 
-  it('shows what is no text as Base64, and no part of a character', async () => {
+  it('returns a body that is not UTF-8 as Base64, and drops a truncated character', async () => {
     const shown = async (bytes: Buffer, isTruncated: boolean) => {
       answer = { ...HEARD, body: bytes.toString('base64'), isTruncated }
       const { body } = await invoke()
@@ -116,7 +116,7 @@ describe('a test call of a function', () => {
     expect(await shown(Buffer.from([0xff, 0xfe]), true)).to.deep.equal(['//4=', 'Base64', true])
   })
 
-  it('is made by nobody who may not write the function', async () => {
+  it('returns 403 to callers who may not write the function', async () => {
     server.grant(READER, 'Reader', GROUP)
     const answers = await Promise.all([READER, STRANGER].map((who) => invoke({}, who)))
     expect(answers.map(({ status, body }) => [status, body.code])).to.deep.equal([
@@ -127,47 +127,44 @@ describe('a test call of a function', () => {
   })
 
   const refused: [why: string, body: object][] = [
-    ['a path that is an address', { path: 'http://169.254.169.254/' }],
-    ['a path that is none', { path: 'hello' }],
+    ['a path that is a URL', { path: 'http://169.254.169.254/' }],
+    ['a path without a leading slash', { path: 'hello' }],
     ['a path with a line break', { path: '/a\r\nx: y' }],
-    ['a path that a copy would read as a host', { path: '//other.example/x' }],
+    ['a path that starts with two slashes', { path: '//other.example/x' }],
     ['a path with a backslash', { path: '/\\other.example/x' }],
-    ['a path that leads up', { path: '/hello/../other' }],
-    ['a path that leads up in other letters', { path: '/hello/%2e%2e/other?a' }],
-    ['two names that are one', { headers: { 'X-Own': '1', 'x-own': '2' } }],
-    ['a fragment', { path: '/a#b' }],
-    ['a host', { headers: { Host: 'other' } }],
-    ['an event', { headers: { 'X-Function-Event': 'timer' } }],
-    ['a key', { headers: { 'x-function-key': 'a' } }],
-    ['a length', { headers: { 'content-length': '5' } }],
-    ['a coding', { headers: { 'Transfer-Encoding': 'chunked' } }],
-    ['whom it comes from', { headers: { 'x-forwarded-for': '10.0.0.1' } }],
-    ['a header with a line break', { headers: { a: 'b\r\nc: d' } }],
-    ['a header that is no name', { headers: { 'a b': 'c' } }],
-    [
-      'more headers than are taken',
-      { headers: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, ''])) },
-    ],
-    ['a method that is none', { method: 'CONNECT' }],
+    ['a path with ".."', { path: '/hello/../other' }],
+    ['a path with an encoded ".."', { path: '/hello/%2e%2e/other?a' }],
+    ['two headers whose names differ only in case', { headers: { 'X-Own': '1', 'x-own': '2' } }],
+    ['a path with a fragment', { path: '/a#b' }],
+    ['a Host header', { headers: { Host: 'other' } }],
+    ['an X-Function-Event header', { headers: { 'X-Function-Event': 'timer' } }],
+    ['an X-Function-Key header', { headers: { 'x-function-key': 'a' } }],
+    ['a Content-Length header', { headers: { 'content-length': '5' } }],
+    ['a Transfer-Encoding header', { headers: { 'Transfer-Encoding': 'chunked' } }],
+    ['an X-Forwarded-For header', { headers: { 'x-forwarded-for': '10.0.0.1' } }],
+    ['a header value with a line break', { headers: { a: 'b\r\nc: d' } }],
+    ['an invalid header name', { headers: { 'a b': 'c' } }],
+    ['33 headers', { headers: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, ''])) }],
+    ['an unsupported method', { method: 'CONNECT' }],
     ['a GET with a body', { method: 'GET', body: 'a' }],
-    ['a body that is no Base64', { body: '%', encoding: 'Base64' }],
-    ['a body that is too long', { body: 'x'.repeat(256 * 1024) }],
-    ['an address of its own', { url: 'http://10.0.0.1/' }],
+    ['an invalid Base64 body', { body: '%', encoding: 'Base64' }],
+    ['a body of 256 KiB', { body: 'x'.repeat(256 * 1024) }],
+    ['a field url', { url: 'http://10.0.0.1/' }],
   ]
   for (const [why, body] of refused)
-    it(`is not made with ${why}`, async () => {
+    it(`rejects ${why} without a call`, async () => {
       expect((await invoke(body)).status).to.equal(400)
       expect(made).to.deep.equal([])
     })
 
-  it('is told once what is wrong with a path', async () => {
+  it('returns one reason for an invalid path', async () => {
     const reasons = async (path: string) => (await invoke({ path })).body.errors.map(({ message }: Error) => message)
     expect(await reasons('hello')).to.have.lengthOf(1)
     expect(await reasons('/a//b')).to.deep.equal(['is not plain: leave out "." and ".." and empty parts'])
     expect((await invoke({ path: '/a?b=//c/../d' })).status).to.equal(200)
   })
 
-  it('has as many headers as its schema says', async () => {
+  it('accepts 32 headers, as the OpenAPI schema says', async () => {
     const { InvokeFunctionRequest: schema } = (documentOf('all', SERVED_ROUTES) as Document).components.schemas
     const { maxProperties = 0 } = schema.properties.headers.anyOf[0]
     expect(maxProperties).to.equal(32)
@@ -183,7 +180,7 @@ describe('a test call of a function', () => {
     ['could not be built', {}, { buildStatus: 'Failed' }, /could not be built/],
   ]
   for (const [state, spec, status, says] of states)
-    it(`is refused at once where the function ${state}`, async () => {
+    it(`returns 409 at once if the function ${state}`, async () => {
       await put(spec, status)
       const { status: code, body } = await invoke()
       expect([code, body.code]).to.deep.equal([409, 'INVALID_STATE'])
@@ -199,28 +196,28 @@ describe('a test call of a function', () => {
     ],
   })
   for (const reason of ['PlanNotFound', 'QuotaExceeded', 'ReferenceMissing', 'ConfigurationInvalid'])
-    it(`is refused at once where no copy can come before somebody changes something: ${reason}`, async () => {
+    it(`returns 409 at once if no copy can start: ${reason}`, async () => {
       await put({}, failed(reason))
       const { status, body } = await invoke()
       expect([status, body.code, body.phase, body.status]).to.deep.equal([409, 'INVALID_STATE', reason, 'Failed'])
       expect(body.error).to.equal('Function "hello" has no copy, and cannot start one: Why it is so.')
       expect(made).to.deep.equal([])
     })
-  it('is refused at once where its image cannot be pulled', async () => {
+  it('returns 409 at once if the image cannot be pulled', async () => {
     await put({}, failed('ImagePullFailed', false, 'Ready'))
     expect((await invoke()).body).to.include({ code: 'INVALID_STATE', phase: 'ImagePullFailed' })
   })
-  it('is made where a copy of before serves, or one is begun again by itself', async () => {
+  it('makes the call if an earlier copy still serves or a crashing one restarts', async () => {
     await put({}, failed('PlanNotFound', true))
     expect((await invoke()).status).to.equal(200)
     await put({}, failed('CrashLooping', false, 'Ready'))
     expect((await invoke()).status).to.equal(200)
   })
-  it('is made where it was granted copies before it was refused more', async () => {
+  it('makes the call if the quota refuses only further copies', async () => {
     await put({}, { ...failed('QuotaExceeded'), firstReadyAt: '2026-01-01T00:00:00Z' })
     expect((await invoke()).status).to.equal(200)
   })
-  it('that no copy took says why none is there', async () => {
+  it('returns the reason if no copy accepts the call within 30 seconds', async () => {
     await put({}, failed('CrashLooping', false, 'Ready'))
     answer = { refused: 'NoCopy' }
     expect((await invoke()).body.error).to.equal(
@@ -228,7 +225,7 @@ describe('a test call of a function', () => {
     )
   })
 
-  it('is refused at once where its namespace is stopped', async () => {
+  it('returns 409 at once if the namespace is stopped', async () => {
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs', running: false }, SHOP)
     const { status, body } = await invoke()
     expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
@@ -236,14 +233,14 @@ describe('a test call of a function', () => {
     expect(made).to.deep.equal([])
   })
 
-  it('is made of what served before while a new source is built, or cannot be', async () => {
+  it('calls the earlier image while a new source is built or after its build failed', async () => {
     for (const buildStatus of ['Building', 'Failed']) {
       await put({}, { image: IMAGE, buildStatus })
       expect((await invoke()).status).to.equal(200)
     }
   })
 
-  it('is not there where the function is not', async () => {
+  it('returns 404 for a missing function', async () => {
     expect((await server.ask('post', PATH.replace('hello', 'nobody'))).status).to.equal(404)
   })
 
@@ -258,7 +255,7 @@ describe('a test call of a function', () => {
     nobody: [503, 'SERVICE_UNAVAILABLE'],
   }
   for (const why of [...TEST_CALL_FAILURES, 'nobody'] as const)
-    it(`that has no answer (${why}) says why`, async () => {
+    it(`returns the error code of a failed call: ${why}`, async () => {
       answer = why === 'nobody' ? undefined : { refused: why }
       const { status, body } = await invoke()
       expect([status, body.code], JSON.stringify(body)).to.deep.equal(EXPECTED[why])

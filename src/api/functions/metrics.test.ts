@@ -22,7 +22,7 @@ async function startHome(calls?: CallFigures) {
 }
 
 describe('metrics of a function', () => {
-  it('name all that there may be, and say that nobody counted', async () => {
+  it('lists all series as incomplete if no activator counted', async () => {
     const { server, ask } = await startHome()
     const { status, body } = await ask('hello/metrics?step=5m')
     const missing = await ask('nobody/metrics')
@@ -41,7 +41,7 @@ describe('metrics of a function', () => {
     expect([missing.status, twice.status]).to.deep.equal([404, 400])
   })
 
-  it('show what the activator counted of this function, and whether that is all', async () => {
+  it('shows the counts of the activator, and whether they cover the whole time', async () => {
     const now = Math.floor(Date.now() / 1000)
     const at = now - (now % 15) - 60
     const asked: string[] = []

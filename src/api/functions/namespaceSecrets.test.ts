@@ -22,10 +22,10 @@ const HOLDER = '55555555-5555-4555-8555-555555555555'
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 const FILES = { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] }
 const ALL = [...ACTIONS_OF_SECRETS.keys()]
-/** Whoever makes databases may read their secrets. */
+/** A Contributor may read the secrets of databases. */
 const CONTRIBUTED = ALL.filter((each) => each !== 'managedidentities' && each !== 'secretvaults')
 
-/** A facade with a vault, whose callers may all write functions, and differ in what they may read. */
+/** A facade with a vault. All callers may write functions; they differ in which secrets they may read. */
 async function startWithVault() {
   const server = await startShop(
     {},
@@ -39,7 +39,7 @@ async function startWithVault() {
   return server
 }
 
-describe('what a function may be given of its namespace', () => {
+describe('namespaceSecrets of a function', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startWithVault()
@@ -66,22 +66,22 @@ describe('what a function may be given of its namespace', () => {
   const makers: [who: string, as: string | undefined, expected: string[]][] = [
     ['an Owner', undefined, ALL],
     ['a Contributor', CONTRIBUTOR, CONTRIBUTED],
-    ['who reads every vault', READER, ['secretvaults', ...CONTRIBUTED]],
-    ['who reads one vault', HOLDER, CONTRIBUTED],
+    ['a reader of all vaults', READER, ['secretvaults', ...CONTRIBUTED]],
+    ['a reader of one vault', HOLDER, CONTRIBUTED],
   ]
   for (const [who, as, expected] of makers)
-    it(`is what its maker may read, and is not shown: ${who}`, async () => {
+    it(`lists what the creator may read, and is not returned: ${who}`, async () => {
       expect(await make(as)).to.not.have.property('namespaceSecrets')
       expect(await stored()).to.deep.equal(expected)
     })
 
-  it('is the one vault that its maker may read, where the namespace refers to it', async () => {
+  it('lists the one vault that the creator may read if the namespace refers to it', async () => {
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs', env }, NAMESPACE)
     await make(HOLDER)
     expect(await stored()).to.deep.equal([...CONTRIBUTED, 'secretvaults/keys'])
   })
 
-  it('is as many single vaults as its namespace may refer to, for whom a deny keeps from another one', async () => {
+  it('lists 200 single vaults of the namespace if a deny assignment covers another vault', async () => {
     const vaults = Array.from({ length: 200 }, (_, at) => `safe-${at}`)
     for (const vault of vaults) server.put(SecretVault, vault, {}, NAMESPACE)
     const variables = vaults.map((vaultName, at) => ({ name: `KEY_${at}`, secret: { vaultName, secretName: 'Key' } }))
@@ -105,13 +105,13 @@ describe('what a function may be given of its namespace', () => {
     body: object,
     expected: string[],
   ][] = [
-    ['more time of a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'index', timeoutSeconds: 9 }, ALL],
-    ['another handler of an Owner', undefined, 'put', 'functions/hello', { handler: 'other' }, ALL],
-    ['files of an Owner', undefined, 'post', 'functions/hello/source', FILES, ALL],
-    ['another handler of a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'other' }, CONTRIBUTED],
-    ['files of a Contributor', CONTRIBUTOR, 'post', 'functions/hello/source', FILES, CONTRIBUTED],
+    ['a timeout by a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'index', timeoutSeconds: 9 }, ALL],
+    ['another handler by an Owner', undefined, 'put', 'functions/hello', { handler: 'other' }, ALL],
+    ['source by an Owner', undefined, 'post', 'functions/hello/source', FILES, ALL],
+    ['another handler by a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'other' }, CONTRIBUTED],
+    ['source by a Contributor', CONTRIBUTOR, 'post', 'functions/hello/source', FILES, CONTRIBUTED],
     [
-      'files of who reads every vault',
+      'source by a reader of all vaults',
       READER,
       'post',
       'functions/hello/source',
@@ -120,20 +120,20 @@ describe('what a function may be given of its namespace', () => {
     ],
   ]
   for (const [sentence, as, method, path, body, expected] of changes)
-    it(`gets shorter only where somebody brings code who may read less: ${sentence}`, async () => {
+    it(`shrinks only with new code by a caller who may read less: ${sentence}`, async () => {
       await make()
       await send(method, path, body, as)
       expect(await stored()).to.deep.equal(expected)
     })
 
-  it('gets no longer by a change of somebody who may read more', async () => {
+  it('does not grow by a change of a caller who may read more', async () => {
     await make(CONTRIBUTOR)
     await send('put', 'functions/hello', { handler: 'other' })
     await send('post', 'functions/hello/source', FILES)
     expect(await stored()).to.deep.equal(CONTRIBUTED)
   })
 
-  it('stands in a deployment that is reported with an image, whoever began it', async () => {
+  it('limits a deployment to what the reporter of its image may read', async () => {
     await make()
     const records = async () => {
       const { items } = await server.client.list<DeploymentRecord & { metadata: { name: string } }>(
@@ -151,7 +151,7 @@ describe('what a function may be given of its namespace', () => {
   })
 })
 
-describe('what the variables of a function namespace may come beside', () => {
+describe('functionSecrets of a function namespace', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startWithVault()
@@ -161,7 +161,7 @@ describe('what the variables of a function namespace may come beside', () => {
   const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,' }]
   const more = [...env, { name: 'STAGE', value: 'test' }]
   const put = (spec: object = {}) => server.put(FunctionNamespace, 'home', { runtime: 'nodejs', ...spec }, NAMESPACE)
-  /** Has a secret that a vault holds, whatever may be read of its namespace. */
+  /** A function with a secret of a vault. */
   const secretive = (namespaceName = 'home') =>
     server.put(
       ServerlessFunction,
@@ -182,17 +182,17 @@ describe('what the variables of a function namespace may come beside', () => {
   const makers: [who: string, as: string | undefined, expected: string[]][] = [
     ['an Owner', undefined, NAMED],
     ['a Contributor', CONTRIBUTOR, CONTRIBUTED],
-    ['who reads every vault', READER, ['secretvaults', ...CONTRIBUTED]],
+    ['a reader of all vaults', READER, ['secretvaults', ...CONTRIBUTED]],
   ]
   for (const [who, as, expected] of makers)
-    it(`is what their writer may read, and is not shown: ${who}`, async () => {
+    it(`lists what the writer of the variables may read, and is not returned: ${who}`, async () => {
       const { status, body } = await server.ask('post', HOME, as).send({ runtime: 'nodejs', env })
       expect(status, JSON.stringify(body)).to.equal(201)
       expect(body).to.not.have.property('functionSecrets')
       expect(await stored()).to.have.members(expected)
     })
 
-  it('is the one vault that their writer may read, where a function refers to it', async () => {
+  it('lists the one vault that the writer may read if a function refers to it', async () => {
     put()
     secretive()
     expect((await server.ask('patch', HOME, HOLDER).send({ env })).status).to.equal(200)
@@ -200,13 +200,13 @@ describe('what the variables of a function namespace may come beside', () => {
   })
 
   const changes: [sentence: string, as: string | undefined, body: object, status: number][] = [
-    ['who may not read it', CONTRIBUTOR, { env: more }, 403],
-    ['who may not read it takes one of them away', CONTRIBUTOR, { env: env.slice(1) }, 200],
-    ['who may not read it changes something else', CONTRIBUTOR, { maxConcurrency: 7 }, 200],
-    ['who may read it', READER, { env: more }, 200],
+    ['may not read the secrets of a function and adds a variable', CONTRIBUTOR, { env: more }, 403],
+    ['may not read the secrets of a function and removes a variable', CONTRIBUTOR, { env: env.slice(1) }, 200],
+    ['may not read the secrets of a function and changes another field', CONTRIBUTOR, { maxConcurrency: 7 }, 200],
+    ['may read the secrets of a function and adds a variable', READER, { env: more }, 200],
   ]
   for (const [sentence, as, body, status] of changes)
-    it(`is refused at once beside what a function has, or not: of somebody ${sentence}`, async () => {
+    it(`returns ${status} to a caller who ${sentence}`, async () => {
       put({ env, functionSecrets: NAMED })
       secretive()
       for (const method of ['patch', 'put'] as const)
@@ -214,7 +214,7 @@ describe('what the variables of a function namespace may come beside', () => {
           expect((await server.ask(method, HOME, as).send(body)).status, method).to.equal(status)
     })
 
-  it('is refused in words beside more single vaults than the list has room for', async () => {
+  it('returns 400 if the functions refer to more single vaults than the list may have', async () => {
     put()
     for (const name of ['one', 'two']) {
       const variables = Array.from({ length: 101 }, (_, at) => {
@@ -231,13 +231,13 @@ describe('what the variables of a function namespace may come beside', () => {
     expect((await server.ask('patch', HOME).send({ env })).status, 'an Owner').to.equal(200)
   })
 
-  it('is not refused beside functions of others', async () => {
+  it('ignores functions of other namespaces', async () => {
     put()
     secretive('elsewhere')
     expect((await server.ask('patch', HOME, CONTRIBUTOR).send({ env })).status).to.equal(200)
   })
 
-  it('gets longer only where all variables are of their writer', async () => {
+  it('grows only if all variables are of the caller', async () => {
     put({ env, functionSecrets: [] })
     await server.ask('patch', HOME).send({ env: more })
     expect(await stored()).to.deep.equal([])

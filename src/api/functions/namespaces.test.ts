@@ -7,8 +7,8 @@ import { ComputePlan } from '../../crds/plans.ts'
 
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
-describe('the plan of a function', () => {
-  it('is that of its namespace, and null, unless it names one', async () => {
+describe('computePlan of a function', () => {
+  it('is null unless the function sets one', async () => {
     const server = await startShop()
     for (const name of ['function-small', 'function-large'])
       server.put(ComputePlan, name, { family: 'Function', displayName: name, ...SIZES, isDefault: /small/.test(name) })
@@ -25,8 +25,8 @@ describe('the plan of a function', () => {
   })
 })
 
-describe('a function that kubectl made', () => {
-  it('is the same when what was read of it is sent again', async () => {
+describe('a function created with kubectl', () => {
+  it('returns 200 for a POST of its own record and 409 for a different one', async () => {
     const server = await startShop()
     const namespace = groupNamespace(B, 'shop')
     server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
@@ -44,8 +44,8 @@ describe('a function that kubectl made', () => {
   })
 })
 
-describe('function namespaces', () => {
-  it('are refused a host that another one has, with the field that names it', async () => {
+describe('function namespaces over REST', () => {
+  it('returns HOST_TAKEN with the field for a host of another namespace', async () => {
     const server = await startShop()
     server.put(ComputePlan, 'function-small', {
       family: 'Function',
@@ -64,7 +64,7 @@ describe('function namespaces', () => {
     expect([status, body.code, body.field]).to.deep.equal([409, 'HOST_TAKEN', 'customDomains'])
   })
 
-  it('are the same when their own record is sent again, and keep their runtime in a PUT without it', async () => {
+  it('returns 200 for a POST of the same record, and keeps the runtime in a PUT without it', async () => {
     const server = await startShop()
     server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
     const path = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`

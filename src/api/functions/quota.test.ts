@@ -19,7 +19,7 @@ const planOf = (cpu: string, isDefault: boolean) => ({
   ...{ cpuRequest: cpu, cpuLimit: cpu, memoryRequest: '128Mi', memoryLimit: '128Mi', isDefault },
 })
 
-describe('a quota, of functions', () => {
+describe('quota of functions', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -56,7 +56,7 @@ describe('a quota, of functions', () => {
     return (await server.client.get<KubeObject & FunctionNamespace>(FunctionNamespace.resource, ref)).spec
   }
 
-  it('counts their most copies, and the namespace as a resource without a copy', async () => {
+  it('counts the maximum replicas of functions as pods, and the namespace as one resource', async () => {
     await limit({ pods: 5, resources: 1 })
     expect((await makeHome()).status).to.equal(201)
     expect(await usage()).to.include({ pods: 0, resources: 1, cpu: '0' })
@@ -73,7 +73,7 @@ describe('a quota, of functions', () => {
     expect((await server.client.list(ServerlessFunction.resource)).items).to.have.length(1)
   })
 
-  it('refuses more copies, and what was switched off, and leaves what is stored', async () => {
+  it('rejects more replicas and enabling a function beyond the quota, and keeps the stored spec', async () => {
     await limit({ pods: 5 })
     await makeHome()
     expect((await make('one', { maxReplicas: 4 })).status).to.equal(201)
@@ -87,7 +87,7 @@ describe('a quota, of functions', () => {
     expect((await change('one', { maxReplicas: 5, timeoutSeconds: 60 })).status).to.equal(200)
   })
 
-  it('counts the plan of a function, that of its namespace, or the default one', async () => {
+  it('uses the plan of the function, that of its namespace, or the default one', async () => {
     await limit({ cpu: '10' })
     await makeHome()
     await make('default')
@@ -98,7 +98,7 @@ describe('a quota, of functions', () => {
     expect(await grantOf('default')).to.include({ cpu: '5', pods: 5 })
   })
 
-  it('refuses a namespace a plan that its functions do not fit with, all of them together', async () => {
+  it('rejects a new plan of a namespace if all its functions together exceed the quota', async () => {
     await limit({ cpu: '6' })
     await makeHome()
     await make('one', { maxReplicas: 3 })
@@ -116,7 +116,7 @@ describe('a quota, of functions', () => {
     expect(await Promise.all(['one', 'two'].map(async (name) => (await grantOf(name))?.cpu))).to.deep.equal(['3', '4'])
   })
 
-  it('refuses the start of a namespace whose functions do not fit any more', async () => {
+  it('rejects the start of a namespace whose functions exceed the quota', async () => {
     await limit({ pods: 5 })
     await makeHome()
     expect((await power('stop')).status).to.equal(202)
@@ -130,7 +130,7 @@ describe('a quota, of functions', () => {
     expect(await usage()).to.include({ pods: 5 })
   })
 
-  it('lets no function of a namespace take what another one has not given back yet', async () => {
+  it('does not give a function the grant that another one has not returned yet', async () => {
     server.put(ComputePlan, 'function-medium', planOf('200m', false))
     await limit({ cpu: '3' })
     await makeHome({ computePlan: 'function-large' })
@@ -144,7 +144,7 @@ describe('a quota, of functions', () => {
     expect([(await grantOf('one'))?.cpu, (await grantOf('two'))?.cpu]).to.deep.equal(['2', '1'])
   })
 
-  it('lets one of several at once have the last places, whether a function or a namespace asks', async () => {
+  it('grants the last places to one of several concurrent requests, of functions or namespaces', async () => {
     await limit({ pods: 5 })
     await makeHome()
     const answers = await Promise.all(['a', 'b', 'c'].map((name) => make(name, { maxReplicas: 3 })))
@@ -171,7 +171,7 @@ describe('a quota, of functions', () => {
     ).to.have.length(1)
   })
 
-  it('counts nothing of what kubectl made beyond it, also where its namespace gets another plan', async () => {
+  it('does not count a function that kubectl created beyond the quota, even after a change of plan', async () => {
     await limit({ cpu: '2' })
     await makeHome()
     await make('one', { maxReplicas: 2 })
@@ -183,7 +183,7 @@ describe('a quota, of functions', () => {
     expect(await grantOf('huge')).to.equal(undefined)
   })
 
-  it('shows as usage of a group nothing of what waits for room in the boundary', async () => {
+  it('does not count functions that wait for quota in the usage of a group', async () => {
     await limit({ pods: 5 })
     await makeHome()
     await make('one')

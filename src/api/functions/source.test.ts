@@ -15,7 +15,7 @@ const NAMESPACE = groupNamespace(B, 'shop')
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/calls/functions/hello`
 const FILES = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
 
-describe('sources of functions', () => {
+describe('sources of functions over REST', () => {
   const ref = { namespace: NAMESPACE, name: functionObjectName('calls', 'hello') }
   let server: Awaited<ReturnType<typeof startShop>>
   let store: BlobStore
@@ -54,7 +54,7 @@ describe('sources of functions', () => {
     return found.filter((each) => each !== undefined).length
   }
 
-  it('of one boundary are counted one after the other, over groups and replicas', async () => {
+  it('accepts one of two concurrent uploads that together exceed the quota of the boundary', async () => {
     server.group(B, 'other')
     const other = groupNamespace(B, 'other')
     server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, other)
@@ -79,7 +79,7 @@ describe('sources of functions', () => {
 
   for (const runtime of FUNCTION_RUNTIME_NAMES) {
     const expected = FUNCTION_RUNTIMES[runtime].server === undefined ? [422, 'FEATURE_UNSUPPORTED', runtime] : [200]
-    it(`are answered with ${expected[0]} in ${runtime}`, async () => {
+    it(`returns ${expected[0]} for an upload to ${runtime}`, async () => {
       server.put(FunctionNamespace, 'calls', { runtime }, NAMESPACE)
       const { status, body } = await upload()
       expect([status, ...(status === 200 ? [] : [body.code, body.value])]).to.deep.equal(expected)
@@ -87,13 +87,13 @@ describe('sources of functions', () => {
     })
   }
 
-  it('are kept', async () => {
+  it('stores the files and returns the new ETag', async () => {
     const answer = await upload(await etag())
     expect([answer.status, answer.headers.etag]).to.deep.equal([200, await etag()])
     expect(await left()).to.equal(1)
   })
 
-  it('are deleted if they are those that If-Match names', async () => {
+  it('deletes the files if If-Match names them, and returns 409 otherwise', async () => {
     const { headers } = await upload()
     const tag = (await server.ask('get', `${PATH}/source`)).headers.etag ?? ''
     const forget = async (ifMatch: string) => {
@@ -109,7 +109,7 @@ describe('sources of functions', () => {
     expect(await forget(again.headers.etag ?? ''), 'of the function now').to.deep.equal([204, undefined])
   })
 
-  it('are not written for a version of the function that is not the stored one', async () => {
+  it('rejects an upload with an outdated If-Match before it writes the files', async () => {
     const seen = await etag()
     await changed()
     await server.caches
@@ -120,14 +120,14 @@ describe('sources of functions', () => {
     expect(written).to.deep.equal([])
   })
 
-  it('go again if the function changed while they were written', async () => {
+  it('deletes the files if the function changed during the upload', async () => {
     meanwhile = changed
     const { status, body } = await upload(await etag())
     expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
     expect([written.length, await left()]).to.deep.equal([1, 0])
   })
 
-  it('stay if the function has the same ones of somebody else by then', async () => {
+  it('keeps the files if a concurrent upload stored the same ones', async () => {
     meanwhile = async () => {
       meanwhile = async () => undefined
       await upload()
