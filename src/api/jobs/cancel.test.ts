@@ -9,7 +9,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 const BASE = `/boundaries/${B}/resourcegroups/shop/resources/jobs`
 const namespace = groupNamespace(B, 'shop')
 
-describe('the cancellation of a job', () => {
+describe('POST /jobs/{name}/cancel', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -36,7 +36,7 @@ describe('the cancellation of a job', () => {
     const isOver = ['Succeeded', 'Failed', 'TimedOut'].includes(state ?? '')
     const name = `in-${state?.toLowerCase() ?? 'nothing'}`
 
-    it(`${isOver ? 'is refused' : 'is asked for once'} where it is ${state ?? 'not begun'}`, async () => {
+    it(`returns ${isOver ? '409' : '202, then 200'} for a job in the state ${state ?? 'unset'}`, async () => {
       put(name, state)
       expect(await cancel(name)).to.deep.equal(isOver ? [409, 'INVALID_STATE'] : [202, name])
       expect(await isCancelled(name)).to.equal(!isOver)
@@ -44,12 +44,12 @@ describe('the cancellation of a job', () => {
     })
   }
 
-  it('answers the same after it has ended by it', async () => {
+  it('returns 200 for a job that the cancellation has ended', async () => {
     put('done', 'Failed', { cancelled: true })
     expect(await cancel('done')).to.deep.equal([200, 'done'])
   })
 
-  it('makes no other job of the body that it was created with', async () => {
+  it('returns 200 for a POST of the same job after its cancellation', async () => {
     const body = { image: 'python' }
     put('again', 'Running', { cancelled: true, computePlan: 'job-small' })
     expect((await server.ask('post', `${BASE}/again`).send(body)).status).to.equal(200)
