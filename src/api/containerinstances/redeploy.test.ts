@@ -7,14 +7,14 @@ const SHOP = groupNamespace(B, 'shop')
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/containerinstances/site/components`
 const component = (name: string) => ({ name, image: 'docker.io/library/nginx:1.29' })
 
-describe('a component of a container instance', () => {
+describe('POST /components/{name}/actions/redeploy', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     shop = await startShop()
   })
   after(() => shop.stop())
 
-  it('is deployed again, however many there were before it, and its answer has a tag', async () => {
+  it('redeploys a component, forgets removed components, and returns an ETag', async () => {
     const former = Array.from({ length: 20 }, (_, at) => [`former-${at}`, '2026-01-01T00:00:00Z'])
     const spec = { components: [component('web'), component('other')] }
     const redeployedAt = { ...Object.fromEntries(former.slice(1)), other: '2026-01-01T00:00:00Z' }
@@ -37,7 +37,7 @@ describe('a component of a container instance', () => {
     ],
   ]
   for (const [title, spec, says] of stopped)
-    it(`is refused where it is ${title}: there are no copies to replace`, async () => {
+    it(`returns 409 if there are no copies to replace: ${title}`, async () => {
       shop.put(ContainerInstance, 'site', spec, SHOP)
       const { status, body } = await shop.ask('post', `${PATH}/web/actions/redeploy`)
       expect([status, body.code, body.error]).to.deep.equal([409, 'INVALID_STATE', says])
