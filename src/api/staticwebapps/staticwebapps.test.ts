@@ -8,7 +8,7 @@ const BASE = `/boundaries/${B}/resourcegroups/shop/resources/staticwebapps`
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
 const IMAGE = { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' }
 
-describe('static web apps', () => {
+describe('static web apps over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -22,7 +22,7 @@ describe('static web apps', () => {
   const ask = (method: 'get' | 'post' | 'put' | 'patch', path: string, body?: object) =>
     server.ask(method, `${BASE}${path.startsWith('?') ? path : `/${path}`}`).send(body)
 
-  it('show what is absent inside their records as null, and take it back', async () => {
+  it('shows absent fields of pipeline as null and accepts them back', async () => {
     const made = await ask('post', 'nulls', IMAGE)
     expect(made.body.pipeline).to.include({ buildCommand: null, builderImage: null, rootPath: '/' })
     const again = await ask('put', 'nulls', made.body)
@@ -34,19 +34,19 @@ describe('static web apps', () => {
   })
 
   for (const [what, proxyUrl, code] of [
-    ['a name of the inside', 'https://kubernetes.default.svc/x', 'URL_NOT_ALLOWED'],
-    ['an address of the inside', 'https://169.254.169.254/latest', 'URL_NOT_ALLOWED'],
-    ['no TLS', 'http://api.example.com', 'URL_NOT_ALLOWED'],
-    ['a password', 'https://me:secret@api.example.com', 'URL_NOT_ALLOWED'],
-    ['a query', 'https://api.example.com/?a=b', 'BAD_REQUEST'],
+    ['a cluster-internal host', 'https://kubernetes.default.svc/x', 'URL_NOT_ALLOWED'],
+    ['a link-local address', 'https://169.254.169.254/latest', 'URL_NOT_ALLOWED'],
+    ['a URL without TLS', 'http://api.example.com', 'URL_NOT_ALLOWED'],
+    ['a URL with a password', 'https://me:secret@api.example.com', 'URL_NOT_ALLOWED'],
+    ['a URL with a query', 'https://api.example.com/?a=b', 'BAD_REQUEST'],
   ] as const) {
-    it(`lead no calls to ${what}`, async () => {
+    it(`rejects ${what} as proxyUrl`, async () => {
       const { status, body } = await ask('post', 'proxied', { ...IMAGE, proxyUrl })
       expect([status, body.code, body.field ?? body.errors?.[0].field]).to.deep.equal([400, code, 'proxyUrl'])
     })
   }
 
-  it('take a host of their boundary as their own, and are told the one that is made up', async () => {
+  it('accepts an ingressHost of the boundary, generates one by default, and rejects taken and foreign hosts', async () => {
     const made = await ask('post', 'hosted', IMAGE)
     expect(made.body.ingressHost).to.match(/^hosted-[0-9a-f]{8}\.example\.test$/)
     const own = `docs${hostSuffixOf(B, 'example.test')}`
@@ -62,7 +62,7 @@ describe('static web apps', () => {
     expect(hidden.body.ingressHost).to.equal(null)
   })
 
-  it('speak of their plan by the name that their record has for it', async () => {
+  it('calls the plan resourcePlanId in errors, filters and config', async () => {
     const missing = await ask('post', 'planned', { ...IMAGE, resourcePlanId: 'none' })
     expect([missing.status, missing.body.field]).to.deep.equal([422, 'resourcePlanId'])
     const other = await ask('post', 'planned', { ...IMAGE, resourcePlanId: 'vector-dev' })
@@ -73,7 +73,7 @@ describe('static web apps', () => {
     expect((await ask('get', '?filter=computePlan:eq:x')).status).to.equal(400)
   })
 
-  it('say which images they can be built in, without those that have ended', async () => {
+  it('lists builder images without ended versions in config', async () => {
     const { body } = await ask('get', 'config')
     const values = body.enumerations.builderImage.map(({ value }: { value: string }) => value)
     expect(values).to.deep.equal(['docker.io/library/node:24'])
