@@ -12,7 +12,7 @@ import { endSessionsOfEnded } from './endedCallers.ts'
 
 const MINUTE = 60_000
 
-describe('sessions of people whom an identity provider of its own keeps', () => {
+describe('endSessionsOfEnded', () => {
   let [clock, client, users] = [new ManualClock(), new FakeKubeClient(), new FakeUserDirectory()]
   let asked: number
   let isAway: boolean
@@ -49,7 +49,7 @@ describe('sessions of people whom an identity provider of its own keeps', () => 
   const left = async () =>
     (await client.list(ObjectAccessKey.resource, { namespace: 'shop' })).items.map(({ metadata }) => metadata.name)
 
-  it('end within a minute after these are disabled or deleted, and keys and others stay', async () => {
+  it('ends sessions within a minute after their user is disabled or deleted, but no keys and no other sessions', async () => {
     const [ada, bob] = [users.put({ userName: 'ada' }), users.put({ userName: 'bob' })]
     issue('of-ada', ada.id)
     issue('of-bob', bob.id)
@@ -65,7 +65,7 @@ describe('sessions of people whom an identity provider of its own keeps', () => 
     expect(await left()).to.deep.equal(['key'])
   })
 
-  it('stay while it does not answer, and end once it does', async () => {
+  it('keeps sessions while the directory does not answer, and ends them once it does', async () => {
     issue('of-nobody', randomUUID())
     isAway = true
     await clock.advance(2 * MINUTE)
@@ -75,7 +75,7 @@ describe('sessions of people whom an identity provider of its own keeps', () => 
     expect(await left()).to.deep.equal([])
   })
 
-  it('are not asked for where there is none, nor after the stop', async () => {
+  it('does not ask the directory without sessions, nor after stop', async () => {
     issue('key', randomUUID(), false)
     await clock.advance(3 * MINUTE)
     expect(asked).to.equal(0)

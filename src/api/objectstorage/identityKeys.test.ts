@@ -13,7 +13,7 @@ const PAYROLL = `${GROUP}/resources/objectstorageaccounts/payroll`
 const IDENTITY = idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: 'web' })
 const KEYS = `${GROUP}/managedidentities/${IDENTITY}/objectaccesskeys`
 
-describe('keys of an identity to an account at which the caller is denied', () => {
+describe('access keys of a managed identity for an account that a deny assignment covers', () => {
   const caller = randomUUID()
   let shop: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe('keys of an identity to an account at which the caller is denied', () =
   const idOfKey = async (account: string) =>
     (await shown()).find(({ accountName }) => accountName === account)?.id ?? 'none'
 
-  it('are not issued, and nobody learns whether there is such an account', async () => {
+  it('returns the same 403 for POST as the account itself, and creates no key', async () => {
     deny('objectaccesskeys/write')
     const made = await shop.ask('post', KEYS, caller).send({ accountName: 'payroll' })
     const direct = await shop.ask('post', `${PAYROLL}/accesskeys`, caller).send({})
@@ -47,7 +47,7 @@ describe('keys of an identity to an account at which the caller is denied', () =
     expect((await shop.client.list(ObjectAccessKey.resource)).items).to.have.length(2)
   })
 
-  it('are not shown', async () => {
+  it('omits the key from the list and returns 404 for its deletion', async () => {
     const hidden = await idOfKey('payroll')
     deny('objectaccesskeys/read')
     expect((await shown()).map(({ accountName }) => accountName)).to.deep.equal(['media'])
@@ -55,8 +55,8 @@ describe('keys of an identity to an account at which the caller is denied', () =
   })
 
   for (const [sentence, method, action, of] of [
-    ['are not switched off', 'patch', 'objectaccesskeys/write', { status: 'Inactive' }],
-    ['are not withdrawn', 'delete', 'objectaccesskeys/delete', undefined],
+    ['returns 403 for deactivating a key', 'patch', 'objectaccesskeys/write', { status: 'Inactive' }],
+    ['returns 403 for deleting a key', 'delete', 'objectaccesskeys/delete', undefined],
   ] as const)
     it(sentence, async () => {
       deny(action)

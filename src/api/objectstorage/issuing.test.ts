@@ -9,8 +9,8 @@ import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.
 const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
 const NAMESPACE = groupNamespace(B, 'shop')
 
-describe('an access key whose secret cannot be read', () => {
-  it('is taken back: nobody could ever use it', async () => {
+describe('POST /accesskeys', () => {
+  it('returns 503 and deletes the key if its secret cannot be read', async () => {
     const read = async () => {
       throw new PlatformError('SERVICE_UNAVAILABLE', 'The API server does not answer.')
     }

@@ -10,7 +10,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds
 const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
 const NAMESPACE = groupNamespace(B, 'shop')
 
-describe('requests at once to two facades get no more than', () => {
+describe('limits under concurrent requests to two facades', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let apps: unknown[]
   beforeEach(async () => {
@@ -28,19 +28,19 @@ describe('requests at once to two facades get no more than', () => {
     return answers.map(({ status, body }) => (status === 201 ? '201' : `${status} ${body.code} ${body.quota}`)).sort()
   }
 
-  it('maxBuckets buckets', async () => {
+  it('creates at most maxBuckets buckets', async () => {
     const answers = await atOnce(5, 'buckets', (index) => ({ name: `bucket-${index}` }))
     expect(answers).to.deep.equal([...Array(2).fill('201'), ...Array(3).fill('422 QUOTA_EXCEEDED maxBuckets')])
     expect((await server.client.list(AccountBucket.resource)).items).to.have.length(2)
   })
 
-  it('four keys of one owner', async () => {
+  it('creates at most 4 keys of one owner', async () => {
     const answers = await atOnce(7, 'accesskeys', () => ({}))
     expect(answers).to.deep.equal([...Array(4).fill('201'), ...Array(3).fill('422 QUOTA_EXCEEDED accessKeys')])
     expect((await server.client.list(ObjectAccessKey.resource)).items).to.have.length(4)
   })
 
-  it('a hundred sessions of one account', async () => {
+  it('creates at most 100 sessions of one account', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const session = { accountName: 'media', isSession: true, expiresAt }
     for (let index = 0; index < 98; index += 1) server.put(ObjectAccessKey, `s${index}`, session, NAMESPACE)

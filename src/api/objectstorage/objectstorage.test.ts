@@ -14,7 +14,7 @@ const READY = {
 
 describe('object storage over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
-  /** Waits are over at once, and yet as long as they say. */
+  /** Timers fire at once and advance the monotonic clock. */
   function hurriedClock(): Clock {
     let time = 0
     return {
@@ -47,7 +47,7 @@ describe('object storage over REST', () => {
   }
   afterEach(() => server.stop())
 
-  it('keeps intent if no store is configured, and says so if one is asked', async () => {
+  it('stores accounts and buckets without a configured store, and returns ENGINE_MISSING for the rest', async () => {
     await begin(undefined)
     expect((await call('post', `${RG}/objectstorageaccounts/other`).send({})).status).to.equal(201)
     expect((await call('post', `${ACCOUNT}/buckets`).send({ name: 'one' })).status).to.equal(201)
@@ -64,13 +64,13 @@ describe('object storage over REST', () => {
     expect((await call('delete', `${ACCOUNT}/buckets/one`)).status).to.equal(204)
   })
 
-  it('refuses a name that is too short for an account, and says how long it may be', async () => {
+  it('rejects an account name of 2 characters with the rule for names', async () => {
     await begin(undefined)
     const { status, body } = await call('post', `${RG}/objectstorageaccounts/a1`).send({})
     expect([status, body.errors]).to.deep.equal([400, [{ field: 'name', message: resourceNameRule(3) }]])
   })
 
-  it('tells a store that is away from one that refuses, and shows no word of either', async () => {
+  it('returns 503 if the store is unreachable and 502 if it refuses, without its error text', async () => {
     const store = new FakeObjectStore()
     await begin(store)
     bucket('one')
@@ -92,7 +92,7 @@ describe('object storage over REST', () => {
     expect(usage.body, 'the last figures').to.include({ usedBytes: 7, objectCount: 2 })
   })
 
-  it('sums up what buckets hold, and lists them', async () => {
+  it('sums the usage of buckets, filters their list, and returns IN_USE for the deletion of their account', async () => {
     await begin(new FakeObjectStore())
     bucket('one')
     bucket('two', { publicRead: true })
@@ -108,7 +108,7 @@ describe('object storage over REST', () => {
     ])
   })
 
-  it('takes a key back that the controller did not make in time', async () => {
+  it('returns 503 and deletes the key if the controller does not issue it in time', async () => {
     await begin(new FakeObjectStore())
     const { status, body } = await call('post', `${ACCOUNT}/accesskeys`).send({})
     expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
@@ -116,7 +116,7 @@ describe('object storage over REST', () => {
     expect(items).to.deep.equal([])
   })
 
-  it('never lets a fifth key, a session without end or a wider patch through', async () => {
+  it('rejects a fifth key and a session of 100,000 seconds, and filters keys by status and permission', async () => {
     await begin(new FakeObjectStore())
     for (const name of ['a', 'b', 'c', 'd']) server.put(ObjectAccessKey, name, { accountName: 'media' }, NAMESPACE)
     const fifth = await call('post', `${ACCOUNT}/accesskeys`).send({})
@@ -127,7 +127,7 @@ describe('object storage over REST', () => {
     expect(keys.body.pagination.totalItems).to.equal(4)
   })
 
-  it('refuses keys and sessions for buckets that the account does not have', async () => {
+  it('returns REFERENCE_NOT_FOUND for keys and sessions of missing buckets', async () => {
     await begin(new FakeObjectStore())
     bucket('one')
     for (const [path, body, field] of [
@@ -141,7 +141,7 @@ describe('object storage over REST', () => {
     expect((await server.client.list(ObjectAccessKey.resource)).items).to.deep.equal([])
   })
 
-  it('passes no prefix on with characters that a store cannot have in a key', async () => {
+  it('rejects prefixes with control or bidirectional characters', async () => {
     const store = new FakeObjectStore()
     await begin(store)
     bucket('one')
@@ -165,7 +165,7 @@ describe('object storage over REST', () => {
     ['ReferenceMissing', 409, 'INVALID_STATE'],
   ]
   for (const [phase, status, code] of ends) {
-    it(`says why a key cannot be made, at once, and never to try again: ${phase}`, async () => {
+    it(`returns the reason at once, and does not advise to try again, for a key that cannot be issued: ${phase}`, async () => {
       await begin(new FakeObjectStore())
       server.caches.get(ObjectAccessKey.resource).subscribe(({ object }) => {
         if (object === undefined || object.status !== undefined) return
@@ -189,7 +189,7 @@ describe('object storage over REST', () => {
     })
   }
 
-  it('takes the object of a bucket for the bucket, however it is called', async () => {
+  it('returns 200 for a bucket that exists under another object name, and 409 for a different one', async () => {
     await begin(new FakeObjectStore())
     bucket('one')
     expect((await call('post', `${ACCOUNT}/buckets`).send({ name: 'one' })).status).to.equal(200)
@@ -200,7 +200,7 @@ describe('object storage over REST', () => {
     expect([made.status, made.body.storeName]).to.deep.equal([201, 'media.two'])
   })
 
-  it('shows the requests of this life of account and bucket, after the end of the bucket too', async () => {
+  it('lists the requests of the current account and of its buckets, also after their deletion', async () => {
     const store = new FakeObjectStore()
     await begin(store)
     const now = Date.now()
@@ -250,7 +250,7 @@ describe('object storage over REST', () => {
     ])
   })
 
-  describe('a change of a bucket', () => {
+  describe('PATCH /buckets/{bucket}', () => {
     const PATH = `${ACCOUNT}/buckets/one`
     const stored = async () => {
       const [object] = (await server.client.list(AccountBucket.resource)).items
@@ -258,7 +258,7 @@ describe('object storage over REST', () => {
     }
     const change = (body: object) => call('patch', PATH).send(body)
 
-    it('changes what is named and keeps the rest', async () => {
+    it('changes the named fields and keeps the rest', async () => {
       await begin(new FakeObjectStore([]))
       bucket('one', { tags: { team: 'x' }, corsRules: [{ origins: ['*'], methods: ['GET'] }], forceDelete: true })
       const { status, body } = await change({ versioning: 'Enabled', quotaBytes: 2_000_000_000, tags: { team: null } })
@@ -271,12 +271,12 @@ describe('object storage over REST', () => {
     })
 
     const shown: [string, object, string | undefined, string][] = [
-      ['off, where it never was on', { versioning: 'Off' }, 'Off', 'Off'],
-      ['off, where the store has not made it yet', { versioning: 'Off' }, undefined, 'Off'],
-      ['suspended, where it is to be off and is on', { versioning: 'Off' }, 'Enabled', 'Suspended'],
-      ['suspended, where it is to be off and was on', { versioning: 'Off' }, 'Suspended', 'Suspended'],
-      ["suspended, where the account's default is off and it was on", {}, 'Suspended', 'Suspended'],
-      ['enabled, where it is to be on and is not yet', { versioning: 'Enabled' }, 'Suspended', 'Enabled'],
+      ['Off if it was never enabled', { versioning: 'Off' }, 'Off', 'Off'],
+      ['Off if the bucket does not exist in the store yet', { versioning: 'Off' }, undefined, 'Off'],
+      ['Suspended if the spec is Off and the store Enabled', { versioning: 'Off' }, 'Enabled', 'Suspended'],
+      ['Suspended if the spec is Off and the store Suspended', { versioning: 'Off' }, 'Suspended', 'Suspended'],
+      ['Suspended if the default of the account is Off and the store Suspended', {}, 'Suspended', 'Suspended'],
+      ['Enabled if the spec is Enabled and the store Suspended', { versioning: 'Enabled' }, 'Suspended', 'Enabled'],
     ]
     for (const [sentence, spec, versioning, expected] of shown) {
       it(`shows versioning as ${sentence}`, async () => {
@@ -292,7 +292,7 @@ describe('object storage over REST', () => {
       })
     }
 
-    it('takes what was read back as it is, and changes nothing by it', async () => {
+    it('changes nothing if the record is sent back', async () => {
       await begin(new FakeObjectStore([]))
       bucket('one', { lifecycleRules: [{ id: 'old', expireDays: 3 }] })
       const before = await stored()
@@ -306,17 +306,17 @@ describe('object storage over REST', () => {
     const refused: [string, object, object, number, string][] = [
       ['another name', {}, { name: 'two' }, 400, 'BAD_REQUEST'],
       ['another account', {}, { accountName: 'other' }, 400, 'BAD_REQUEST'],
-      ['a lock on a bucket that was made without', {}, { objectLock: true }, 400, 'BAD_REQUEST'],
-      ['no lock on one that was made with it', { objectLock: true }, { objectLock: null }, 400, 'BAD_REQUEST'],
-      ['days of a lock without a lock', {}, { lockDays: 3 }, 400, 'BAD_REQUEST'],
-      ['versioning off under a lock', { objectLock: true }, { versioning: 'Suspended' }, 400, 'BAD_REQUEST'],
-      ['a field that nobody knows', {}, { colour: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
-      ['a field that only the controllers know', {}, { forceDelete: true }, 400, 'MODEL_BINDING_FAILED'],
-      ['a quota that is too small', {}, { quotaBytes: 5 }, 400, 'BAD_REQUEST'],
-      ['the public in, where the account lets nobody', {}, { publicRead: true }, 422, 'PUBLIC_ACCESS_DISABLED'],
+      ['objectLock on a bucket created without it', {}, { objectLock: true }, 400, 'BAD_REQUEST'],
+      ['the removal of objectLock', { objectLock: true }, { objectLock: null }, 400, 'BAD_REQUEST'],
+      ['lockDays without objectLock', {}, { lockDays: 3 }, 400, 'BAD_REQUEST'],
+      ['versioning Suspended with objectLock', { objectLock: true }, { versioning: 'Suspended' }, 400, 'BAD_REQUEST'],
+      ['an unknown field', {}, { colour: 'blue' }, 400, 'MODEL_BINDING_FAILED'],
+      ['the internal field forceDelete', {}, { forceDelete: true }, 400, 'MODEL_BINDING_FAILED'],
+      ['a quota of 5 bytes', {}, { quotaBytes: 5 }, 400, 'BAD_REQUEST'],
+      ['publicRead if the account forbids it', {}, { publicRead: true }, 422, 'PUBLIC_ACCESS_DISABLED'],
     ]
     for (const [what, spec, body, status, code] of refused) {
-      it(`refuses ${what}`, async () => {
+      it(`rejects ${what}`, async () => {
         await begin(new FakeObjectStore([]))
         bucket('one', spec)
         const before = await stored()
@@ -326,7 +326,7 @@ describe('object storage over REST', () => {
       })
     }
 
-    it('leaves a bucket alone that was public before its account forbade it', async () => {
+    it('changes other fields of a public bucket after its account forbade public access', async () => {
       await begin(new FakeObjectStore([]))
       bucket('one', { publicRead: true })
       expect((await change({ tags: { a: 'b' } })).status).to.equal(200)
@@ -334,7 +334,7 @@ describe('object storage over REST', () => {
       expect((await change({ publicRead: true })).status).to.equal(422)
     })
 
-    it('is held to If-Match, and to buckets that are there and stay', async () => {
+    it('checks If-Match, and returns 404 for a missing bucket or account', async () => {
       await begin(new FakeObjectStore([]))
       bucket('one')
       const { headers } = await call('get', PATH)
@@ -346,7 +346,7 @@ describe('object storage over REST', () => {
     })
   })
 
-  it('refuses a quota, of an account and of a bucket, if the store has none', async () => {
+  it('returns FEATURE_UNSUPPORTED for a quota of an account or a bucket if the store has none', async () => {
     await begin(new FakeObjectStore(['quota']))
     bucket('one')
     const wishes: ['post' | 'put' | 'patch', string, object, string][] = [
@@ -365,7 +365,7 @@ describe('object storage over REST', () => {
     }
   })
 
-  it('refuses an account that the group has no room for, and takes buckets and keys in those it has', async () => {
+  it('returns QUOTA_EXCEEDED for a second account in a full group, but accepts a bucket in the first', async () => {
     await begin(new FakeObjectStore())
     server.group(B, 'small', { quota: { resources: 1 } })
     const small = `/boundaries/${B}/resourcegroups/small/resources/objectstorageaccounts`

@@ -7,7 +7,7 @@ import { DenyAssignment } from '../../crds/rbac.ts'
 
 const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
 
-describe('sessions of an account', () => {
+describe('POST /sts/sessions', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -15,7 +15,7 @@ describe('sessions of an account', () => {
   })
   afterEach(() => server.stop())
 
-  /** What is asked for is refused for the caller's rights, or else for the bucket, which is not there. */
+  /** The permissions that are not FORBIDDEN: these get REFERENCE_NOT_FOUND, since the bucket does not exist. */
   const allowed = async (denied: string) => {
     const who = randomUUID()
     server.grant(who, 'Contributor', `/boundaries/${B}`)
@@ -43,7 +43,7 @@ describe('sessions of an account', () => {
     ['objectbuckets/read', ['Write']],
     ['jobs/read', ['Read', 'Write', 'ReadWrite', 'Admin']],
   ] as const)
-    it(`are never wider than what their caller may do, without ${denied}`, async () => {
+    it(`limits the permissions of a session to those of a caller who is denied ${denied}`, async () => {
       expect(await allowed(denied)).to.deep.equal(left)
     })
 })

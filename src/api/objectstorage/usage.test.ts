@@ -7,10 +7,10 @@ import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts
 const NAMESPACE = groupNamespace(B, 'shop')
 const USAGE = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media/usage`
 
-describe('the use of an account', () => {
-  it('is that of the last look where buckets hold more than can be counted while somebody waits', async () => {
+describe('GET /objectstorageaccounts/{name}/usage', () => {
+  it('returns the last measured usage if the store takes too long to count', async () => {
     const store = new FakeObjectStore()
-    // As long as nobody ends it: a bucket of a million objects is a thousand requests.
+    // Pends until it is aborted: a bucket of a million objects is a thousand requests.
     store.use = ((_: string, { signal }: { signal?: AbortSignal } = {}) =>
       new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(new Error('ended')))
