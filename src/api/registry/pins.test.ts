@@ -8,7 +8,7 @@ import { refOf } from '../../core/object.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { RegistryPin } from '../../crds/registry.ts'
 
-describe('pins of repositories', () => {
+describe('registry pins over REST', () => {
   type World = Awaited<ReturnType<typeof registryFacade>>
   let facade: World['facade']
   let withRole: World['withRole']
@@ -19,7 +19,7 @@ describe('pins of repositories', () => {
   })
   afterEach(() => facade.stop())
 
-  it('pins no repository that cannot be, and tells until when in UTC', async () => {
+  it('rejects repositories that cannot exist, and returns expiresAt in UTC', async () => {
     const pin = (repository: string) => {
       const body = { boundary: BOUNDARY, repository, digests: [], expiresAt: '2999-01-01T02:00:00+02:00' }
       return asOwner('put', '/v1/internal/registries/pins').send(body)
@@ -30,7 +30,7 @@ describe('pins of repositories', () => {
     expect([status, body.expiresAt]).to.deep.equal([200, '2999-01-01T00:00:00Z'])
   })
 
-  it('are put back as they were read, which changes nothing', async () => {
+  it('changes nothing and keeps the ETag if a pin is sent back', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     const made = await asOwner('put', path).send({ ...body, keepLast: 3 })
@@ -40,7 +40,7 @@ describe('pins of repositories', () => {
     expect(again.headers.etag).to.equal(made.headers.etag)
   })
 
-  /** Somebody else is quicker than who has just seen the pins. @returns ends it */
+  /** Deletes pins right after they are listed, as a concurrent caller would. @returns restores the client */
   function removingPinsOnceListed(): () => void {
     const list = facade.client.list.bind(facade.client)
     facade.client.list = (async (...given: Parameters<typeof list>) => {
@@ -54,7 +54,7 @@ describe('pins of repositories', () => {
     }
   }
 
-  it('takes a pin away though somebody else does so at that moment', async () => {
+  it('returns 204 for a deletion if the pin is deleted concurrently', async () => {
     const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     expect((await asOwner('put', path).send(body)).status).to.equal(200)
@@ -64,7 +64,7 @@ describe('pins of repositories', () => {
     expect(status).to.equal(204)
   })
 
-  it('takes no pin away that somebody changes at that moment, if it asks for a version', async () => {
+  it('returns 409 for a deletion with If-Match if the pin is changed concurrently or does not exist', async () => {
     const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     const put = (keepLast: number) => asOwner('put', path).send({ ...body, keepLast })
@@ -88,7 +88,7 @@ describe('pins of repositories', () => {
     ])
   })
 
-  it('lists the pins of a boundary, or of one repository, to whoever may change them', async () => {
+  it('lists the pins of a boundary or a repository for callers who may change them', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     const names = [REPOSITORY, `${BOUNDARY}/shop/jobs/other`]
@@ -109,7 +109,7 @@ describe('pins of repositories', () => {
     expect((await reader).status).to.equal(403)
   })
 
-  it('shows no pin of what a deny hides, and lets nobody change one where they may not build', async () => {
+  it('omits pins of resources that a deny hides, and rejects changes where the caller may not build', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     const [unread, unbuilt] = [`${BOUNDARY}/shop/jobs/unread`, `${BOUNDARY}/shop/jobs/unbuilt`]
@@ -134,7 +134,7 @@ describe('pins of repositories', () => {
     expect((await as('put').send({ ...body, repository: REPOSITORY })).status).to.equal(200)
   })
 
-  it('shows the tag with which the pin of a repository can be changed', async () => {
+  it('returns the ETag of a pin if the list is limited to its repository', async () => {
     const path = '/v1/internal/registries/pins'
     const query = `?boundary=${BOUNDARY}&repository=${REPOSITORY}`
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
@@ -152,7 +152,7 @@ describe('pins of repositories', () => {
     expect((await asOwner('get', path + query)).headers).to.not.have.property('etag')
   })
 
-  it('makes a pin anew that somebody deletes at the moment of its change', async () => {
+  it('recreates a pin that is deleted concurrently, but returns 409 with If-Match', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     const put = () => asOwner('put', path).send({ ...body, keepLast: 7 })

@@ -18,7 +18,7 @@ import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { KubeError } from '../../kube/errors.ts'
 
-describe('the token endpoint of the registry', () => {
+describe('registry over REST', () => {
   type World = Awaited<ReturnType<typeof registryFacade>>
   let facade: World['facade']
   let world: World['world']
@@ -38,7 +38,7 @@ describe('the token endpoint of the registry', () => {
     return status === 200 ? (body.scope ?? '').replace(`repository:${REPOSITORY}:`, '') : status
   }
 
-  it('gives each role what it may do, and deletion to nobody', async () => {
+  it('grants pull and push according to role and scope, and never delete', async () => {
     const resource = `${HERE}/resourcegroups/shop/resources/jobs/report`
     const cases: [string, string, string][] = [
       ['Owner', HERE, 'pull,push'],
@@ -54,7 +54,7 @@ describe('the token endpoint of the registry', () => {
       expect(await granted(withRole(role, scope)), `${role} at ${scope}`).to.equal(expected)
   })
 
-  it('puts down one line of what a request is not granted, however much it asks for', async () => {
+  it('writes one audit line for a request with many denied scopes', async () => {
     const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
     const asked = Array.from({ length: 15 }, (_, index) => `repository:${OTHER}/made-up/jobs/job-${index}:push`)
     const query = [...asked, `repository:${'x'.repeat(200)}:pull`].map((scope) => `scope=${scope}`).join('&')
@@ -68,7 +68,7 @@ describe('the token endpoint of the registry', () => {
     ])
   })
 
-  it('names in the audit what was refused, also a part of what was asked for', async () => {
+  it('records denied scopes in the audit, also if only some of them were denied', async () => {
     const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
     for (const password of [person, 'no-token'])
       await ask(basic('token', password), `repository:${REPOSITORY}:pull,push`)
@@ -84,7 +84,7 @@ describe('the token endpoint of the registry', () => {
     ])
   })
 
-  it('lets a deny beat every grant, whichever name it has', async () => {
+  it('lets a deny assignment win over every grant', async () => {
     for (const [action, expected] of [
       ['registry/pull', 'push'],
       ['jobs/read', 'push'],
@@ -98,7 +98,7 @@ describe('the token endpoint of the registry', () => {
     }
   })
 
-  it('lets a trust lend pulling, and no more', async () => {
+  it('lets a boundary trust grant pull only', async () => {
     const person = withRole('Owner', `/boundaries/${OTHER}`)
     expect(await granted(person)).to.equal('')
     const spec = { boundaryId: BOUNDARY, trustedBoundaryId: OTHER, actions: ['registry/pull'] }
@@ -107,13 +107,13 @@ describe('the token endpoint of the registry', () => {
     expect(await granted(person)).to.equal('pull')
   })
 
-  it('knows no repositories but of groups that exist and of collections that are served', async () => {
+  it('grants nothing for missing groups, unknown collections and malformed repositories', async () => {
     const person = withRole('Owner', HERE)
     for (const name of ['shop/rockets/report', 'none/jobs/report', 'shop/jobs', 'shop/jobs/report/x'])
       expect(await granted(person, `repository:${BOUNDARY}/${name}:pull`), name).to.equal('')
   })
 
-  it('knows a group that another replica has just made, for callers and for the nodes that pull its images', async () => {
+  it('recognises a group that another replica has just created, for users and for pull credentials of nodes', async () => {
     const person = withRole('Owner', HERE)
     await facade.caches.stopAll()
     const metadata = {
@@ -136,7 +136,7 @@ describe('the token endpoint of the registry', () => {
     expect([status, body.scope]).to.deep.equal([200, scope])
   })
 
-  it('takes what was minted for as long as its boundary, its group and its person are the same', async () => {
+  it('rejects a build password after its expiry, a new incarnation of its group, or the end of its user', async () => {
     const person = withRole('Owner', HERE)
     const mint = (change: object = {}) =>
       testKeys().issue({
@@ -161,7 +161,7 @@ describe('the token endpoint of the registry', () => {
     expect(await scopeOf(await mint()), 'who is disabled').to.equal(401)
   })
 
-  it('takes a build token no longer than its resource is there, and not for the next one of its name', async () => {
+  it('rejects a build token after its resource is deleted, even if it is recreated', async () => {
     const person = withRole('Owner', HERE)
     const minted = async () => {
       const answer = await request(facade.app)
@@ -184,7 +184,7 @@ describe('the token endpoint of the registry', () => {
     expect(await scopeOf(await minted())).to.equal(`repository:${REPOSITORY}:pull,push`)
   })
 
-  it('gives a refresh token that ends with the access token it was got with, and in 8 hours at the latest', async () => {
+  it('issues a refresh token that expires with the access token, and after 8 hours at most', async () => {
     const { signIn, keys } = world.service
     const person = withRole('Owner', HERE)
     const account = randomUUID()
@@ -208,7 +208,7 @@ describe('the token endpoint of the registry', () => {
     expect(seen).to.deep.equal([true, false, true, false])
   })
 
-  it('holds pushing back while a run removes, and pulling never', async () => {
+  it('delays push tokens while a retention run deletes, but not pull tokens', async () => {
     const person = withRole('Owner', HERE)
     const name = randomUUID()
     const run = facade.put(RetentionRun, name, {}, SYSTEM_NAMESPACE)
@@ -225,7 +225,7 @@ describe('the token endpoint of the registry', () => {
     expect(answers, 'until the run is over').to.deep.equal([200])
   })
 
-  it('mints nothing for what is not there, and says what it is', async () => {
+  it('returns REFERENCE_NOT_FOUND for a token of something that does not exist', async () => {
     const nobody = randomUUID()
     const build = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
     const cases: [string, object, string, string][] = [
@@ -248,13 +248,13 @@ describe('the token endpoint of the registry', () => {
     expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
   })
 
-  it('reads what the audit log is asked for as strictly as other queries, without regard to case', async () => {
+  it('validates the filters of the audit log, and ignores the case of actions', async () => {
     const audit = (query: string) => asOwner('get', `/resources/registries/audit?${query}`)
     for (const query of ['action=zz', 'boundary=x']) expect((await audit(query)).status, query).to.equal(400)
     expect((await audit(`action=retain&boundary=${BOUNDARY}`)).status).to.equal(200)
   })
 
-  it('lists the next run of the schedule once it is due', async () => {
+  it('lists a scheduled retention run only once it is due', async () => {
     const names = [randomUUID(), randomUUID(), randomUUID()] as const
     facade.put(RetentionRun, names[0], { trigger: 'Manual' }, SYSTEM_NAMESPACE)
     for (const [name, notBefore] of [
@@ -269,14 +269,14 @@ describe('the token endpoint of the registry', () => {
     expect(told).to.have.lengthOf(2).and.to.include('Scheduled 2020')
   })
 
-  /** What the registry tells, with its secret. */
+  /** Sends a notification of the registry with its secret. */
   const notified = (event: { action: string; target: object; actor?: object }) =>
     request(facade.app)
       .post('/v1/internal/registries/notify')
       .set('x-freehold-registry-secret', world.service.notifySecret)
       .send({ events: [{ id: randomUUID(), ...event }] })
 
-  it('answers 503 to what the registry tells where the audit has no room for it, and takes it again', async () => {
+  it('returns 503 for a notification if the audit is full, and accepts it later', async () => {
     const { audit } = world.service
     const target = { repository: REPOSITORY, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
     const tell = () => notified({ action: 'push', target })
@@ -289,7 +289,7 @@ describe('the token endpoint of the registry', () => {
     expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
   })
 
-  it('is told of what nodes and builds do there as of everybody else, but not of where the platform itself looks', async () => {
+  it('records pushes and pulls of nodes and builds, but not those of the platform reader', async () => {
     const repository = `${BOUNDARY}/shop/jobs/built`
     const target = { repository, digest: `sha256:${'b'.repeat(64)}`, tag: 'v1', mediaType: 'application/manifest' }
     const tell = (action: string, name: string) => notified({ action, target, actor: { name } })
@@ -308,12 +308,12 @@ describe('the token endpoint of the registry', () => {
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
   })
 
-  // The registry tells the same again until it is taken, and nothing else to anybody.
+  // The registry repeats a notification until it is accepted, and sends no other meanwhile.
   for (const [where, refused] of [
-    ['has no room to write it down', { denial: { policy: OBJECT_COUNT_POLICY, message: 'this boundary is full' } }],
+    ['has reached its limit of objects', { denial: { policy: OBJECT_COUNT_POLICY, message: 'this boundary is full' } }],
     ['is being deleted', { causes: [{ field: '', message: 'the namespace is being terminated' }] }],
   ] as const)
-    it(`takes what it is told of a boundary that ${where}`, async () => {
+    it(`accepts a notification for a boundary that ${where}`, async () => {
       const repository = `${BOUNDARY}/shop/jobs/${randomUUID()}`
       const target = { repository, digest: `sha256:${'c'.repeat(64)}`, mediaType: 'application/manifest' }
       facade.client.fail('create', RegistryRepository.resource, () => {
@@ -325,7 +325,7 @@ describe('the token endpoint of the registry', () => {
       expect(told).to.have.lengthOf(1)
     })
 
-  it('lets others have their turn while it judges what retention would remove', async () => {
+  it('yields to other requests during a retention preview', async () => {
     const all = Array.from({ length: 40 }, (_, index) => `${BOUNDARY}/shop/jobs/job-${index}`)
     for (const repository of all) {
       const spec = { repository, announcedAt: '2026-01-01T00:00:00Z' }
@@ -343,7 +343,7 @@ describe('the token endpoint of the registry', () => {
     expect(atTurn).to.be.within(1, 39)
   })
 
-  it('believes nobody who does not know the secret of the registry', async () => {
+  it('rejects notifications without the secret of the registry', async () => {
     const repository = `${BOUNDARY}/shop/containers/made-up`
     const target = { repository, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
     for (const shown of [undefined, '', 'undefined', 'wrong']) {
@@ -356,7 +356,7 @@ describe('the token endpoint of the registry', () => {
     expect(made.filter(({ spec }) => spec.repository === repository)).to.deep.equal([])
   })
 
-  it('answers 503 with what to do where no registry is configured', async () => {
+  it('returns 503 ENGINE_MISSING without a configured registry', async () => {
     const bare = await startFacade({}, { registry: undefined })
     try {
       const answer = await request(bare.app).get('/registry/auth/token')

@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 import { isRepositoryWithin, parseScopes } from './scopes.ts'
 
-describe('scopes that a client asks for', () => {
+describe('registry scopes', () => {
   const CASES: [string, string[], string][] = [
-    ['one', ['repository:a/b:pull'], 'a/b:pull'],
-    ['several in one parameter', ['repository:a:pull repository:b:push'], 'a:pull b:push'],
-    ['several parameters', ['repository:a:pull', 'repository:b:push'], 'a:pull b:push'],
-    ['one twice', ['repository:a:pull', 'repository:a:push,pull'], 'a:pull,push'],
-    ['everything', ['repository:a:*'], 'a:pull,push,delete'],
-    ['a class', ['repository(plugin):a:pull'], 'a:pull'],
-    ['the catalogue', ['registry:catalog:*'], ''],
-    ['nonsense', ['repository', 'a:b', ':::', 'repository::pull'], ''],
+    ['parses one scope', ['repository:a/b:pull'], 'a/b:pull'],
+    ['parses several scopes in one parameter', ['repository:a:pull repository:b:push'], 'a:pull b:push'],
+    ['parses several parameters', ['repository:a:pull', 'repository:b:push'], 'a:pull b:push'],
+    ['merges the actions of one repository', ['repository:a:pull', 'repository:a:push,pull'], 'a:pull,push'],
+    ['expands the action *', ['repository:a:*'], 'a:pull,push,delete'],
+    ['ignores the class of a repository', ['repository(plugin):a:pull'], 'a:pull'],
+    ['ignores the catalogue', ['registry:catalog:*'], ''],
+    ['ignores malformed scopes', ['repository', 'a:b', ':::', 'repository::pull'], ''],
   ]
   for (const [title, texts, expected] of CASES) {
     it(title, () => {
@@ -19,7 +19,7 @@ describe('scopes that a client asks for', () => {
     })
   }
 
-  it('are within a boundary by whole parts of their name', () => {
+  it('compares repositories by whole path segments', () => {
     expect(isRepositoryWithin('abc/*', 'abc/d')).to.equal(true)
     expect(isRepositoryWithin('abc/*', 'abcd/e')).to.equal(false)
     expect(isRepositoryWithin('abc/d', 'abc/d/e')).to.equal(false)
