@@ -9,21 +9,21 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
-describe('names of resources in groups', () => {
+describe('GET /resources/{name}/validate', () => {
   const validated: [string, string, object][] = [
     ['free', 'a free name', { isValid: true, isAvailable: true, violations: [], takenBy: [] }],
-    ['bread', 'a name of another group', { isValid: true, isAvailable: true }],
+    ['bread', 'a name of a resource in another group', { isValid: true, isAvailable: true }],
     ['config', 'a reserved name', { isValid: false, isAvailable: false }],
   ]
   for (const [name, title, wanted] of validated) {
-    it(`say of ${title} whether it may be given`, async () => {
+    it(`validates ${title}`, async () => {
       const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources/${name}/validate`)
       expect(status).to.equal(200)
       expect(body).to.deep.include({ resourceName: name, ...wanted })
     })
   }
 
-  it('say who has a name, to those who may know, and that it is taken, to all', async () => {
+  it('names the holder to callers who may read it, and tells others only that the name is taken', async () => {
     const path = `${SHOP}/resources/index/validate`
     const { body } = await shop().call(routes, 'GET', path)
     expect(body).to.deep.include({ isValid: true, isAvailable: false })
@@ -36,17 +36,17 @@ describe('names of resources in groups', () => {
   const claims: [title: string, query: Record<string, string[]>, type: string, group: string, codes: string[]][] = [
     ['a vault of another boundary', {}, 'Vault', groupNamespace(TWO, 'shop'), ['TakenElsewhere']],
     ['a storage account of another group', {}, 'StorageAccount', groupNamespace(ONE, 'bakery'), ['TakenElsewhere']],
-    ['a host, which is not a name', {}, 'Host', groupNamespace(TWO, 'shop'), []],
-    ['a vault of this very group, whose record is on its way', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
+    ['a host', {}, 'Host', groupNamespace(TWO, 'shop'), []],
+    ['a vault of the same group whose record is not listed yet', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
     [
-      'a vault elsewhere, asked for a vault',
+      'a vault elsewhere, for the collection secretvaults',
       { collection: ['secretvaults'] },
       'Vault',
       groupNamespace(TWO, 'shop'),
       ['TakenElsewhere'],
     ],
     [
-      'a vault elsewhere, asked for a storage account',
+      'a vault elsewhere, for the collection objectstorageaccounts',
       { collection: ['objectstorageaccounts'] },
       'Vault',
       groupNamespace(TWO, 'shop'),
@@ -54,7 +54,7 @@ describe('names of resources in groups', () => {
     ],
   ]
   for (const [title, query, type, namespace, codes] of claims) {
-    it(`say of the name of ${title} that it is ${codes.length === 0 ? 'free' : 'taken'}, and not by whom`, async () => {
+    it(`reports the name of ${title} as ${codes.length === 0 ? 'free' : 'taken'}, without the namespace of its holder`, async () => {
       const facade = shop()
       const holder = { kind: 'Anything', namespace, name: 'payments', incarnation: 'one' }
       const name = claimName(type as ClaimType, 'payments')
@@ -67,7 +67,7 @@ describe('names of resources in groups', () => {
     })
   }
 
-  it('say whether one collection has a name, where another has it too', async () => {
+  it('checks a name within the requested collection', async () => {
     const ask = async (collection: string) =>
       (await shop().call(routes, 'GET', `${SHOP}/resources/index/validate`, { query: { collection: [collection] } }))
         .body
@@ -85,7 +85,7 @@ describe('names of resources in groups', () => {
     }
   }
   for (const kind of RESOURCE_KINDS)
-    it(`say of names of every length what a creation says: ${kind.segment}`, async () => {
+    it(`accepts and rejects names by length as POST does: ${kind.segment}`, async () => {
       for (const length of LENGTHS) {
         const name = 'a'.repeat(length)
         const query = { collection: [kind.segment] }

@@ -39,18 +39,18 @@ async function reasonsOf(
   return (body as { items: { reason: string }[] }).items.map(({ reason }) => reason)
 }
 
-describe('a grant whose principal', () => {
-  it('is there is not left over', async () => {
+describe('GET /resourcegroups/orphaned-grants', () => {
+  it('omits a grant whose principal exists', async () => {
     expect(await reasonsOf('first', { present: 'first' })).to.deep.equal([])
     expect(await reasonsOf(undefined, { present: 'first' })).to.deep.equal([])
   })
 
-  it('is gone, or was made anew under the id, is left over', async () => {
+  it('lists a grant whose principal is missing or was recreated under the id', async () => {
     expect(await reasonsOf(undefined, {})).to.deep.equal(['PrincipalMissing'])
     expect(await reasonsOf('first', { present: 'second' })).to.deep.equal(['PrincipalMissing'])
   })
 
-  it('is known to the issuer alone is not, unless it was to somebody who had a record', async () => {
+  it('omits a grant of an external principal, unless it names the incarnation of a deleted record', async () => {
     expect(await reasonsOf(undefined, { isExternal: true })).to.deep.equal([])
     expect(await reasonsOf('first', { isExternal: true })).to.deep.equal(['PrincipalMissing'])
   })

@@ -17,11 +17,11 @@ type Page = { items: { name: string; collection?: string }[]; pagination: { tota
 
 const namesOf = (body: unknown) => (body as Page).items.map(({ name }) => name)
 
-describe('resource groups', () => {
+describe('resource groups over REST', () => {
   const path = `/boundaries/${ONE}/resourcegroups/shop`
   const none = { cpu: null, memory: null, storage: null, resources: null, pods: null, resourceGroups: null }
 
-  it('take tags and limits by a merge patch, and null takes them away', async () => {
+  it('merges tags and quota in a PATCH and removes fields that are null', async () => {
     const facade = shop()
     const patch = async (body: object) => (await facade.call(routes, 'PATCH', path, { body })).body
     const first = await patch({ tags: { team: 'search', cost: 'a' }, quota: { cpu: '4', pods: 9 } })
@@ -33,7 +33,7 @@ describe('resource groups', () => {
     expect(await patch({ quota: null })).to.deep.include({ tags: { team: 'search' }, quota: none })
   })
 
-  it('are changed by nothing where what was read is sent back, and not in another place', async () => {
+  it('changes nothing if the record is sent back, and rejects another boundary or name', async () => {
     const facade = shop()
     const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })
     await patch({ tags: { team: 'search' }, quota: { cpu: '4' } })
@@ -46,7 +46,7 @@ describe('resource groups', () => {
       expect(await codeOf(patch({ ...wrong, tags: {} }))).to.include({ code: 'BAD_REQUEST' })
   })
 
-  it('have their tags changed, but not their limits, by who may not manage the boundary', async () => {
+  it('lets an Owner of the group change tags but not the quota', async () => {
     const facade = shop({ assignments: [assign('Owner', SHOP)] })
     facade.group(ONE, 'shop', { quota: { cpu: '4' } })
     const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })
@@ -64,33 +64,33 @@ describe('resource groups', () => {
 
   const visible: [string, Given, string[], string[]][] = [
     [
-      'everything to the owner of the boundary',
+      'everything to the Owner of the boundary',
       { assignments: [assign('Owner', B1)] },
       ['bakery', 'shop'],
       ['bread', 'index', 'other'],
     ],
-    ['one group to its reader', { assignments: [assign('Reader', SHOP)] }, ['shop'], ['index', 'other']],
+    ['one group to its Reader', { assignments: [assign('Reader', SHOP)] }, ['shop'], ['index', 'other']],
     [
-      'what is left by a deny on one resource',
+      'all but a resource that a deny covers',
       { assignments: [assign('Reader', B1)], denies: [deny(`${SHOP}/resources/vectorclusters/index`, ['*'])] },
       ['bakery', 'shop'],
       ['bread', 'other'],
     ],
     [
-      'groups without resources to callers who may read groups only',
+      'groups without resources to callers who are denied reading resources',
       { assignments: [assign('Reader', B1)], denies: [deny(B1, ['vectorcluster/read'])] },
       ['bakery', 'shop'],
       [],
     ],
     [
-      'what a trust lends',
+      'the resources of a boundary that trusts the one of the caller',
       { assignments: [assign('Reader', B2)], trusts: [trust(['vectorcluster/read'])] },
       [],
       ['bread', 'index', 'other'],
     ],
   ]
   for (const [title, given, groups, resources] of visible) {
-    it(`show ${title}`, async () => {
+    it(`shows ${title}`, async () => {
       const facade = shop(given)
       const listed = await facade.call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`)
       expect(namesOf(listed.body)).to.deep.equal(groups)
@@ -100,7 +100,7 @@ describe('resource groups', () => {
   }
 
   for (const path of ['resourcegroups', 'resourcegroups/config', 'resources', 'resources/config']) {
-    it(`answer 404 alike at ${path} for a boundary that is missing and one that the caller may not see`, async () => {
+    it(`returns the same 404 at ${path} for a missing boundary and for a hidden one`, async () => {
       const hidden = shop({ assignments: [assign('Owner', B1)] })
       const words = async (id: string) => {
         const error = await hidden.call(routes, 'GET', `/boundaries/${id}/${path}`).catch((thrown) => thrown as Error)
@@ -111,7 +111,7 @@ describe('resource groups', () => {
     })
   }
 
-  it('are made with a namespace, and a finalizer from the first moment; the same request again answers 200', async () => {
+  it('creates the namespace and sets the finalizer, and returns 200 for the same request again', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE)
     const path = `/boundaries/${ONE}/resourcegroups/shop`
@@ -124,14 +124,14 @@ describe('resource groups', () => {
     expect(stored?.metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
-  it('answer 201 where the namespace could not be made, because the controller heals', async () => {
+  it('returns 201 if the namespace cannot be created, since the controller retries', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE)
     facade.namespaces.failure = new Error('the API server went away')
     expect((await facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/shop`)).status).to.equal(201)
   })
 
-  it('are made in a boundary whose own namespace is late, which is then made first', async () => {
+  it('creates the missing namespace of the boundary first', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE)
     facade.namespaces.names.clear()
@@ -148,13 +148,13 @@ describe('resource groups', () => {
 
   const refusedNames = ['config', 'Shop', '-shop', 'a'.repeat(53), 'sh.op', 'validate']
   for (const name of refusedNames) {
-    it(`cannot be called "${name}"`, async () => {
+    it(`rejects the name "${name}"`, async () => {
       const { code } = await codeOf(shop().call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/${name}`))
       expect(code).to.equal('BAD_REQUEST')
     })
   }
 
-  it('stop at the quota of the boundary, while one that is there may be asked for again', async () => {
+  it('returns QUOTA_EXCEEDED beyond the quota of the boundary, but 200 for an existing group', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE, { quota: { resourceGroups: 1 } })
     const create = (name: string) => facade.call(routes, 'POST', `/boundaries/${ONE}/resourcegroups/${name}`)
@@ -166,7 +166,7 @@ describe('resource groups', () => {
     expect((await create('first')).status).to.equal(200)
   })
 
-  it('are deleted in the background', async () => {
+  it('returns 202 for a deletion', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE)
     const path = `/boundaries/${ONE}/resourcegroups/shop`
@@ -175,7 +175,7 @@ describe('resource groups', () => {
   })
 
   for (const { name, holder, made } of HOLDERS) {
-    it(`are kept while they hold ${name}`, async () => {
+    it(`rejects the deletion of a group that contains ${name}`, async () => {
       const facade = shop()
       const isRecord = ({ kind }: (typeof made)[number]) => 'spec' in kind
       for (const { kind, name, object } of made.filter(isRecord)) {
@@ -183,7 +183,7 @@ describe('resource groups', () => {
         const ref = { namespace: groupNamespace(ONE, 'shop'), name }
         facade.records.put(kind as AnyKind, ref, spec as object, status as object | undefined)
       }
-      // REST does not read volume claims: the group tells of them.
+      // REST does not read volume claims: the status of the group lists them.
       if (!made.every(isRecord)) {
         const ref = { namespace: boundaryNamespace(ONE), name: 'shop' }
         facade.records.put(ResourceGroup, ref, {}, { heldBy: [holder] })
@@ -193,7 +193,7 @@ describe('resource groups', () => {
     })
   }
 
-  it('go as soon as nothing holds them, also where the caches of this replica do not know it yet', async () => {
+  it('deletes a group once nothing protects it, even if the caches of this replica are behind', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE)
     const path = `/boundaries/${ONE}/resourcegroups/shop`
@@ -214,7 +214,7 @@ describe('resource groups', () => {
     expect((await facade.call(routes, 'DELETE', path)).status).to.be.oneOf([202, 204])
   })
 
-  it('count what is in them by collection', async () => {
+  it('counts resources by collection', async () => {
     const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups/shop`)
     expect(body).to.deep.include({
       boundaryId: ONE,
@@ -227,7 +227,7 @@ describe('resource groups', () => {
     })
   })
 
-  it('count and sort by what the caller may read of them, while what they use is that of all', async () => {
+  it('counts and sorts by resources that the caller may read, but shows the usage of all', async () => {
     const denies = [deny(`${SHOP}/resources/vectorclusters/index`, ['vectorcluster/read'])]
     const facade = shop({ assignments: [assign('Owner', B1)], denies })
     facade.vector(ONE, 'bakery', 'cake')
@@ -240,14 +240,14 @@ describe('resource groups', () => {
     expect(namesOf(sorted.body)).to.deep.equal(['bakery', 'shop'])
   })
 
-  it('sort by the number of resources', async () => {
+  it('sorts by resourceCount', async () => {
     const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`, {
       query: { sort: ['-resourceCount'] },
     })
     expect(namesOf(body)).to.deep.equal(['shop', 'bakery'])
   })
 
-  it('list their resources with a path to the record', async () => {
+  it('lists resources with the path of their record', async () => {
     const { body } = await shop().call(routes, 'GET', `${SHOP}/resources`, {
       query: { filter: ['tags.team:eq:search', 'collection:eq:vectorclusters'] },
     })
@@ -264,7 +264,7 @@ describe('resource groups', () => {
     })
   })
 
-  it('can be asked for the resources of each collection, by the word that paths have for it', async () => {
+  it('filters resources by the collection of every kind', async () => {
     for (const { segment } of RESOURCE_KINDS) {
       const query = { filter: [`collection:eq:${segment}`] }
       const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources`, { query })
@@ -273,7 +273,7 @@ describe('resource groups', () => {
     }
   })
 
-  it('are found by their namespace, and a boundary by its own', async () => {
+  it('finds a group and a boundary by namespace', async () => {
     const facade = shop()
     const find = (namespace: string) => facade.call(routes, 'GET', `/resourcegroups/by-namespace/${namespace}`)
     expect((await find(groupNamespace(ONE, 'shop'))).body).to.deep.include({
@@ -295,7 +295,7 @@ describe('resource groups', () => {
     }
   })
 
-  it('are asked about at the scope of the namespace, which is unknown for a foreign one', () => {
+  it('derives the scope from the namespace, and undefined from a foreign one', () => {
     const facade = shop()
     const byNamespace = routes.find(({ path }) => path.includes('by-namespace'))
     const scopeOf = (namespaceName: string) => byNamespace?.scopeFrom?.({ namespaceName }, facade.services)
