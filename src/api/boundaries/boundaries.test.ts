@@ -12,34 +12,30 @@ import type { BoundaryDto } from './record.ts'
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
 const roles = [...BUILT_IN_ROLES]
 
-describe('boundaries', () => {
+describe('boundaries over REST', () => {
   const listed: [string, Parameters<typeof makeFacade>[0], string[]][] = [
-    ['nothing to somebody without a role', {}, []],
-    ['every boundary to a reader of the root', { assignments: [assign('Reader', '/')] }, [ONE, TWO]],
-    ['one boundary to its reader', { assignments: [assign('Reader', B1)] }, [ONE]],
+    ['no boundary without a role', {}, []],
+    ['every boundary to a Reader at the root', { assignments: [assign('Reader', '/')] }, [ONE, TWO]],
+    ['one boundary to its Reader', { assignments: [assign('Reader', B1)] }, [ONE]],
+    ['no boundary to a Reader of one of its groups', { assignments: [assign('Reader', SHOP)] }, []],
     [
-      'no boundary to the reader of one of its groups, who may not read it',
-      { assignments: [assign('Reader', SHOP)] },
-      [],
-    ],
-    [
-      'all but the one that is denied',
+      'all boundaries except a denied one',
       { assignments: [assign('Reader', '/')], denies: [deny(B2, ['boundaries/read'])] },
       [ONE],
     ],
     [
-      'nothing of what a deny at the root takes away',
+      'no boundary if a deny at the root covers reading',
       { assignments: [assign('Reader', B1)], denies: [deny('/', ['boundaries/read'])] },
       [],
     ],
     [
-      'a boundary that trusts the one in which the role is',
+      'a boundary that trusts the one in which the caller has a role',
       { assignments: [assign('Reader', B2)], trusts: [trust(['boundaries/read'])] },
       [ONE, TWO],
     ],
   ]
   for (const [title, given, ids] of listed) {
-    it(`shows ${title}`, async () => {
+    it(`lists ${title}`, async () => {
       const facade = makeFacade({ roles, ...given })
       facade.boundary(ONE)
       facade.boundary(TWO)
@@ -54,7 +50,7 @@ describe('boundaries', () => {
     })
   }
 
-  it('makes the boundary under a uuid of its own, its namespace, and the caller its first owner', async () => {
+  it('creates a boundary with a new UUID, its namespace, and the caller as its initial Owner', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     const { status, body } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })
     const { id, displayName, namespace, memberCount, permissions } = body as BoundaryDto
@@ -66,7 +62,7 @@ describe('boundaries', () => {
     expect(stored?.spec.initialOwner).to.deep.equal({ principalId: ANNA, principalType: 'User' })
   })
 
-  it('belong to the next tenant of their creator where one is removed at that moment', async () => {
+  it('assigns the next tenant of the creator if the first one is removed concurrently', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     const [gone, next] = ['55555555-5555-4555-8555-555555555555', DEFAULT_TENANT_ID]
     for (const name of [gone, next]) facade.records.put(PlatformTenant, { name }, { displayName: name })
@@ -83,7 +79,7 @@ describe('boundaries', () => {
     expect((body as BoundaryDto).tenantId).to.equal(next)
   })
 
-  it('are named without the spaces at the ends of what was written', async () => {
+  it('trims the display name', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     const call = (method: string, path: string, displayName: string) =>
       facade.call(boundaryRoutes, method as 'POST', path, { body: { displayName } })
@@ -95,7 +91,7 @@ describe('boundaries', () => {
     expect(nothing).to.be.an.instanceOf(Error)
   })
 
-  it('answers 201 where the namespace could not be made, because the boundary is stored and the controller heals', async () => {
+  it('returns 201 if the namespace cannot be created, since the controller retries', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     facade.namespaces.failure = new Error('the API server went away')
     const { status } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })
@@ -103,7 +99,7 @@ describe('boundaries', () => {
     expect(facade.records.peekAll(Boundary)).to.have.length(1)
   })
 
-  it('counts groups, resources and members, and sums what is asked for, when it is read', async () => {
+  it('counts groups, resources and members and sums the usage on read', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Reader', B1)] })
     facade.boundary(ONE, { quota: { cpu: '8' }, tags: { team: 'search' } })
     facade.group(ONE, 'shop')
@@ -135,7 +131,7 @@ describe('boundaries', () => {
     })
   })
 
-  it('counts what the caller may read, while what it uses is that of all', async () => {
+  it('counts what the caller may read, but shows the usage of all', async () => {
     const denies = [
       deny(`${SHOP}/resources/vectorclusters/hidden`, ['vectorcluster/read']),
       deny(`${B1}/resourcegroups/closed`, ['resourcegroups/read']),
@@ -154,7 +150,7 @@ describe('boundaries', () => {
     }
   })
 
-  it('has its limits replaced: what is left out or null is unlimited', async () => {
+  it('replaces the quota: fields that are missing or null are unlimited', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     facade.boundary(ONE, { quota: { cpu: '8', pods: 3 }, tags: { team: 'search' } })
     const put = (body: object) => facade.call(boundaryRoutes, 'PUT', `/boundaries/${ONE}/quota`, { body })
@@ -164,7 +160,7 @@ describe('boundaries', () => {
     expect((await put({})).body).to.deep.include({ quota: none })
   })
 
-  it('changes the display name and nothing else', async () => {
+  it('changes only the display name', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE, { tags: { team: 'search' } })
     const { status, body } = await facade.call(boundaryRoutes, 'PATCH', `/boundaries/${ONE}`, {
@@ -174,7 +170,7 @@ describe('boundaries', () => {
     expect(body).to.deep.include({ displayName: 'New', tags: { team: 'search' } })
   })
 
-  it('keeps a boundary that has groups, and names them', async () => {
+  it('rejects the deletion of a boundary with groups, and names them', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     facade.boundary(ONE)
     facade.group(ONE, 'shop')
@@ -184,10 +180,10 @@ describe('boundaries', () => {
   })
 
   for (const [title, hasNamespace, status] of [
-    ['202 while the namespace goes', true, 202],
-    ['204 where nothing was there', false, 204],
+    ['202 while the namespace is deleted', true, 202],
+    ['204 if it has no namespace', false, 204],
   ] as const) {
-    it(`answers the deletion of an empty boundary with ${title}`, async () => {
+    it(`deletes an empty boundary with ${title}`, async () => {
       const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
       facade.boundary(ONE)
       if (!hasNamespace) facade.namespaces.names.clear()
@@ -196,7 +192,7 @@ describe('boundaries', () => {
     })
   }
 
-  it('answers 404 for a boundary that is not there', async () => {
+  it('returns 404 for a missing boundary', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     for (const [method, body] of [
       ['GET', undefined],
@@ -208,7 +204,7 @@ describe('boundaries', () => {
     }
   })
 
-  it('lets whoever reads some boundary read the config of the list, and nobody else', () => {
+  it('shows the config of the list only to callers who may read a boundary', () => {
     const config = boundaryRoutes.find(({ path }) => path === '/boundaries/config')
     const passes = (given: Parameters<typeof makeFacade>[0]) =>
       config?.mayPass?.(ANNA, makeFacade({ roles, ...given }).services, {})

@@ -19,7 +19,7 @@ const roles = [...BUILT_IN_ROLES]
 const TENANT = '66666666-6666-4666-8666-666666666666'
 const ASSIGNMENT = '55555555-5555-4555-8555-555555555555'
 
-describe('members of a boundary', () => {
+describe('members of a boundary over REST', () => {
   const prepare = (given: Parameters<typeof makeFacade>[0] = { assignments: [assign('Owner', B1)] }) => {
     const facade = makeFacade({ roles, ...given })
     facade.boundary(ID)
@@ -45,7 +45,7 @@ describe('members of a boundary', () => {
     return { ...facade, put, add, remove, list }
   }
 
-  it('are those above, at and below it, as far as they are in force', async () => {
+  it('lists the assignments above, at and below the boundary that are in force', async () => {
     const { put, list } = prepare()
     put('own', {})
     put('below', { scope: `${B1}/resourcegroups/shop`, roleDefinitionName: 'Reader' })
@@ -63,25 +63,33 @@ describe('members of a boundary', () => {
 
   const refused: [string, object, string][] = [
     ['an unknown role before an unknown principal', { principalId: TEAM, roleDefinitionName: 'owner' }, 'unknown_role'],
-    ['a role of the root before that', { principalId: TEAM, roleDefinitionName: 'Platform Reader' }, 'forbidden'],
+    [
+      'a role of the root before an unknown principal',
+      { principalId: TEAM, roleDefinitionName: 'Platform Reader' },
+      'forbidden',
+    ],
     ['an unknown principal', { principalId: TEAM, roleDefinitionName: 'Owner' }, 'PRINCIPAL_NOT_FOUND'],
     [
-      'another type than the principal has',
+      'another type than that of the principal',
       { principalId: BERT, principalType: 'Group', roleDefinitionName: 'Owner' },
       'PRINCIPAL_NOT_FOUND',
     ],
-    ['who is a member before what exceeds', { principalId: ANNA, roleDefinitionName: 'Owner' }, 'already_member'],
-    ['what exceeds the giver', { principalId: BERT, roleDefinitionName: 'Owner' }, 'GRANT_EXCEEDS_CALLER'],
+    [
+      'an existing member before a role that exceeds the caller',
+      { principalId: ANNA, roleDefinitionName: 'Owner' },
+      'already_member',
+    ],
+    ['a role that exceeds the caller', { principalId: BERT, roleDefinitionName: 'Owner' }, 'GRANT_EXCEEDS_CALLER'],
   ]
   for (const [title, body, code] of refused) {
-    it(`refuse ${title}: ${code}`, async () => {
+    it(`rejects ${title}: ${code}`, async () => {
       const { add, put } = prepare({ assignments: [assign('Contributor', B1)] })
       put('own', {})
       expect((await codeOf(add(body))).code).to.equal(code)
     })
   }
 
-  it('are not given by a Platform Owner to a group that they are in', async () => {
+  it('rejects a grant by a Platform Owner to a group that contains the caller', async () => {
     const { add, records } = prepare({ assignments: [assign('Platform Owner', '/')] })
     const group = (memberIds: string[]) =>
       records.put(PrincipalGroup, { namespace: SPACE, name: TEAM }, { displayName: 'Team', memberIds })
@@ -93,15 +101,15 @@ describe('members of a boundary', () => {
   })
 
   const owners: [string, object | undefined, string][] = [
-    ['while it is the only one', undefined, 'LAST_OWNER'],
-    ['beside one who expires', { principalId: BERT, expiresAt: '2099-01-01T00:00:00Z' }, 'LAST_OWNER'],
-    ['beside one whom nobody knows', { principalId: TEAM }, 'LAST_OWNER'],
-    ['beside an empty group', { principalId: TEAM, principalType: 'Group' }, 'LAST_OWNER'],
-    ['beside a lesser role', { principalId: BERT, roleDefinitionName: 'Contributor' }, 'LAST_OWNER'],
-    ['beside another', { principalId: BERT }, 'none'],
+    ['as the only one', undefined, 'LAST_OWNER'],
+    ['next to one that expires', { principalId: BERT, expiresAt: '2099-01-01T00:00:00Z' }, 'LAST_OWNER'],
+    ['next to an unknown principal', { principalId: TEAM }, 'LAST_OWNER'],
+    ['next to an empty group', { principalId: TEAM, principalType: 'Group' }, 'LAST_OWNER'],
+    ['next to a Contributor', { principalId: BERT, roleDefinitionName: 'Contributor' }, 'LAST_OWNER'],
+    ['next to another Owner', { principalId: BERT }, 'none'],
   ]
   for (const [title, other, code] of owners) {
-    it(`keep their Owner ${title}: ${code}`, async () => {
+    it(`checks the last Owner on removal, ${title}: ${code}`, async () => {
       const { put, remove } = prepare()
       put(ASSIGNMENT, {})
       if (other !== undefined) put('other', other)
@@ -113,7 +121,7 @@ describe('members of a boundary', () => {
     ['first', 'none'],
     ['second', 'LAST_OWNER'],
   ] as const) {
-    it(`keep their Owner beside a group whose member is in their ${life} life: ${code}`, async () => {
+    it(`checks the last Owner on removal, next to a group with a member of the ${life} incarnation: ${code}`, async () => {
       const { put, remove, records } = prepare()
       put(ASSIGNMENT, {})
       put('other', { principalId: TEAM, principalType: 'Group' })
@@ -126,7 +134,7 @@ describe('members of a boundary', () => {
     })
   }
 
-  it('are taken away where they were given', async () => {
+  it('returns INHERITED_ASSIGNMENT for an assignment of the root, and 404 for a missing one', async () => {
     const { put, remove } = prepare()
     put(ASSIGNMENT, { scope: '/' }, SYSTEM_NAMESPACE)
     const { code, extras } = await codeOf(remove(ASSIGNMENT))
@@ -135,9 +143,14 @@ describe('members of a boundary', () => {
   })
 })
 
-describe('who is added to a boundary over HTTP', () => {
-  it('is answered with an ETag, and with no place to read it at, which only the list shows', async () => {
-    const server = await startFacade()
+describe('POST /boundaries/{id}/members over HTTP', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  before(async () => {
+    server = await startFacade()
+  })
+  after(() => server.stop())
+
+  it('returns an ETag but no Location, since only the list shows members', async () => {
     server.boundary(ID)
     for (const id of [ANNA, BERT]) server.put(PlatformUser, id, { userName: id.slice(0, 4) }, SYSTEM_NAMESPACE)
     server.grant(BERT, 'Owner', '/')

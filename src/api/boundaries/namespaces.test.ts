@@ -8,8 +8,8 @@ import { kubeNamespaces } from './namespaces.ts'
 const wanted = groupNamespaceObject('6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b', 'shop', 'incarnation')
 const name = wanted.metadata.name
 
-describe('namespaces of the facade', () => {
-  it('are made with one call, and one that is there already stays as it is', async () => {
+describe('kubeNamespaces', () => {
+  it('creates a namespace with one call and leaves an existing one unchanged', async () => {
     const client = new FakeKubeClient()
     const store = kubeNamespaces(client)
     await store.ensure(wanted)
@@ -19,7 +19,7 @@ describe('namespaces of the facade', () => {
     expect(client.count('create')).to.equal(2)
   })
 
-  it('are there only when they are ours', async () => {
+  it('reports only namespaces of the platform as existing', async () => {
     const client = new FakeKubeClient()
     const store = kubeNamespaces(client)
     expect(await store.exists(name)).to.equal(false)
@@ -30,7 +30,7 @@ describe('namespaces of the facade', () => {
   })
 
   for (const verb of ['create', 'get'] as const) {
-    it(`say when the API server does not answer a ${verb}`, async () => {
+    it(`throws if the API server does not answer a ${verb}`, async () => {
       const client = new FakeKubeClient()
       client.fail(verb, namespace, 'Unavailable')
       const store = kubeNamespaces(client)

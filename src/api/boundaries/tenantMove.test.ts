@@ -40,15 +40,15 @@ function open(
   return { ...facade, doors, left }
 }
 
-describe('moving a boundary to another tenant', () => {
+describe('move of a boundary to another tenant', () => {
   for (const code of ['last_owner', 'LAST_OWNER'] as const) {
-    describe(`by the route that answers ${code}`, () => {
+    describe(`through the route that returns ${code}`, () => {
       const refused: [string, Parameters<typeof open>][] = [
         ['the only Owner is outside the tenant', [{ owner: [BERT, 'User', 'Owner'], anna: [ANNA, 'User', 'Reader'] }]],
-        ['everybody in the group that is Owner is outside', [{ team: [TEAM, 'Group', 'Owner'] }, [BERT]]],
+        ['all members of the group that is Owner are outside the tenant', [{ team: [TEAM, 'Group', 'Owner'] }, [BERT]]],
       ]
       for (const [title, given] of refused) {
-        it(`is refused, and takes nothing, where ${title}`, async () => {
+        it(`rejects the move and keeps all members if ${title}`, async () => {
           const { doors, left, records } = open(...given)
           const before = left()
           expect((await codeOf(doors[code]())).code).to.equal(code)
@@ -57,7 +57,7 @@ describe('moving a boundary to another tenant', () => {
         })
       }
 
-      it('is refused where the Owner inside the tenant is denied something, and takes nothing', async () => {
+      it('rejects the move if the only Owner inside the tenant has a deny assignment', async () => {
         const { doors, left, records } = open({ owner: [BERT, 'User', 'Owner'], anna: [ANNA, 'User', 'Owner'] })
         const before = left()
         records.put(DenyAssignment, { namespace, name: 'd' }, { principalId: ANNA, actions: ['jobs/read'], scope: B1 })
@@ -69,7 +69,7 @@ describe('moving a boundary to another tenant', () => {
         expect(left()).to.have.members(['anna'])
       })
 
-      it('is refused where the tenant is removed while the move is under way', async () => {
+      it('rejects the move if the tenant is removed meanwhile', async () => {
         const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'], bert: [BERT, 'User', 'Reader'] })
         const remove = records.remove.bind(records)
         records.remove = (async (kind, ref, options) => {
@@ -82,7 +82,7 @@ describe('moving a boundary to another tenant', () => {
         expect(records.peek(Boundary, { name: BOUNDARY })?.spec.tenantId).to.not.equal(TENANT)
       })
 
-      it('takes people outside the tenant out of assignments and groups, and nobody else', async () => {
+      it('removes people outside the tenant from assignments and groups', async () => {
         const { doors, left, records } = open(
           {
             owner: [ANNA, 'User', 'Owner'],
@@ -97,7 +97,7 @@ describe('moving a boundary to another tenant', () => {
         expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal([ANNA, ROBOT])
       })
 
-      it('ends what bindings of other tenants give in it, which would come back with the next sign-in', async () => {
+      it('deletes bindings of other tenants that grant access to the boundary', async () => {
         const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'] })
         const other = '99999999-9999-4999-8999-999999999999'
         const bind = (name: string, tenantId: string, target: object) =>
@@ -117,7 +117,7 @@ describe('moving a boundary to another tenant', () => {
         expect(left).to.have.members(['elsewhere', 'root', 'own'])
       })
 
-      it('takes the open invitations, which nobody could accept any more, and leaves those that are over', async () => {
+      it('deletes open invitations and keeps closed ones', async () => {
         const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'] })
         const spec = {
           ...{ email: 'carl@example.com', roleDefinitionName: 'Reader', scope: B1, invitedBy: ANNA, hasAccount: true },
@@ -134,7 +134,7 @@ describe('moving a boundary to another tenant', () => {
         expect(left).to.have.members(['accepted', 'revoked'])
       })
 
-      it('leaves whom a trusted boundary has, by their own role or by that of a group', async () => {
+      it('keeps people with a role in a trusted boundary, of their own or through a group', async () => {
         const carl = '77777777-7777-4777-8777-777777777777'
         const [trusted, crew] = ['99999999-9999-4999-8999-999999999999', '88888888-8888-4888-8888-888888888888']
         const { doors, left, records, boundary } = open({
@@ -165,7 +165,7 @@ describe('moving a boundary to another tenant', () => {
         expect(left()).to.have.members(['owner', 'bert', 'carl', 'one', 'two'])
       })
 
-      it('takes groups of the platform with somebody outside the tenant, and leaves the others', async () => {
+      it('removes platform groups with a member outside the tenant and keeps the others', async () => {
         const [mixed, pure] = ['77777777-7777-4777-8777-777777777777', '88888888-8888-4888-8888-888888888888']
         const { doors, left, records } = open(
           {
