@@ -39,7 +39,7 @@ describe('blueprints over REST', () => {
   const post: World['post'] = (...given) => world.post(...given)
   const deploy: World['deploy'] = (...given) => world.deploy(...given)
 
-  it('every blueprint of the platform is valid, and listed with what it needs', async () => {
+  it('lists every blueprint of the platform as valid, with its permissions', async () => {
     const { body } = await world.ask('get', B)
     expect(body.items).to.have.length(DEFAULT_BLUEPRINTS.length)
     for (const item of body.items) expect(item).to.include({ origin: 'BuiltIn', isValid: true, isEnabled: true })
@@ -50,7 +50,7 @@ describe('blueprints over REST', () => {
     expect((await world.ask('get', `${B}/nothing`)).status).to.equal(404)
   })
 
-  it('a template is created, read back, replaced by a later version, and deleted', async () => {
+  it('creates, reads, replaces and deletes a template, and rejects other content under the same version', async () => {
     const made = await post(template())
     expect(made.status).to.equal(201)
     expect((await world.ask('get', String(made.headers.location))).body).to.include({
@@ -67,7 +67,7 @@ describe('blueprints over REST', () => {
     expect((await world.ask('delete', `${B}/templates/static-site`)).body.code).to.equal('NOT_OWNED')
   })
 
-  it('one of the boundary hides that of the platform', async () => {
+  it('prefers a template of the boundary to the one of the platform with the same slug', async () => {
     const own = (DEFAULT_BLUEPRINTS[2] ?? '').replace('version: 1.0.0', 'version: 1.0.1')
     expect((await post(own)).status).to.equal(201)
     const { body } = await world.ask('get', `${B}?filter=slug:eq:static-site`)
@@ -76,7 +76,7 @@ describe('blueprints over REST', () => {
     ])
   })
 
-  it('a deployment is planned without a trace', async () => {
+  it('plans a deployment with dryRun=true and stores nothing', async () => {
     await post(template())
     const { status, body } = await deploy({ componentOverrides: [{ name: 'vectors', replicas: 3 }] }, '?dryRun=true')
     expect(status).to.equal(200)
@@ -87,7 +87,7 @@ describe('blueprints over REST', () => {
     expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
   })
 
-  it('a deployment is an execution with all that is to be made, and its secrets lie in a Secret', async () => {
+  it('creates an execution for a deployment, with generated values in a Secret', async () => {
     await post(template())
     const { status, body, headers } = await deploy()
     expect(status).to.equal(202)
@@ -119,7 +119,7 @@ describe('blueprints over REST', () => {
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body).to.include(unfinished)
   })
 
-  it('a deployment is hidden from who is denied the group that it is into', async () => {
+  it('returns 404 for a deployment to a caller with a deny at its resource group', async () => {
     await post(template())
     const { body } = await deploy()
     const reader = randomUUID()
@@ -139,7 +139,7 @@ describe('blueprints over REST', () => {
     expect(await seen()).to.deep.equal([0, 404, 404])
   })
 
-  it('what people type is a text, and no expression for what comes later', async () => {
+  it('treats expressions in string parameters as text', async () => {
     await post(`format: 1
 slug: search
 name: Search
@@ -160,7 +160,7 @@ components:
     expect(steps[1]?.value).to.equal(`${typed} %{${lateMark}.parameters.key} %{${lateMark}.components.vault.id}`)
   })
 
-  it('a failed deployment is tried again once, however many ask at once, and then its retry', async () => {
+  it('retries a failed deployment once despite concurrent requests, and then only the retry', async () => {
     await post(template())
     const fail = (id: string) =>
       world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: id }, (execution) => {
@@ -175,7 +175,7 @@ components:
     expect((await world.ask('get', `${B}/deploys/${first.id}`)).body.retriedBy).to.equal(second.id)
     fail(second.id)
     expect((await retry(first.id)).body).to.include({ code: 'INVALID_STATE', executionId: second.id })
-    // As if the process had died before it stored them.
+    // As if the process had died before storing them.
     await world.client.remove(secret, { namespace: OUTER, name: executionSecretName(second.id) })
     const third = await retry(second.id)
     expect([third.status, third.body.retryOf]).to.deep.equal([202, second.id])
@@ -187,7 +187,7 @@ components:
     })
   })
 
-  it('a retry takes over what was ready and is there, and makes what was deleted since', async () => {
+  it('takes over resources in a retry that were ready and still exist, and creates deleted ones', async () => {
     await post(template())
     const { body: first } = await deploy()
     const spec = { computePlan: 'vector-dev' }
@@ -204,7 +204,7 @@ components:
     expect((stored as unknown as BlueprintExecution).spec.takenOver).to.deep.equal(['vectors'])
   })
 
-  it('a retry is refused where another replica has made it, of which nothing is known here', async () => {
+  it('returns 409 for a retry that another replica has created', async () => {
     await post(template())
     const { body: first } = await deploy()
     world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
@@ -221,28 +221,28 @@ components:
   const refusals: [why: string, body: object, status: number, code: string][] = [
     ['the blueprint was replaced', { blueprintId: CLUSTER }, 409, 'CONFLICT'],
     ['the boundary is not on the cluster', { clusterId: OWNER }, 422, 'CLUSTER_NOT_PROJECTED'],
-    ['a parameter is none', { parameters: { size: '1' } }, 400, 'PARAMETER_INVALID'],
+    ['a parameter does not exist', { parameters: { size: '1' } }, 400, 'PARAMETER_INVALID'],
     ['a plan is of another family', { parameters: { plan: 'app-small' } }, 400, 'PARAMETER_INVALID'],
     ['a generated value is given', { parameters: { password: 'mine' } }, 400, 'PARAMETER_INVALID'],
-    ['an override names no component', { componentOverrides: [{ name: 'web' }] }, 400, 'BAD_REQUEST'],
+    ['an override names a missing component', { componentOverrides: [{ name: 'web' }] }, 400, 'BAD_REQUEST'],
     [
       'a component is overridden twice',
       { componentOverrides: [{ name: 'vectors', replicas: 2 }, { name: 'vectors' }] },
       400,
       'BAD_REQUEST',
     ],
-    ['an override is out of bounds', { componentOverrides: [{ name: 'vectors', replicas: 100 }] }, 400, 'BAD_REQUEST'],
+    ['an override is out of range', { componentOverrides: [{ name: 'vectors', replicas: 100 }] }, 400, 'BAD_REQUEST'],
     [
-      'an override is of a plan that there is not',
+      'an override names a missing plan',
       { componentOverrides: [{ name: 'vectors', computePlan: 'none' }] },
       422,
       'PLAN_NOT_FOUND',
     ],
-    ['the name is none', { name: 'No Name' }, 400, 'BAD_REQUEST'],
-    ['the name is too long for what is made', { name: 'x'.repeat(50) }, 400, 'BAD_REQUEST'],
+    ['the name is invalid', { name: 'No Name' }, 400, 'BAD_REQUEST'],
+    ['the name is too long for a resource', { name: 'x'.repeat(50) }, 400, 'BAD_REQUEST'],
   ]
   for (const [why, body, status, code] of refusals)
-    it(`is refused if ${why}`, async () => {
+    it(`rejects a deployment if ${why}`, async () => {
       await post(template())
       const answer = await deploy(body)
       expect(answer.body).to.include({ code })
@@ -250,7 +250,7 @@ components:
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
 
-  it('is refused where another content than the one that was read would be deployed', async () => {
+  it('returns 409 for If-Match with the ETag of earlier content', async () => {
     await post(template())
     const { headers } = await world.ask('get', `${B}/search`)
     const asked = { blueprintId: await world.idOfSlug('search'), clusterId: CLUSTER, name: 'find' }
@@ -258,13 +258,13 @@ components:
     expect((await held()).status).to.equal(200)
     await post(template('1.0.1'))
     expect((await held()).body).to.include({ code: 'CONFLICT' })
-    // Made anew, it has the former version again, and may have any content.
+    // Recreated, it has the former version again, and may have any content.
     await world.ask('delete', `${B}/templates/search`)
     await post(template())
     expect((await held()).status).to.equal(409)
   })
 
-  it('makes buckets, keys, functions and grants as REST would', async () => {
+  it('plans and deploys buckets, keys, functions and role assignments', async () => {
     world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})
     world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
     const parts = (role: string) => `format: 1
@@ -289,14 +289,14 @@ components:
     expect((await deploy({ name: 'other' }, '', READER)).body).to.include({ code: 'FORBIDDEN' })
   })
 
-  it('whoever may read blueprints alone deploys nothing', async () => {
+  it('returns 403 with the missing permissions to a caller who may only read', async () => {
     await post(template())
     const answer = await deploy({}, '', READER)
     expect(answer.status).to.equal(403)
     expect(answer.body.missing).to.deep.equal(['secretvault/write', 'secretvault/writeSecrets', 'vectorcluster/write'])
   })
 
-  it('a deny at one resource holds for what a blueprint would write there, and for what it shows', async () => {
+  it('checks deny assignments at the resources that a deployment writes', async () => {
     await post(template())
     const deny = (scope: string, actions: string[], dataActions: string[] = []) =>
       world.put(
@@ -317,7 +317,7 @@ components:
     expect((await deploy()).body).to.deep.include({ code: 'FORBIDDEN', missing: ['vectorcluster/write'] })
   })
 
-  it('what others made is left alone, what the same deployment made is changed', async () => {
+  it('returns RESOURCE_CONFLICT for resources of others and updates those of the same deployment', async () => {
     await post(template())
     world.put(VectorCluster, 'find', {}, HOME)
     const taken = await deploy()

@@ -17,8 +17,8 @@ function stored(slug: string, resourceVersion = '1'): TemplateObject {
   return { apiVersion, kind, metadata, spec: { slug, content: `name: ${slug}` } } as never
 }
 
-describe('templates in the catalogue', () => {
-  it('are read once for each version that is stored, and not again after they were given', async () => {
+describe('catalogue of blueprints', () => {
+  it('parses a template once per resourceVersion, and not again after it was checked', async () => {
     const { read } = await blueprintOf(stored('once'))
     expect((await blueprintOf(stored('once'))).read).to.equal(read)
     expect((await blueprintOf(stored('once', '2'))).read).not.to.equal(read)
@@ -31,17 +31,17 @@ describe('templates in the catalogue', () => {
   const lines = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join('')
   const longest: [sentence: string, content: string][] = [
-    ['names', `${head}${component}    tags:\n${lines(2_400, (at) => `      k${at}: v\n`)}`],
-    ['names that are none', `${head}${component}${lines(2_400, (at) => `    k${at}: v\n`)}`],
-    ['values', `${head}${component}    command:\n${lines(4_900, () => '    - v\n')}`],
+    ['tag names', `${head}${component}    tags:\n${lines(2_400, (at) => `      k${at}: v\n`)}`],
+    ['unknown fields', `${head}${component}${lines(2_400, (at) => `    k${at}: v\n`)}`],
+    ['list items', `${head}${component}    command:\n${lines(4_900, () => '    - v\n')}`],
     [
       'variables',
       `${head}${component}    environment:\n${lines(900, (at) => `    - {name: K${at}, value: "\${deploy.name}"}\n`)}`,
     ],
-    ['what is no template', lines(2_400, (at) => `k${at}: v\n`)],
+    ['invalid content', lines(2_400, (at) => `k${at}: v\n`)],
   ]
   for (const [sentence, content] of longest) {
-    it(`are read in many slices, so that none is felt, where they are as long as they may be: ${sentence}`, async () => {
+    it(`parses a template of maximum size in at least 5 slices: ${sentence}`, async () => {
       let slices = 0
       const work = readCheckedTemplateSliced(content)
       while (work.next().done !== true) slices += 1
@@ -49,7 +49,7 @@ describe('templates in the catalogue', () => {
     })
   }
 
-  it('let others have their turn after each that is read for a list, and none if all are known', async () => {
+  it('yields after each template that it parses for a list, and not if all are cached', async () => {
     const objects = ['a', 'b', 'c', 'd'].map((slug) => stored(`turns-${slug}`))
     const records = {
       peekAll: (_: unknown, { namespace }: { namespace: string }) => (namespace.includes(BOUNDARY) ? objects : []),

@@ -29,7 +29,7 @@ const job =
 const app =
   '  - { name: app, collection: apps, resourceName: app, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: A, secret: { vaultName: safe, secretName: note } }] } }'
 
-describe('a dry run of a blueprint', () => {
+describe('dry run of a blueprint', () => {
   let world: Awaited<ReturnType<typeof startBlueprintShop>>
   beforeEach(async () => {
     world = await startBlueprintShop()
@@ -41,25 +41,25 @@ describe('a dry run of a blueprint', () => {
 
   const lacking: [sentence: string, components: string[], problems: string[], code: string][] = [
     [
-      'a vault that a secret is put into',
+      'a missing vault of a secret',
       [note],
       ['There is no "safe" of secretvaults in this group.'],
       'REFERENCE_NOT_FOUND',
     ],
     [
-      'an account that a key is of',
+      'a missing account of a key',
       [key],
       ['There is no "store" of objectstorageaccounts in this group.'],
       'REFERENCE_NOT_FOUND',
     ],
-    ['a bucket that a key is for', [account, key], ['Account "store" has no bucket "files".'], 'REFERENCE_NOT_FOUND'],
-    ['a vault that a variable is of', [app], ['There is no vault "safe" in this group.'], 'REFERENCE_NOT_FOUND'],
-    ['a secret that a variable is of', [vault, app], ['Vault "safe" has no secret "note".'], 'REFERENCE_NOT_FOUND'],
-    ['a secret that a job would wait for', [vault, job], ['Vault "safe" has no secret "note".'], '202'],
-    ['nothing where it makes what it refers to', [vault, note, app, job], [], '202'],
+    ['a missing bucket of a key', [account, key], ['Account "store" has no bucket "files".'], 'REFERENCE_NOT_FOUND'],
+    ['a missing vault of a variable', [app], ['There is no vault "safe" in this group.'], 'REFERENCE_NOT_FOUND'],
+    ['a missing secret of a variable', [vault, app], ['Vault "safe" has no secret "note".'], 'REFERENCE_NOT_FOUND'],
+    ['a missing secret of a job, which would wait for it', [vault, job], ['Vault "safe" has no secret "note".'], '202'],
+    ['nothing if the blueprint creates what it refers to', [vault, note, app, job], [], '202'],
   ]
   for (const [sentence, components, problems, code] of lacking)
-    it(`misses ${sentence}`, async () => {
+    it(`reports ${sentence}`, async () => {
       world.put(ComputePlan, 'job-small', DEFAULT_PLANS['job-small'] ?? {})
       await post(made(...components))
       const { body } = await deploy({}, '?dryRun=true')
@@ -69,7 +69,7 @@ describe('a dry run of a blueprint', () => {
       expect(answer.body.code ?? String(answer.status)).to.equal(code)
     })
 
-  it('does not tell what stands in a vault to whoever may not read it', async () => {
+  it('does not reveal which secrets a vault has to a caller who may not read them', async () => {
     world.put(ComputePlan, 'job-small', DEFAULT_PLANS['job-small'] ?? {})
     world.put(SecretVault, 'safe', {}, HOME)
     await post(made(job, app))
@@ -88,7 +88,7 @@ describe('a dry run of a blueprint', () => {
     expect(there.join()).to.include('secretvault/readSecrets').and.not.include('note')
   })
 
-  it('tells nobody who may not read a resource whether a guess is right', async () => {
+  it('masks the current values of a resource that the caller may not read', async () => {
     const web = (value: string) =>
       made(
         `  - { name: web, collection: apps, resourceName: web, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: KEY, value: ${value} }] } }`,
@@ -104,7 +104,7 @@ describe('a dry run of a blueprint', () => {
     const metadata = { annotations: { [BLUEPRINT_ANNOTATION]: 'find/web' } }
     await world.client.mergePatch(PlatformApp.resource, { namespace: HOME, name: 'web' }, { metadata })
     const [seen] = (await deploy({}, '?dryRun=true')).body.steps
-    // What was put here lacks what REST would have stored, so there is a change; not of what is the same.
+    // The stored object lacks defaults that REST would have stored, so there are changes, but not of equal fields.
     expect(seen.changes.map(({ path }: { path: string }) => path)).not.to.include.members(['/env'])
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/apps/web`
     const deny = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
@@ -119,7 +119,7 @@ describe('a dry run of a blueprint', () => {
     expect(right.steps[0].changes).to.deep.include({ path: '/image', from: '***', to: 'node' })
   })
 
-  it('is kept, once it is deployed, without telling which values were so before', async () => {
+  it('stores the same patch fields whether or not the current values are equal', async () => {
     const web = (value: string) =>
       made(
         `  - { name: web, collection: apps, resourceName: web, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: KEY, value: ${value} }] } }`,
@@ -150,7 +150,7 @@ describe('a dry run of a blueprint', () => {
     expect(await keptOf(web('wrong').replace('1.0.0', '1.0.1'))).to.deep.equal(same)
   })
 
-  it('says that what it would change is being deleted', async () => {
+  it('reports a resource that is being deleted, and rejects the deployment', async () => {
     await post(made(vault))
     world.put(SecretVault, 'safe', {}, HOME)
     world.client.edit(SecretVault.resource, { namespace: HOME, name: 'safe' }, ({ metadata }) => {
@@ -163,7 +163,7 @@ describe('a dry run of a blueprint', () => {
     expect((await deploy()).body.code).to.equal('INVALID_STATE')
   })
 
-  it('counts functions with their most copies, of the plan that their namespace is made with', async () => {
+  it('counts the maximum replicas of functions, with the plan that their namespace is created with', async () => {
     await world.stop()
     const rooms = [{ cpu: 9_000n, memory: 1024n ** 4n * 1000n }]
     world = await startBlueprintShop({}, { capacity: { rooms: () => rooms } })
@@ -187,7 +187,7 @@ describe('a dry run of a blueprint', () => {
     expect((await verdictWith(5, '1.0.2')).verdictReason).to.match(/no room for the requested 10 cpu and 5Gi memory/)
   })
 
-  it('says nothing of the room on nodes that are not seen: those of another cluster', async () => {
+  it('returns the verdict Unknown for a cluster whose nodes are not watched', async () => {
     await world.stop()
     const rooms = [{ cpu: 64_000n, memory: 1024n ** 4n * 1000n }]
     world = await startBlueprintShop({}, { capacity: { rooms: () => rooms } })

@@ -6,7 +6,7 @@ import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 
-describe('whoever writes or deploys a blueprint', () => {
+describe('error messages for blueprints', () => {
   let world: Awaited<ReturnType<typeof startBlueprintShopWithDefaults>>
   beforeEach(async () => {
     world = await startBlueprintShopWithDefaults()
@@ -17,7 +17,7 @@ describe('whoever writes or deploys a blueprint', () => {
   const post: World['post'] = (...given) => world.post(...given)
   const deploy: World['deploy'] = (...given) => world.deploy(...given)
 
-  it('a template is judged by what REST takes of each collection', async () => {
+  it('validates a template by the REST schema of each collection', async () => {
     const bad = template('1.0.0', '', '{ replicas: 100, size: 3 }')
     const { body } = await post(bad, 'templates/validate')
     expect(body).to.include({ isValid: false, slug: 'search', blueprint: null })
@@ -37,12 +37,12 @@ describe('whoever writes or deploys a blueprint', () => {
   })
 
   for (const [why, text] of [
-    ['is no YAML', 'a: ['],
+    ['is invalid YAML', 'a: ['],
     ['is empty', ''],
-    ['holds a control character', 'a: 1 # \u0007'],
+    ['contains a control character', 'a: 1 # \u0007'],
     ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
   ] as const)
-    it(`is told as a problem that a template ${why}`, async () => {
+    it(`returns a Syntax problem for a template that ${why}`, async () => {
       const { status, body } = await post(text, 'templates/validate')
       expect(status).to.equal(200)
       expect(body).to.include({ isValid: false, slug: null, blueprint: null })
@@ -53,7 +53,7 @@ describe('whoever writes or deploys a blueprint', () => {
       expect(refused.body.problems).to.deep.equal(body.problems)
     })
 
-  it('is told which blueprint an id is of', async () => {
+  it('names the blueprint that a wrong blueprintId belongs to', async () => {
     await post(template())
     const own = await world.idOfSlug('search')
     const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
@@ -70,7 +70,7 @@ describe('whoever writes or deploys a blueprint', () => {
     expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
   })
 
-  it('is told what may have been meant, of parameters and of overrides', async () => {
+  it('suggests names for unknown parameters, components and fields', async () => {
     await post(template())
     const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
     expect(parameter.body.error).to.equal(
@@ -87,7 +87,7 @@ describe('whoever writes or deploys a blueprint', () => {
     ])
   })
 
-  it('that name a plan which is not there are told so when they are validated, and stay valid', async () => {
+  it('warns about missing plans in a valid template', async () => {
     const path = `/boundaries/${BOUNDARY}/resources/blueprints/templates/validate`
     const problemsOf = async (content: string) => {
       const { body } = await world.ask('post', path).send({ content })
@@ -105,7 +105,7 @@ describe('whoever writes or deploys a blueprint', () => {
     ])
   })
 
-  it('everything that is wrong with a template is said at once, with what may have been meant', async () => {
+  it('returns all problems of a template at once, with suggestions', async () => {
     const wrong = template('1.0.0', '', '{ replcas: 3 }')
       .replace('version: 1.0.0', 'versoin: 1.0.0')
       .replace('collection: secretvaults', 'collection: secretvault')

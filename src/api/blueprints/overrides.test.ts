@@ -7,13 +7,13 @@ import { componentBodySchema, planFieldOf } from './bodies.ts'
 
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
 
-describe('the plan of a component', () => {
+describe('computePlan of a component', () => {
   const sized = [...BLUEPRINT_COLLECTIONS.values()].filter(({ kind }) => kind.sized !== undefined)
   for (const entry of sized)
-    it(`is a field of its record, whatever that calls it: ${entry.collection}`, () =>
+    it(`is a field of the record of ${entry.collection}, under its own name`, () =>
       expect(componentBodySchema(entry).shape).to.have.property(planFieldOf(entry.collection, {})))
 
-  it('is shown and overridden as that of every other, also where its record has another name for it', async () => {
+  it('overrides resourcePlanId of static web apps too', async () => {
     const world = await startBlueprintShop()
     const plan = { family: 'ContainerInstance', displayName: 'Plan', ...SIZES }
     for (const name of ['container-nano', 'container-small']) world.put(ComputePlan, name, plan)

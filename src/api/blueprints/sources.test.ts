@@ -15,7 +15,7 @@ const OUTER = boundaryNamespace(BOUNDARY)
 const URL = 'https://git.example.com/acme/shop.git'
 const HOST = randomUUID()
 
-describe('sources of blueprints over REST', () => {
+describe('blueprint sources over REST', () => {
   let world: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     world = await startShop()
@@ -30,7 +30,7 @@ describe('sources of blueprints over REST', () => {
     const answer = await add(body)
     return `${answer.status} ${answer.body.code ?? answer.body.provider}`
   }
-  /** As its controller would have left it. */
+  /** Plays the controller. */
   const reads = (id: string, slug: string, content: string, status: object = {}) => {
     world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, (source) => {
       const { requests } = source.spec as { requests: { syncAt?: string } }
@@ -42,7 +42,7 @@ describe('sources of blueprints over REST', () => {
     return world.put(BlueprintTemplate, sourceTemplateName(id, slug), { slug, content, sourceId: id }, OUTER)
   }
 
-  it('are listed from the newest on, and found by what they have come to', async () => {
+  it('sorts by creation, the newest first, and filters by status and time', async () => {
     const { id } = (await add({ repositoryUrl: URL, path: '/a' })).body
     world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, ({ metadata }) => {
       metadata.creationTimestamp = '2026-01-01T00:00:00Z'
@@ -60,28 +60,28 @@ describe('sources of blueprints over REST', () => {
   })
 
   const refusals: [string, object, string][] = [
-    ['a repository for everybody, of a host that is not known', { repositoryUrl: URL }, '201 Git'],
-    ['one of a host that is known', { repositoryUrl: 'https://github.com/acme/shop' }, '201 GitHub'],
-    ['one of a host that is connected', { installationId: HOST, repositoryId: '7' }, '201 Gitea'],
-    ['one by its address and its name', { repositoryUrl: URL, repositoryFullName: 'Acme/shop' }, '201 Git'],
-    ['one by its id and its name', { installationId: HOST, repositoryId: '7', repositoryFullName: 'a/b' }, '201 Gitea'],
-    ['one with the name of another', { repositoryUrl: URL, repositoryFullName: 'acme/till' }, '400 BAD_REQUEST'],
-    ['a name alone', { repositoryFullName: 'acme/shop' }, '400 BAD_REQUEST'],
-    ['neither', {}, '400 BAD_REQUEST'],
-    ['both', { repositoryUrl: URL, installationId: HOST, repositoryId: '7' }, '400 BAD_REQUEST'],
-    ['half of one', { installationId: HOST }, '400 BAD_REQUEST'],
-    ['an address of the inside', { repositoryUrl: 'https://169.254.169.254/x.git' }, '400 URL_NOT_ALLOWED'],
+    ['a public repository of an unknown host', { repositoryUrl: URL }, '201 Git'],
+    ['a repository of a known host', { repositoryUrl: 'https://github.com/acme/shop' }, '201 GitHub'],
+    ['a repository of a connected host', { installationId: HOST, repositoryId: '7' }, '201 Gitea'],
+    ['an address with its full name', { repositoryUrl: URL, repositoryFullName: 'Acme/shop' }, '201 Git'],
+    ['an id with its full name', { installationId: HOST, repositoryId: '7', repositoryFullName: 'a/b' }, '201 Gitea'],
+    ['an address with another full name', { repositoryUrl: URL, repositoryFullName: 'acme/till' }, '400 BAD_REQUEST'],
+    ['a full name alone', { repositoryFullName: 'acme/shop' }, '400 BAD_REQUEST'],
+    ['no repository', {}, '400 BAD_REQUEST'],
+    ['an address and an id', { repositoryUrl: URL, installationId: HOST, repositoryId: '7' }, '400 BAD_REQUEST'],
+    ['an installation without a repository', { installationId: HOST }, '400 BAD_REQUEST'],
+    ['a link-local address', { repositoryUrl: 'https://169.254.169.254/x.git' }, '400 URL_NOT_ALLOWED'],
     ['an address without TLS', { repositoryUrl: 'http://git.example.com/x.git' }, '400 URL_NOT_ALLOWED'],
-    ['a host that is not connected', { installationId: randomUUID(), repositoryId: '7' }, '422 REFERENCE_NOT_FOUND'],
-    ['a branch that git would read as an option', { repositoryUrl: URL, ref: '--upload-pack=x' }, '400 BAD_REQUEST'],
-    ['a folder outside', { repositoryUrl: URL, path: '/../x' }, '400 BAD_REQUEST'],
-    ['a folder without a name', { repositoryUrl: URL, path: '' }, '400 BAD_REQUEST'],
-    ['a folder with a space in its name', { repositoryUrl: URL, path: '/our blueprints' }, '201 Git'],
+    ['an unknown installation', { installationId: randomUUID(), repositoryId: '7' }, '422 REFERENCE_NOT_FOUND'],
+    ['a branch that starts with dashes', { repositoryUrl: URL, ref: '--upload-pack=x' }, '400 BAD_REQUEST'],
+    ['a path with ".."', { repositoryUrl: URL, path: '/../x' }, '400 BAD_REQUEST'],
+    ['an empty path', { repositoryUrl: URL, path: '' }, '400 BAD_REQUEST'],
+    ['a path with a space', { repositoryUrl: URL, path: '/our blueprints' }, '201 Git'],
   ]
   for (const [sentence, body, expected] of refusals)
-    it(`are asked for ${sentence}: ${expected}`, async () => expect(await told(body)).to.equal(expected))
+    it(`answers ${expected} for ${sentence}`, async () => expect(await told(body)).to.equal(expected))
 
-  it('are not changed into what another one reads', async () => {
+  it('rejects a change to what another source reads', async () => {
     await add({ repositoryUrl: URL, path: '/a' })
     const { body } = await add({ repositoryUrl: URL, path: '/b' })
     const change = (path: string) => world.ask('patch', `${B}/sources/${body.id}`).send({ path })
@@ -90,7 +90,7 @@ describe('sources of blueprints over REST', () => {
     expect((await change('/c')).status).to.equal(200)
   })
 
-  it('have one spelling of a folder', async () => {
+  it('normalizes the path', async () => {
     const { body } = await add({ repositoryUrl: URL, path: './.github/' })
     expect(body.path).to.equal('/.github')
     const change = (path: string) => world.ask('patch', `${B}/sources/${body.id}`).send({ path })
@@ -98,32 +98,32 @@ describe('sources of blueprints over REST', () => {
     expect((await change('/shop/..')).body.code).to.equal('BAD_REQUEST')
     expect((await change('')).body.code).to.equal('BAD_REQUEST')
     expect(await told({ repositoryUrl: URL, path: './shop' })).to.equal('409 ALREADY_EXISTS')
-    // As kubectl may have written it.
+    // kubectl may write it like this.
     world.put(BlueprintSource, randomUUID(), { repositoryUrl: URL, path: './docs/' }, OUTER)
     expect(await told({ repositoryUrl: URL, path: '/docs' })).to.equal('409 ALREADY_EXISTS')
   })
 
-  it('have the name of the repository before they were read, if their address tells it', async () => {
+  it('derives repositoryFullName from the address before the first sync', async () => {
     expect((await add()).body).to.include({ status: 'Pending', repositoryFullName: 'acme/shop' })
     const connected = await add({ installationId: HOST, repositoryId: '7' })
     expect(connected.body).to.include({ status: 'Pending', repositoryFullName: null })
   })
 
-  it('are one of each repository, branch and folder', async () => {
+  it('rejects a second source with the same repository, branch and path', async () => {
     expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
     expect(await told({ repositoryUrl: URL.replace('.git', '/') })).to.equal('409 ALREADY_EXISTS')
     expect(await told({ repositoryUrl: URL, ref: 'next' })).to.equal('201 Git')
     expect(await told({ repositoryUrl: URL, path: '/more' })).to.equal('201 Git')
   })
 
-  it('are at most twenty in a boundary', async () => {
+  it('returns QUOTA_EXCEEDED for the 21st source of a boundary', async () => {
     for (let index = 0; index < 20; index += 1)
       world.put(BlueprintSource, randomUUID(), { repositoryUrl: `${URL}${index}` }, OUTER)
     const { status, body } = await add()
     expect([status, body.code, body.quota]).to.deep.equal([422, 'QUOTA_EXCEEDED', 'blueprintSources'])
   })
 
-  it('are read when somebody asks, once at a time, and say so', async () => {
+  it('starts a sync on request, with 202 and then 200 while it runs', async () => {
     const { body: source } = await add()
     expect(source).to.include({ status: 'Pending', ref: 'main', path: '/', enabled: true })
     reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '')
@@ -142,7 +142,7 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/sources`)).body.items[0].status).to.equal('Syncing')
   })
 
-  it('say of an invalid file which template stays as it was, and that it is of no known commit', async () => {
+  it('warns that the earlier template stays for an invalid file, and shows no revision for it', async () => {
     const { body: source } = await add()
     const error = { severity: 'Error', code: 'Syntax', path: '', line: 1, message: 'is no YAML' }
     const invalidTemplates = [{ path: 'shop.yaml', errors: [error], keeps: 'vector-database' }]
@@ -163,7 +163,7 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/vector-database`)).body).to.include({ sourceId: source.id, revision: null })
   })
 
-  it('say when they are tried again after a failure', async () => {
+  it('shows the next attempt after a failure', async () => {
     const { body: source } = await add()
     const failing = { state: 'Failing', message: 'The host is away.', nextAttemptAt: '2026-01-01T00:05:00.000Z' }
     reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '', failing)
@@ -173,7 +173,7 @@ describe('sources of blueprints over REST', () => {
     })
   })
 
-  it('have templates between those of the boundary and those of the platform, the older source before the younger', async () => {
+  it('ranks templates of sources between boundary and platform, and the older source first', async () => {
     const [content = ''] = DEFAULT_BLUEPRINTS
     const slug = 'vector-database'
     const { body: older } = await add()
@@ -209,7 +209,7 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/${slug}`)).body).to.include({ origin: 'Boundary', version: '2.0.0' })
   })
 
-  it('are not offered while they are disabled, and gone with what they keep once they are deleted', async () => {
+  it('disables the templates of a disabled source and deletes them with it', async () => {
     const { body: source } = await add()
     const slug = 'vector-database'
     reads(source.id, slug, DEFAULT_BLUEPRINTS[0] ?? '')
@@ -228,7 +228,7 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/${slug}`)).status).to.equal(404)
   })
 
-  it('use no credentials that whoever writes them may not use', async () => {
+  it('requires the right to use the credentials for creation and for changes', async () => {
     const { body: source } = await add({ installationId: HOST, repositoryId: '7' })
     const denied = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
     const token = { actions: ['kernel/deployments/token'], dataActions: [], scope: `/boundaries/${BOUNDARY}` }
@@ -241,13 +241,13 @@ describe('sources of blueprints over REST', () => {
     expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
   })
 
-  it('hold the deployment source that gives their credentials', async () => {
+  it('prevents the deletion of the deployment source with its credentials', async () => {
     const { body: source } = await add({ installationId: HOST, repositoryId: '7' })
     const { status, body } = await world.ask('delete', `/boundaries/${BOUNDARY}/sources/gitea/${HOST}`, OWNER)
     expect([status, body.usedBy?.[0]?.name]).to.deep.equal([409, source.id])
   })
 
-  it('are at most 200 templates that a boundary keeps itself', async () => {
+  it('returns QUOTA_EXCEEDED for the 201st template of a boundary itself', async () => {
     const [content = ''] = DEFAULT_BLUEPRINTS
     for (let index = 0; index < 200; index += 1)
       world.put(BlueprintTemplate, `own-${index}`, { slug: `own-${index}`, content: 'format: 1' }, OUTER)
