@@ -12,7 +12,7 @@ import { secret } from '../../kube/builtin.ts'
 
 const THEN = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['held/test'] }
 
-describe('a Git host of the platform', () => {
+describe('circuit source', () => {
   const [id, namespace] = [randomUUID(), boundaryNamespace(BOUNDARY)]
   const path = `/boundaries/${BOUNDARY}/sources/circuit/${id}/circuit`
   let shop: Awaited<ReturnType<typeof startShop>>
@@ -34,12 +34,12 @@ describe('a Git host of the platform', () => {
     return [settings, repository].map(({ status, body }) => [status, body.code])
   }
 
-  it('takes settings and repositories', async () => {
+  it('accepts settings and repositories', async () => {
     expect((await answers()).map(([status]) => status)).to.deep.equal([200, 201])
   })
 
   for (const kind of [DeploymentSource, Boundary])
-    it(`takes none while its ${kind.kind} is being deleted`, async () => {
+    it(`rejects both while its ${kind.kind} is being deleted`, async () => {
       const ref = kind === Boundary ? { name: BOUNDARY } : { namespace, name: id }
       const found = await shop.client.get(kind.resource, ref)
       const leaving = { ...found, metadata: { ...found.metadata, ...THEN } }

@@ -12,10 +12,10 @@ const SOURCE = '55555555-5555-4555-8555-555555555555'
 const HOME = 'https://platform.example.com'
 const CONSOLE = `${HOME}/console`
 
-/** GitHub, which counts how often it is asked. */
+/** GitHub, which counts its requests. */
 class CountedGitHub extends FakeSources {
   asked = 0
-  /** What it waits for before it answers. */
+  /** Responses wait for this. */
   held: Promise<void> | undefined
   override async makeApp(...given: Parameters<FakeSources['makeApp']>) {
     this.asked += 1
@@ -29,7 +29,7 @@ class CountedGitHub extends FakeSources {
   }
 }
 
-describe('the state of an installation', () => {
+describe('state of a GitHub App installation', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let gitHub: CountedGitHub
   let state: string
@@ -64,7 +64,7 @@ describe('the state of an installation', () => {
   const [VALIDATE, FINALIZE] = [{ code: 'good-code' }, { installation_id: '1' }]
   const USED = '400 state-invalid'
 
-  it('is good for one step, and then for the next', async () => {
+  it('is valid for one step, and then for the next', async () => {
     begin('Register')
     expect(await come('validate', VALIDATE)).to.equal('302 ok')
     begin('Install')
@@ -80,20 +80,20 @@ describe('the state of an installation', () => {
     asked: number,
   ][] = [
     ['an exchange that GitHub refuses', 'validate', { code: 'bad-code' }, '302 failed', 1],
-    ['who declines', 'validate', { error: 'access_denied' }, '302 failed', 0],
-    ['who comes without a code', 'validate', {}, '302 failed', 0],
-    ['an installation that is not of the App', 'finalize', { installation_id: '2' }, USED, 1],
-    ['another App', 'finalize', { ...FINALIZE, app_id: '8' }, USED, 0],
+    ['a user who declines', 'validate', { error: 'access_denied' }, '302 failed', 0],
+    ['a redirect without a code', 'validate', {}, '302 failed', 0],
+    ['an installation of another App', 'finalize', { installation_id: '2' }, USED, 1],
+    ['another app_id', 'finalize', { ...FINALIZE, app_id: '8' }, USED, 0],
   ]
   for (const [what, to, query, said, asked] of failures) {
-    it(`is used up by ${what}`, async () => {
+    it(`expires after ${what}`, async () => {
       begin(to === 'validate' ? 'Register' : 'Install')
       expect([await come(to, query), gitHub.asked]).to.deep.equal([said, asked])
       expect([await come(to, to === 'validate' ? VALIDATE : FINALIZE), gitHub.asked]).to.deep.equal([USED, asked])
     })
   }
 
-  it('is used up where GitHub does not answer', async () => {
+  it('expires if GitHub does not answer', async () => {
     begin('Install')
     gitHub.isAway = true
     expect(await come('finalize', FINALIZE)).to.equal('502 upstream-failed')
@@ -105,7 +105,7 @@ describe('the state of an installation', () => {
     ['validate', 'Register', VALIDATE],
     ['finalize', 'Install', FINALIZE],
   ] as const) {
-    it(`lets one of several browsers through that come back at once, and GitHub is asked once: ${to}`, async () => {
+    it(`accepts one of 5 concurrent redirects, with one request to GitHub: ${to}`, async () => {
       begin(step)
       const { promise, resolve } = Promise.withResolvers<void>()
       gitHub.held = promise
@@ -119,7 +119,7 @@ describe('the state of an installation', () => {
     })
   }
 
-  it('is not used where it does not belong', async () => {
+  it('stays valid after a redirect to the wrong step', async () => {
     begin('Register')
     expect(await come('finalize', FINALIZE)).to.equal(USED)
     expect(await come('validate', VALIDATE)).to.equal('302 ok')

@@ -9,7 +9,7 @@ const HOME = boundaryNamespace(BOUNDARY)
 const ids = (count: number) =>
   Array.from({ length: count }, (_, at) => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`)
 
-describe('the list of deployment sources', () => {
+describe('GET /sources', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -28,7 +28,7 @@ describe('the list of deployment sources', () => {
     return body.items as { id: string; usedBy: { collection: string; name: string }[] }[]
   }
 
-  it('says of each what gets its code from it, however that names it', async () => {
+  it('lists in usedBy what refers to a source, by its id or by the installation', async () => {
     const [one = '', other = ''] = ids(2)
     put([one, other])
     const repositoryUrl = 'https://github.com/acme/shop'
@@ -43,7 +43,7 @@ describe('the list of deployment sources', () => {
     expect([named(one), named(other)?.sort()]).to.deep.equal([['web'], ['by-id', 'by-installation']])
   })
 
-  it('looks for that once, not once for each source', async () => {
+  it('reads the apps once for 30 sources, as for one', async () => {
     const apps = server.caches.get(PlatformApp.resource)
     const look = apps.list.bind(apps)
     let looks = 0

@@ -12,7 +12,7 @@ const BUILDER = '33333333-3333-4333-8333-333333333333'
 const READER = '44444444-4444-4444-8444-444444444444'
 const PATH = `/boundaries/${BOUNDARY}/sources/registry`
 
-describe('the pull secret of a registry', () => {
+describe('POST /sources/registry/{id}/materialize', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   const [ours, hub] = [randomUUID(), randomUUID()]
   before(async () => {
@@ -33,12 +33,12 @@ describe('the pull secret of a registry', () => {
   const materialized = (id: string, body: object = {}, as?: string) =>
     shop.ask('post', `${PATH}/${id}/materialize`, as).send({ resourceGroup: 'shop', ...body })
 
-  it('is written for whoever builds, and for nobody who only reads', async () => {
+  it('writes the pull secret for a Deployer and returns 404 to a Reader', async () => {
     expect((await materialized(ours, {}, BUILDER)).status).to.equal(200)
     expect((await materialized(ours, {}, READER)).status).to.equal(404)
   })
 
-  it('is not written for a builder who is denied to write what it is for', async () => {
+  it('returns 404 to a Deployer who is denied writing the group or the resource', async () => {
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
     for (const [name, action, at] of [
       ['group', 'resourcegroups/write', scope],
@@ -56,7 +56,7 @@ describe('the pull secret of a registry', () => {
     expect(await Promise.all(statuses)).to.deep.equal([404, 404, 200])
   })
 
-  it('names Docker Hub as images do, by which kubelets find it', async () => {
+  it('names Docker Hub as image references do, for the kubelet', async () => {
     const { body } = await materialized(hub, { repositories: ['acme/shop'] })
     expect(body.registry).to.equal('docker.io')
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: body.secretName }
@@ -66,7 +66,7 @@ describe('the pull secret of a registry', () => {
   })
 })
 
-describe('the address of a new source', () => {
+describe('POST /sources/{type}/create', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     shop = await startShop()
@@ -78,7 +78,7 @@ describe('the address of a new source', () => {
     ['gitlab', 'registryUrl'],
     ['circuit', 'baseUrl'],
   ]) {
-    it(`is not sent to another place because ${type} reads no ${field}`, async () => {
+    it(`rejects ${field}, which ${type} does not have`, async () => {
       const secret = type === 'registry' ? { username: 'ada', password: 'theirs' } : { accessToken: 'theirs' }
       const { status, body } = await shop
         .ask('post', `/boundaries/${BOUNDARY}/sources/${type}/create`)

@@ -12,7 +12,7 @@ const ownerOf = (name: string) => ({
   ...{ name, uid: `uid-of-${name}` },
 })
 
-describe('pull secrets of a source', () => {
+describe('kubePullSecrets', () => {
   let client: FakeKubeClient
   beforeEach(() => {
     client = new FakeKubeClient()
@@ -35,26 +35,26 @@ describe('pull secrets of a source', () => {
     }
   }
 
-  it('go with the last resource that they were made for', async () => {
+  it('adds an owner reference for each resource', async () => {
     await write(['registry.test/web'], 'web')
     await write(['registry.test/shop'], 'shop')
     await write(['registry.test/shop'], 'shop')
     expect((await stored()).owners).to.deep.equal(['web', 'shop'])
   })
 
-  it('let each of several resources pull what was asked for it, with the password of now', async () => {
+  it('merges the repositories of several resources under the latest password', async () => {
     await write(['registry.test/web'], 'web')
     await write(['registry.test/shop'], 'shop', 'two')
     expect((await stored()).passwords).to.deep.equal({ 'registry.test/web': 'two', 'registry.test/shop': 'two' })
   })
 
-  it('hold no more than was last asked for, where they are of one resource alone', async () => {
+  it('replaces the repositories of a single resource', async () => {
     await write(['registry.test/web', 'registry.test/base'], 'web')
     await write(['registry.test/web'], 'web')
     expect((await stored()).passwords).to.deep.equal({ 'registry.test/web': 'one' })
   })
 
-  it('say a new password to the registry of now alone', async () => {
+  it('drops entries of an earlier registry', async () => {
     await write(['former.test/web'], 'web')
     await write(['registry.test/shop'], 'shop', 'two')
     expect((await stored()).passwords).to.deep.equal({ 'registry.test/shop': 'two' })
@@ -64,7 +64,7 @@ describe('pull secrets of a source', () => {
     [undefined, 'web'],
     ['web', undefined],
   ] as const) {
-    it(`stay whoever goes, where they were made for the group ${first === undefined ? 'before' : 'later'}`, async () => {
+    it(`writes no owner reference if the secret was made for the group ${first === undefined ? 'before' : 'later'}`, async () => {
       await write(['registry.test'], first)
       await write(['registry.test/web'], second)
       expect(await stored()).to.deep.include({ owners: [] })

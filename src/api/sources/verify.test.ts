@@ -6,7 +6,7 @@ import { DeploymentSource } from '../../crds/sources.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
 
-describe('the check of the credentials of a registry', () => {
+describe('POST /sources/registry/{id}/verify', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   const id = randomUUID()
   before(async () => {
@@ -18,11 +18,11 @@ describe('the check of the credentials of a registry', () => {
   after(() => shop.stop())
 
   for (const [title, body, due] of [
-    ['sends the stored password with the stored user', {}, 200],
-    ['sends it with the same user by name', { username: 'robot' }, 200],
-    ['never sends it with another user', { username: 'admin' }, 'missing-credential'],
-    ['never sends it elsewhere', { registryUrl: 'https://elsewhere.test' }, 'missing-credential'],
-    ['takes another user with a password', { username: 'admin', password: 'theirs' }, 200],
+    ['accepts the stored password without a user', {}, 200],
+    ['accepts the stored password with the stored user', { username: 'robot' }, 200],
+    ['requires a password for another user', { username: 'admin' }, 'missing-credential'],
+    ['requires a password for another registry', { registryUrl: 'https://elsewhere.test' }, 'missing-credential'],
+    ['accepts another user with a password', { username: 'admin', password: 'theirs' }, 200],
   ] as const) {
     it(title, async () => {
       const path = `/boundaries/${BOUNDARY}/sources/registry/${id}/verify`

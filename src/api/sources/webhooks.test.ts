@@ -13,7 +13,7 @@ const SOURCE = '55555555-5555-4555-8555-555555555555'
 const NOBODY = '99999999-9999-4999-8999-999999999999'
 const MISSING = '66666666-6666-4666-8666-666666666666'
 
-/** Each look at it takes a millisecond. Its moments of refusals come at once; every other timer as the system has it. */
+/** Advances a millisecond on each read. Timers of up to a second fire at once; longer ones are real. */
 class HastyClock implements Clock {
   #passed = 0
   now = () => systemClock.now()
@@ -25,7 +25,7 @@ class HastyClock implements Clock {
   }
 }
 
-describe('a delivery that nobody has asked for', () => {
+describe('unauthenticated webhook deliveries', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   const clock = new HastyClock()
   before(async () => {
@@ -45,13 +45,13 @@ describe('a delivery that nobody has asked for', () => {
 
   const asked: [sentence: string, rest: string][] = [
     ['names no source', 'github/webhooks'],
-    ['names a source that is not there', `github/webhooks?source=${MISSING}`],
+    ['names a missing source', `github/webhooks?source=${MISSING}`],
     ['names a source of another type', `github/webhooks?source=${SOURCE}`],
-    ['is of a type that is none', 'gopher/webhooks'],
+    ['has an unknown type', 'gopher/webhooks'],
   ]
   for (const [sentence, rest] of asked) {
     for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
-      it(`hears the same whether or not there is such a boundary, where it ${sentence} (${form})`, async () => {
+      it(`get the same 404 for an existing and a missing boundary if the delivery ${sentence} (${form})`, async () => {
         const here = await answerTo(B, rest, headers)
         expect(here.status).to.equal(404)
         expect(await answerTo(NOBODY, rest, headers)).to.deep.equal(here)
@@ -59,7 +59,7 @@ describe('a delivery that nobody has asked for', () => {
     }
   }
 
-  describe('where the boundary has sources of its type', () => {
+  describe('for a boundary with 50 sources of the type', () => {
     const CROWDED = '77777777-7777-4777-8777-777777777777'
     const named = 'github/webhooks'
     before(() => {
@@ -72,7 +72,7 @@ describe('a delivery that nobody has asked for', () => {
     })
 
     for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
-      it(`hears what it hears where there is none (${form})`, async () => {
+      it(`get the same 404 as for a boundary without sources (${form})`, async () => {
         const here = await answerTo(CROWDED, named, headers)
         expect(here.status).to.equal(404)
         expect(await answerTo(B, named, headers)).to.deep.equal(here)
@@ -80,7 +80,7 @@ describe('a delivery that nobody has asked for', () => {
       })
     }
 
-    it('hears it at the same moment, however much was tried', async () => {
+    it('get the 404 after the same time, regardless of the number of sources', async () => {
       const moments = async (boundaryId: string) => {
         const began = clock.monotonic()
         await answerTo(boundaryId, named, { ...signed, 'x-github-event': 'push' })
@@ -89,14 +89,14 @@ describe('a delivery that nobody has asked for', () => {
       expect([await moments(CROWDED), await moments(B), await moments(NOBODY)]).to.deep.equal([1, 1, 1])
     })
 
-    it('hears what is wrong with it where it names one of them', async () => {
+    it('get 406 if they name one of the sources', async () => {
       const path = `${named}?source=55555555-5555-4555-8555-555555555510`
       expect((await answerTo(CROWDED, path, {})).status).to.equal(406)
       expect((await answerTo(CROWDED, path, { ...signed, 'x-github-event': 'push' })).status).to.equal(406)
     })
   })
 
-  it('has the same work done for it', async () => {
+  it('cause the same requests to the API server for an existing and a missing boundary', async () => {
     const work = async (boundaryId: string) => {
       const before = server.client.calls.length
       await answerTo(boundaryId, 'github/webhooks', { 'cache-control': 'no-cache' })
@@ -106,12 +106,12 @@ describe('a delivery that nobody has asked for', () => {
   })
 })
 
-describe('deliveries that are signed', () => {
+describe('signed webhook deliveries', () => {
   const RIGHT = 'a secret of thirty-two characters'
   let server: Awaited<ReturnType<typeof startShop>>
   afterEach(() => server.stop())
 
-  /** Twelve requests at once without a signature; so many of a source. */
+  /** Allows 12 unsigned requests at once, and `requestsPerMinute` of a source. */
   async function start(requestsPerMinute: number) {
     server = await startShop({ limits: { anonymousRequestsPerMinute: 12, requestsPerMinute } }, { clock: stillClock })
     const namespace = boundaryNamespace(B)
@@ -125,7 +125,7 @@ describe('deliveries that are signed', () => {
     } as KubeObject)
   }
   let sent = 0
-  /** At once; answers how often each status came. */
+  /** Sends deliveries at once. @returns how many got a status */
   async function send(count: number, key: string) {
     const one = async () => {
       sent += 1
@@ -142,20 +142,20 @@ describe('deliveries that are signed', () => {
     return (status: number) => statuses.filter((other) => other === status).length
   }
 
-  it('are all taken, many more at once than an address may send without a signature', async () => {
+  it('are all accepted, far beyond the limit for unsigned requests', async () => {
     await start(6_000)
     expect((await send(60, RIGHT))(202)).to.equal(60)
     expect((await send(60, RIGHT))(202)).to.equal(60)
     expect((await request(server.app).get('/version')).status).to.equal(200)
   })
 
-  it('count against their source', async () => {
+  it('count against the limit of their source', async () => {
     await start(60)
     const came = await send(100, RIGHT)
     expect([came(202), came(429)]).to.deep.equal([60, 40])
   })
 
-  it('count against their address if they are forged, and are not all looked at together', async () => {
+  it('count against the limit of their address if the signature is wrong', async () => {
     await start(6_000)
     const came = await send(60, 'another secret, just as long as it')
     expect([came(406), came(429)]).to.deep.equal([12, 48])
