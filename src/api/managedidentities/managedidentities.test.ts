@@ -51,8 +51,8 @@ function shop() {
   return { ...facade, app, uid, identity, read, data }
 }
 
-describe('routes of managed identities', () => {
-  it('give a resource an identity, once', async () => {
+describe('managed identities over REST', () => {
+  it('creates an identity for a resource once', async () => {
     const { call, uid } = shop()
     const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid }
     const first = await call(routes, 'POST', BASE, { body })
@@ -65,31 +65,31 @@ describe('routes of managed identities', () => {
 
   const wrong: [string, (uid: string) => object][] = [
     ['another uid', () => ({ resourceUid: 'f1d2' })],
-    ['another name', () => ({ resourceName: 'mail' })],
-    ['a collection that the platform does not serve', () => ({ resourceType: 'jobs' })],
+    ['another resourceName', () => ({ resourceName: 'mail' })],
+    ['a collection that is not served', () => ({ resourceType: 'jobs' })],
   ]
   for (const [title, change] of wrong) {
-    it(`refuse ${title}: 422 REFERENCE_NOT_FOUND`, async () => {
+    it(`rejects ${title}: 422 REFERENCE_NOT_FOUND`, async () => {
       const { call, uid } = shop()
       const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid, ...change(uid) }
       expect((await codeOf(call(routes, 'POST', BASE, { body }))).code).to.equal('REFERENCE_NOT_FOUND')
     })
   }
 
-  it('refuse a resource that is being deleted', async () => {
+  it('rejects a resource that is being deleted', async () => {
     const { call, records, uid } = shop()
     records.put(StandInApp, { namespace: SPACE, name: 'web', uid, deletionTimestamp: '2026-01-01T00:00:00Z' }, {})
     const body = { resourceName: 'web', resourceType: 'apps', resourceUid: uid }
     expect((await codeOf(call(routes, 'POST', BASE, { body }))).code).to.equal('REFERENCE_NOT_FOUND')
   })
 
-  it('refuse a collection that runs no code, by the schema', () => {
+  it('rejects a collection without code by the schema', () => {
     const post = routes.find(({ method, path }) => method === 'POST' && path.endsWith('managedidentities'))
     const body = { resourceName: 'web', resourceType: 'vectorclusters', resourceUid: 'x' }
     expect(post?.body?.safeParse(body).success).to.equal(false)
   })
 
-  it('show the assignments of the identity and of nobody else', async () => {
+  it('shows the role assignments of the identity only', async () => {
     const { call, identity, records, uid } = shop()
     identity()
     const spec = { principalType: 'ServicePrincipal', roleDefinitionName: 'Reader', scope: B1 }
@@ -104,14 +104,14 @@ describe('routes of managed identities', () => {
     ])
   })
 
-  it('answer 404 for a resource without one and in a group that is not there', async () => {
+  it('returns 404 for a resource without an identity and for a missing group', async () => {
     const { call, uid } = shop()
     expect((await codeOf(call(routes, 'GET', `${BASE}/nothing`))).code).to.equal('NOT_FOUND')
     const path = `${BASE.replace('/shop/', '/nowhere/')}/${uid}`
     expect((await codeOf(call(routes, 'GET', path))).code).to.equal('NOT_FOUND')
   })
 
-  it('give the credentials, not to be stored', async () => {
+  it('returns the credentials from the Secret in the system namespace', async () => {
     const { call, identity, data, read, uid } = shop()
     identity()
     const name = managedIdentitySecretName(PRINCIPAL, 1)
@@ -131,12 +131,12 @@ describe('routes of managed identities', () => {
   })
 
   const unready: [string, object | undefined, object][] = [
-    ['before the controller saw it', undefined, {}],
-    ['while a new secret is made', READY, { secretVersion: 2 }],
-    ['when its Secret was deleted', READY, {}],
+    ['before the first status', undefined, {}],
+    ['while a new secret version is created', READY, { secretVersion: 2 }],
+    ['if its Secret is missing', READY, {}],
   ]
   for (const [title, status, spec] of unready) {
-    it(`give no credentials ${title}: 409 INVALID_STATE`, async () => {
+    it(`returns 409 INVALID_STATE for credentials ${title}`, async () => {
       const { call, identity, uid, records } = shop()
       identity()
       records.put(
@@ -149,7 +149,7 @@ describe('routes of managed identities', () => {
     })
   }
 
-  it('delete one at once where nothing holds it', async () => {
+  it('deletes an identity with 204', async () => {
     const { call, identity, uid } = shop()
     identity()
     expect((await call(routes, 'DELETE', `${BASE}/${uid}`)).status).to.equal(204)
