@@ -7,7 +7,7 @@ import { BoundaryProjection } from '../../crds/projections.ts'
 
 const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 
-describe('the routes of clusters', () => {
+describe('clusters over REST', () => {
   const owner = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
   before(async () => {
@@ -23,7 +23,7 @@ describe('the routes of clusters', () => {
   const stored = async (name: string) =>
     (await facade.client.get(PlatformCluster.resource, { name })) as unknown as PlatformCluster
 
-  it('register a name once; the same request again is answered as it was', async () => {
+  it('creates a cluster once per name, and returns 200 for the same request and 409 for another', async () => {
     const first = await call('post', '/clusters', { name: 'north', region: 'n' })
     expect(first.status).to.equal(201)
     expect(first.body).to.include({ name: 'north', status: 'AwaitingJoin', ingressDomain: 'north.example.test' })
@@ -32,7 +32,7 @@ describe('the routes of clusters', () => {
     expect([other.status, other.body.code]).to.deep.equal([409, 'already-exists'])
   })
 
-  it('take a record that was read back, and set what is left out to its default', async () => {
+  it('accepts the record as read in a PUT, and resets missing fields to defaults', async () => {
     const { id } = await made('east')
     const { body } = await call('get', `/clusters/${id}`)
     const again = await call('put', `/clusters/${id}`, { ...body, region: 'e', labels: { team: 'a' } })
@@ -46,7 +46,7 @@ describe('the routes of clusters', () => {
     expect([bare.body.region, bare.body.labels, bare.body.displayName]).to.deep.equal(['', {}, 'east'])
   })
 
-  it('issue tokens of which a hash is kept, the one before for ten minutes more', async () => {
+  it('stores only hashes of join tokens, and shortens the life of the earlier token', async () => {
     const { id } = await made('west')
     const one = await call('post', `/clusters/${id}/join-token`)
     const two = await call('post', `/clusters/${id}/join-token`, { expiresInMinutes: 30, reusable: true })
@@ -59,7 +59,7 @@ describe('the routes of clusters', () => {
     expect((await call('post', `/clusters/${id}/join-token`, { expiresInMinutes: 4 })).status).to.equal(400)
   })
 
-  it('revoke an agent and its tokens, once; again changes nothing', async () => {
+  it('revokes an agent and its tokens once, and then rejects projections', async () => {
     const { id } = await made('south')
     await call('post', `/clusters/${id}/join-token`)
     const first = await call('post', `/clusters/${id}/agent/revoke`)
@@ -72,17 +72,17 @@ describe('the routes of clusters', () => {
     expect([projected.status, projected.body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
-  it('revoke an agent that has joined again in the very second of the revocation before', async () => {
+  it('revokes an agent again that joined in the second after its revocation', async () => {
     const { id } = await made('again')
     await call('post', `/clusters/${id}/agent/revoke`)
-    // Its certificate counts from the next second on.
+    // A certificate is valid again from the next second on.
     const joinedAt = new Date(Date.parse((await stored(id)).spec.revokedAt ?? '') + 1000).toISOString()
     const status = { agent: { joinedAt } }
     await facade.client.mergePatch(PlatformCluster.resource, { name: id }, { status }, { subresource: 'status' })
     expect((await call('post', `/clusters/${id}/agent/revoke`)).body.status).to.equal('Revoked')
   })
 
-  it('lead a projection to no other cluster: another one is made', async () => {
+  it('rejects another clusterId for a projection', async () => {
     const { id } = await made('firm')
     const path = `/boundaries/${BOUNDARY}/projections`
     const first = await call('post', path, { clusterId: id })
@@ -92,7 +92,7 @@ describe('the routes of clusters', () => {
     expect((await call('patch', `${path}/${first.body.id}`, first.body)).status).to.equal(200)
   })
 
-  it('refuse to remove what is used and where the platform runs, and agents there', async () => {
+  it('rejects the deletion of a used cluster, and the deletion, revocation and tokens of the local one', async () => {
     const { id } = await made('used')
     facade.put(BoundaryProjection, id, { clusterId: id }, `boundary-${BOUNDARY}`)
     const used = await call('delete', `/clusters/${id}`)
@@ -111,7 +111,7 @@ describe('the routes of clusters', () => {
     )
   })
 
-  it('list clusters by name, and find those of a state', async () => {
+  it('filters clusters by isLocal and status', async () => {
     const { body } = await call('get', '/clusters?filter=isLocal:eq:true')
     expect(body.items.map((each: { name: string; isDefault: boolean }) => [each.name, each.isDefault])).to.deep.equal([
       ['local', true],
