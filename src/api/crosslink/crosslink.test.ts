@@ -20,7 +20,7 @@ const NOW = '2026-01-01T00:00:00Z'
 const LATER = '2999-01-01T00:00:00Z'
 const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 
-describe('links between clusters, over REST', () => {
+describe('crosslink over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   const call = async (method: 'get' | 'put' | 'post', path: string, body?: object, as?: string) => {
     const asked = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
@@ -48,7 +48,7 @@ describe('links between clusters, over REST', () => {
   })
   afterEach(() => server.stop())
 
-  it('are off until somebody turns them on', async () => {
+  it('is stopped by default, and is enabled and disabled by PUT', async () => {
     expect(await call('get', '')).to.include({ httpStatus: 200, enabled: false, pkiVersion: 1, status: 'Stopped' })
     expect(await enable()).to.include({ httpStatus: 200, enabled: true, hubClusterId: CLUSTER, hubClusterName: 'Own' })
     const boundary = await server.ask('get', `/boundaries/${BOUNDARY}`)
@@ -60,7 +60,7 @@ describe('links between clusters, over REST', () => {
     })
   })
 
-  it('need a hub that the boundary is on', async () => {
+  it('requires a hub on which the boundary is projected', async () => {
     const strange = await call('put', '', { enabled: true, hubClusterId: STRANGE })
     expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'hubClusterId' })
     for (const body of [{ enabled: true }, { enabled: true, hubClusterId: null }]) {
@@ -70,7 +70,7 @@ describe('links between clusters, over REST', () => {
     }
   })
 
-  it('take back what was read of them, with one field changed', async () => {
+  it('accepts the record as read with one field changed, and rejects unknown fields', async () => {
     const { httpStatus: _, etag: __, ...read } = await call('get', '')
     const on = await call('put', '', { ...read, enabled: true, hubClusterId: CLUSTER })
     expect(on).to.include({ httpStatus: 200, enabled: true, hubClusterId: CLUSTER })
@@ -79,7 +79,7 @@ describe('links between clusters, over REST', () => {
     expect(await call('put', '', { ...now, colour: 'red' })).to.include({ httpStatus: 400 })
   })
 
-  it('tell of a change what is now, and not what was before it', async () => {
+  it('shows Updating after a change until the controller observes it', async () => {
     await enable()
     const ready = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: NOW }
     Object.assign(ready, { observedGeneration: 1 })
@@ -89,7 +89,7 @@ describe('links between clusters, over REST', () => {
     expect(off).to.include({ enabled: false, status: 'Updating', phase: 'Accepted' })
   })
 
-  it('answer reads and writes with the version that they show', async () => {
+  it('returns the same ETag for reports and reads', async () => {
     await enable()
     const told = await call('post', '/status', { observedAtUtc: NOW, sites: [], exposures: [] })
     const read = await call('get', '/status')
@@ -97,7 +97,7 @@ describe('links between clusters, over REST', () => {
     expect((await call('get', '')).etag).to.equal(read.etag)
   })
 
-  it('keep their hub while it is active', async () => {
+  it('rejects another hub while it is running', async () => {
     await enable()
     await patchStatus({ status: 'Running' })
     const refused = await call('put', '', { enabled: true, hubClusterId: FAR })
@@ -105,7 +105,7 @@ describe('links between clusters, over REST', () => {
     expect(await call('put', '', { enabled: false })).to.include({ httpStatus: 200, enabled: false })
   })
 
-  it('merge what agents report, and mark what is in conflict', async () => {
+  it('merges reports of agents, ignores older ones, and marks conflicting exposures', async () => {
     await enable()
     const site = (clusterId: string) => ({ clusterId, role: 1, status: 1, linkStatus: 2, observedPkiVersion: 1 })
     const exposure = (clusterId: string) => ({
@@ -126,7 +126,7 @@ describe('links between clusters, over REST', () => {
     expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'sites.0.clusterId' })
   })
 
-  it('give each spoke a grant of its own, for ten minutes', async () => {
+  it('hands each grant to one spoke only, and shortens it', async () => {
     await enable()
     const { certPem: caPem } = await createAuthority('hub', new Date())
     const expiresUtc = new Date(Date.now() + 3_600_000).toISOString()
@@ -154,14 +154,14 @@ describe('links between clusters, over REST', () => {
       expect(await call('post', '/access-grant', { ...grant, [String(field)]: value })).to.include({ httpStatus: 400 })
   })
 
-  it('have a grant made by the hub, if that is active', async () => {
+  it('returns 503 for a grant while the hub is not active', async () => {
     await enable()
     expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'SERVICE_UNAVAILABLE' })
     await patchStatus({ phase: 'EngineMissing' })
     expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'ENGINE_MISSING' })
   })
 
-  it('have a grant made for each of several that ask at once', async () => {
+  it('issues one grant for each of two concurrent requests', async () => {
     await enable()
     await patchStatus({ hub: { status: 1 } })
     const { certPem } = await createAuthority('hub', new Date())
@@ -172,7 +172,7 @@ describe('links between clusters, over REST', () => {
     expect(grants[0]?.code).not.to.equal(grants[1]?.code)
   })
 
-  /** As the controller does where the hub is on the platform's own cluster: a moment later, and of two the newest. */
+  /** Plays the controller of a hub on the local cluster: issues the newest requested grant a moment later. */
   function answerRequests(grant: Omit<Grant, 'code'>) {
     const ref = { namespace: HOME, name: 'crosslink' }
     let isOver = false
@@ -198,13 +198,13 @@ describe('links between clusters, over REST', () => {
     }
   }
 
-  it('rotate their authority, once at a time', async () => {
+  it('returns ROTATION_RUNNING while a rotation is unfinished', async () => {
     await enable()
     await patchStatus({ ca: { version: 2, certificatePem: '', fingerprint: '', issuedUtc: '', expiresUtc: '' } })
     expect(await call('post', '/pki/rotate')).to.include({ httpStatus: 409, code: 'ROTATION_RUNNING' })
   })
 
-  it('take neither grants nor reports nor a rotation while they are off', async () => {
+  it('returns CROSSLINK_DISABLED for grants, reports and rotations while it is disabled', async () => {
     const report = { observedAtUtc: '2026-01-01T00:00:00Z', sites: [], exposures: [] }
     for (const [path, body] of [
       ['/access-grant', undefined],
@@ -214,7 +214,7 @@ describe('links between clusters, over REST', () => {
       expect(await call('post', path, body)).to.include({ httpStatus: 409, code: 'CROSSLINK_DISABLED' })
   })
 
-  it('are for holders of crosslink/admin to change', async () => {
+  it('requires crosslink/admin for changes', async () => {
     server.grant(CONTRIBUTOR, 'Contributor', `/boundaries/${BOUNDARY}`)
     expect(await call('get', '', undefined, CONTRIBUTOR)).to.include({ httpStatus: 200 })
     expect(await call('put', '', { enabled: false }, CONTRIBUTOR)).to.include({ httpStatus: 403 })
