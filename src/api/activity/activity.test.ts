@@ -32,7 +32,7 @@ const REPORT = {
   resourceGroup: 'shop',
 }
 
-describe('requests as activity', () => {
+describe('activity of REST requests', () => {
   let here: Awaited<ReturnType<typeof activityWorld>>
   before(async () => {
     here = await activityWorld()
@@ -47,7 +47,7 @@ describe('requests as activity', () => {
     return one && activityOfRequest(one, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
   }
 
-  it('are told of with who, what, how it ended and how the resource is then', async () => {
+  it('records the actor, action, outcome and resulting generation', async () => {
     const told = await send('patch', `${BASE}/search`, { tags: { team: 'a' } })
     expect(told?.resource).to.deep.equal(NAME)
     expect(told?.sighting).to.deep.include({
@@ -62,11 +62,11 @@ describe('requests as activity', () => {
   })
 
   const refusedAtBoundary: [string, Parameters<typeof send>, string][] = [
-    ['its quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], 'boundaries/create'],
+    ['the quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], 'boundaries/create'],
     ['a move to another tenant', ['post', `${OF_BOUNDARY}/tenant`, { tenantId: PERSON }], 'boundaries/tenant/admin'],
   ]
   for (const [title, call, action] of refusedAtBoundary) {
-    it(`tell of the boundary where ${title} was refused`, async () => {
+    it(`records a refusal at the boundary for ${title}`, async () => {
       const told = await send(...call)
       expect(told?.resource).to.deep.equal(AS_BOUNDARY)
       expect(told?.sighting).to.deep.include({ action, outcome: 'Refused', statusCode: 403 })
@@ -74,19 +74,29 @@ describe('requests as activity', () => {
   }
 
   const whole: [string, Parameters<typeof send>, ResourcePath, string][] = [
-    ['the boundary', ['patch', OF_BOUNDARY, { displayName: 'Office' }], AS_BOUNDARY, 'boundaries/manage'],
-    ['its quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], AS_BOUNDARY, 'boundaries/create'],
-    ['a new group', ['post', `${OF_BOUNDARY}/resourcegroups/desk`], asGroup('desk'), 'resourcegroups/write'],
+    ['a PATCH of the boundary', ['patch', OF_BOUNDARY, { displayName: 'Office' }], AS_BOUNDARY, 'boundaries/manage'],
+    ['a PUT of its quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], AS_BOUNDARY, 'boundaries/create'],
     [
-      'the quota of a group',
+      'the creation of a group',
+      ['post', `${OF_BOUNDARY}/resourcegroups/desk`],
+      asGroup('desk'),
+      'resourcegroups/write',
+    ],
+    [
+      'a PATCH of the quota of a group',
       ['patch', `${OF_BOUNDARY}/resourcegroups/desk`, { quota: { cpu: '4' } }],
       asGroup('desk'),
       'resourcegroups/write',
     ],
-    ['the end of a group', ['delete', `${OF_BOUNDARY}/resourcegroups/desk`], asGroup('desk'), 'resourcegroups/delete'],
+    [
+      'the deletion of a group',
+      ['delete', `${OF_BOUNDARY}/resourcegroups/desk`],
+      asGroup('desk'),
+      'resourcegroups/delete',
+    ],
   ]
   for (const [title, call, resource, action] of whole) {
-    it(`tell of ${title}`, async () => {
+    it(`records ${title}`, async () => {
       here.facade.grant(PERSON, 'Platform Owner', '/')
       const told = await send(...call)
       expect(told?.resource).to.deep.equal(resource)
@@ -96,7 +106,7 @@ describe('requests as activity', () => {
     })
   }
 
-  it('tell of a boundary that they make', async () => {
+  it('records the creation of a boundary', async () => {
     here.facade.grant(PERSON, 'Platform Owner', '/')
     const told = await send('post', '/boundaries', { displayName: 'New' })
     const { boundaryId = '' } = told?.resource ?? {}
@@ -105,15 +115,15 @@ describe('requests as activity', () => {
   })
 
   const unchanging: [string, Parameters<typeof send>][] = [
-    ['the same PATCH', ['patch', `${BASE}/search`, { tags: { team: 'b' } }]],
-    ['the same creation', ['post', `${BASE}/twice`, {}]],
-    ['the same name of the boundary', ['patch', OF_BOUNDARY, { displayName: 'Works' }]],
-    ['the same quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '8' }]],
-    ['a start of what runs', ['put', `${BASE}/search/actions/start`]],
-    ['as many replicas', ['post', `${BASE}/search/scale`, { targetScale: 2 }]],
+    ['the same PATCH again', ['patch', `${BASE}/search`, { tags: { team: 'b' } }]],
+    ['the same creation again', ['post', `${BASE}/twice`, {}]],
+    ['the same display name of the boundary', ['patch', OF_BOUNDARY, { displayName: 'Works' }]],
+    ['the same quota again', ['put', `${OF_BOUNDARY}/quota`, { cpu: '8' }]],
+    ['a start of a running resource', ['put', `${BASE}/search/actions/start`]],
+    ['the same number of replicas', ['post', `${BASE}/search/scale`, { targetScale: 2 }]],
   ]
   for (const [title, call] of unchanging) {
-    it(`tell nothing of what changes nothing: ${title}`, async () => {
+    it(`records nothing if nothing changes: ${title}`, async () => {
       here.facade.grant(PERSON, 'Platform Owner', '/')
       await send(...call)
       const told = await send(...call)
@@ -123,16 +133,16 @@ describe('requests as activity', () => {
   }
 
   const cases: [string, Parameters<typeof send>, string | undefined][] = [
-    ['a refusal at what is there', ['patch', `${BASE}/search`, { computePlan: 'none' }], 'Refused 422'],
-    ['no refusal at what is not there', ['put', `${BASE}/other`, { computePlan: 'none' }], undefined],
-    ['no body that could not be read', ['patch', `${BASE}/search`, { nothing: 1 }], undefined],
-    ['no reading', ['get', `${BASE}/search`], undefined],
-    ['what is made', ['post', `${BASE}/fresh`, {}], 'Succeeded 201'],
-    ['nothing of a report, which is an entry itself', ['post', `${OF_BOUNDARY}/activity`, REPORT], undefined],
+    ['a refusal for an existing resource', ['patch', `${BASE}/search`, { computePlan: 'none' }], 'Refused 422'],
+    ['no refusal for a missing resource', ['put', `${BASE}/other`, { computePlan: 'none' }], undefined],
+    ['no invalid body', ['patch', `${BASE}/search`, { nothing: 1 }], undefined],
+    ['no read', ['get', `${BASE}/search`], undefined],
+    ['a creation', ['post', `${BASE}/fresh`, {}], 'Succeeded 201'],
+    ['no report of activity, which is an entry itself', ['post', `${OF_BOUNDARY}/activity`, REPORT], undefined],
     ['a deletion', ['delete', `${BASE}/search`], 'Succeeded 202'],
   ]
   for (const [title, call, expected] of cases) {
-    it(`tell of ${title}`, async () => {
+    it(`records ${title} as an entry or not`, async () => {
       const told = await send(...call)
       expect(here.told).to.have.length(call[0] === 'get' ? 0 : 1)
       const { outcome, statusCode } = told?.sighting ?? {}
@@ -141,26 +151,26 @@ describe('requests as activity', () => {
   }
 })
 
-describe('the recorder of activity', () => {
+describe('ActivityRecorder', () => {
   function recorder() {
     const clock = new ManualClock()
     const client = new FakeKubeClient()
     const store = new SecretActivity(client, () => clock.now())
-    /** The next write fails. */
+    /** Fails the next write. */
     const away = () => client.fail('create', secret, 'Unavailable')
     return { store, away, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
   }
   const now = (more: Partial<ObservedAction> = {}) =>
     sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
 
-  it('writes what was noted when it stops', async () => {
+  it('writes noted entries when it stops', async () => {
     const { store, recorder: made } = recorder()
     made.note({ resource: NAME, sighting: now() })
     await made.stop()
     expect(await store.read(NAME)).to.have.length(1)
   })
 
-  it('says of what it tells itself that it is kept, once it is: it may end before', async () => {
+  it('rejects a write of an entry noted before until the entry is stored, and stores it once', async () => {
     const { store, away, recorder: made } = recorder()
     const one = now({ message: 'by the request' })
     made.note({ resource: NAME, sighting: one })
@@ -172,7 +182,7 @@ describe('the recorder of activity', () => {
     await made.stop()
   })
 
-  it('keeps what comes with an entry that can never be kept', async () => {
+  it('writes other entries next to one that can never be stored', async () => {
     const { store, recorder: made } = recorder()
     const append = store.append.bind(store)
     store.append = (resource, all) =>
@@ -185,7 +195,7 @@ describe('the recorder of activity', () => {
     await made.stop()
   })
 
-  it('keeps what could not be written', async () => {
+  it('keeps entries after a failed write', async () => {
     const { store, away, recorder: made } = recorder()
     away()
     made.note({ resource: NAME, sighting: now() })
@@ -194,14 +204,14 @@ describe('the recorder of activity', () => {
     expect(await store.read(NAME)).to.have.length(1)
   })
 
-  it('says of what must be kept whether it was', async () => {
+  it('rejects if entries that must be stored are not', async () => {
     const { away, recorder: made } = recorder()
     away()
     const failure = await made.write([{ resource: NAME, sighting: now() }]).catch((error) => error)
     expect(failure).to.be.instanceOf(Error)
   })
 
-  it('lets nobody push out what was done with refusals', async () => {
+  it('limits refusals to 100 entries, apart from successful actions', async () => {
     const { store, recorder: made } = recorder()
     await made.write([{ resource: NAME, sighting: now() }])
     await made.write(Array.from({ length: 300 }, () => ({ resource: NAME, sighting: now({ outcome: 'Refused' }) })))
@@ -209,7 +219,7 @@ describe('the recorder of activity', () => {
   })
 })
 
-describe('reports of activity', () => {
+describe('POST /boundaries/{id}/activity', () => {
   let here: Awaited<ReturnType<typeof activityWorld>>
   before(async () => {
     here = await activityWorld()
@@ -222,14 +232,14 @@ describe('reports of activity', () => {
       .set('authorization', bearer(PERSON))
       .send({ ...REPORT, ...more })
 
-  it('are answered with the id of the entry, which says that it was reported', async () => {
+  it('returns the id of the entry, which has the channel Reported and masked secrets', async () => {
     const { status, body: id } = await post({ message: 'token=abc', metadata: { commit: 'f00' } })
     expect(status).to.equal(200)
     const [entry] = (await here.store.read(NAME)) ?? []
     expect(entry).to.deep.include({ id, channel: 'Reported', message: 'token=***', metadata: { commit: 'f00' } })
   })
 
-  it('may have 2,048 characters of metadata as JSON, and no more', async () => {
+  it('accepts metadata of 2,048 characters as JSON, and rejects 2,049', async () => {
     const pairs = Object.fromEntries(Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v']))
     const filled = (length: number) => ({ ...pairs, first: 'x'.repeat(900), last: 'x'.repeat(length) })
     const left = 2_048 - JSON.stringify(filled(0)).length
@@ -238,27 +248,27 @@ describe('reports of activity', () => {
   })
 
   const refusals: [string, object, number, string][] = [
-    ['an action that is no word', { action: 'Deploy!' }, 400, 'bad-request'],
-    ['a time that is not kept', { occurredAt: '2020-01-01T00:00:00Z' }, 400, 'invalid-activity'],
-    ['a time ahead', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
+    ['an invalid action', { action: 'Deploy!' }, 400, 'bad-request'],
+    ['a time older than the retention', { occurredAt: '2020-01-01T00:00:00Z' }, 400, 'invalid-activity'],
+    ['a time in the future', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
     [
       'too much metadata',
       { metadata: Object.fromEntries([1, 2, 3].map((key) => [key, 'x'.repeat(1000)])) },
       400,
       'invalid-activity',
     ],
-    ['a resource that is not there', { resourceName: 'other' }, 404, 'not-found'],
-    ['a group that is not there', { resourceGroup: 'other' }, 404, 'not-found'],
+    ['a missing resource', { resourceName: 'other' }, 404, 'not-found'],
+    ['a missing group', { resourceGroup: 'other' }, 404, 'not-found'],
     ['an unknown field', { actor: 'me' }, 400, 'MODEL_BINDING_FAILED'],
   ]
   for (const [title, more, status, code] of refusals) {
-    it(`are refused for ${title}`, async () => {
+    it(`rejects ${title}`, async () => {
       const answer = await post(more)
       expect([answer.status, answer.body.code]).to.deep.equal([status, code])
     })
   }
 
-  it('may be of a time before the group; what was done in an earlier group of the name is not shown', async () => {
+  it('accepts a time before the creation of the group, but hides entries of an earlier group of the name', async () => {
     const yesterday = new Date(Date.now() - 86_400_000).toISOString()
     const { body: id } = await post({ action: 'deploy.yesterday', occurredAt: yesterday })
     await here.store.append(NAME, [sighting({ occurredAt: yesterday })])
@@ -270,7 +280,7 @@ describe('reports of activity', () => {
     expect(old.map((entry) => entry.id)).to.deep.equal([id])
   })
 
-  it('are refused at what the caller is denied', async () => {
+  it('returns 403 at a resource that is denied to the caller', async () => {
     const denied = {
       ...{ principalId: PERSON, principalType: 'User', actions: ['kernel/activity/*'], scopeIncarnation: 'life' },
       scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/denied`,
@@ -283,7 +293,7 @@ describe('reports of activity', () => {
     expect((await post({})).status).to.equal(200)
   })
 
-  it('name their error as problem details', async () => {
+  it('returns errors as problem details', async () => {
     const answer = await post({ occurredAt: '2999-01-01T00:00:00Z' })
     expect(answer.headers['content-type']).to.match(/problem\+json/)
     expect(new PlatformError('invalid-activity', 'x').status).to.equal(400)

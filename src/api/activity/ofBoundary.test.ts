@@ -20,7 +20,7 @@ import { DenyAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
-describe('the activity of a boundary', () => {
+describe('GET /boundaries/{id}/activity', () => {
   let here: Awaited<ReturnType<typeof activityWorld>>
   const [SHOP_READER, STRANGER] = ['33333333-3333-4333-8333-333333333333', '44444444-4444-4444-8444-444444444444']
   before(async () => {
@@ -53,11 +53,11 @@ describe('the activity of a boundary', () => {
       ({ resourceGroup, resourceName }: ResourcePath) => `${resourceGroup}/${resourceName}`,
     )
 
-  it('is that of all resources of its groups, those that are gone included, newest first', async () => {
+  it('lists entries of all resources of all groups, including deleted ones, newest first', async () => {
     expect(await told()).to.deep.equal(['other/search', 'shop/gone', 'shop/search', 'no-group/search'])
   })
 
-  it('is filtered and paged as that of a resource, and by resource', async () => {
+  it('filters and pages entries, also by group', async () => {
     expect(await told('?filter=action:eq:vectorcluster/delete')).to.deep.equal(['shop/gone'])
     expect(await told('?filter=resourceGroup:eq:shop&pageSize=1&page=2')).to.deep.equal(['shop/search'])
     expect(await told('?sort=occurredAt&pageSize=1&page=2')).to.deep.equal(['shop/search'])
@@ -66,7 +66,7 @@ describe('the activity of a boundary', () => {
     expect([config.status, config.body.defaultSort]).to.deep.equal([200, '-occurredAt'])
   })
 
-  it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
+  it('shows entries of resources that the caller may read, except denied ones', async () => {
     const life = { principalId: SHOP_READER, principalType: 'User', scopeIncarnation: 'life' }
     const deny = (action: string, below = '') => {
       const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop${below}`
@@ -91,7 +91,7 @@ describe('the activity of a boundary', () => {
     expect(await told()).to.include.members(['other/search', 'shop/gone', 'shop/search'])
   })
 
-  it('hides what was done to a resource that is gone, or was before it was made anew, from whom a deny kept from it', async () => {
+  it('hides entries of a deleted or recreated resource from callers denied reading the earlier one', async () => {
     const [reader, other] = ['66666666-6666-4666-8666-666666666666', '77777777-7777-4777-8777-777777777777']
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
     for (const one of [reader, other]) here.facade.grant(one, 'Reader', scope)
@@ -114,7 +114,7 @@ describe('the activity of a boundary', () => {
     const counts = async () => [await seen(reader), await seen(other)]
     expect(await counts()).to.deep.equal([0, 2])
     expect([(await ofOne(reader)).status, (await ofOne(other)).status]).to.deep.equal([403, 200])
-    // The next one of the name is another, which no deny is at.
+    // The next resource of the name is another one, which the deny does not cover.
     here.facade.put(VectorCluster, 'kept', {}, groupNamespace(BOUNDARY, 'shop'))
     const found = here.facade.caches.get(VectorCluster.resource).get(groupNamespace(BOUNDARY, 'shop'), 'kept')
     const creationTimestamp = new Date(Date.now() + 1_000).toISOString()
@@ -122,7 +122,7 @@ describe('the activity of a boundary', () => {
     here.facade.caches
       .get(VectorCluster.resource)
       .observeWrite(here.facade.client.seed(VectorCluster.resource, { ...whole(VectorCluster), metadata }))
-    // The former was made within a minute before it: that long its own request may have taken.
+    // The former one was created less than a minute earlier, the time that the request of the new one may have taken.
     expect(await counts()).to.deep.equal([0, 2])
     await here.store.append(of, [creation(metadata.uid ?? '', 500)])
     expect(await counts()).to.deep.equal([1, 3])
@@ -130,7 +130,7 @@ describe('the activity of a boundary', () => {
     expect(bodies).to.deep.equal([1, 3])
   })
 
-  it('tells of what was done to groups and to itself, as far as each may read them', async () => {
+  it('lists entries of groups and of the boundary to callers who may read these', async () => {
     const later = { occurredAt: new Date(Date.now() + 9).toISOString() }
     await here.store.append(asGroup('shop'), [sighting({ action: 'resourcegroups/write', ...later })])
     await here.store.append(AS_BOUNDARY, [sighting({ action: 'boundaries/manage', ...later })])
@@ -148,7 +148,7 @@ describe('the activity of a boundary', () => {
     expect((await of('other')).status).to.equal(404)
   })
 
-  it('tells of the end of a group, and of an earlier one of its name, whoever may read in all of it', async () => {
+  it('lists entries of deleted and earlier groups to readers of the whole boundary only', async () => {
     const { facade, store } = here
     const ago = (minutes: number) => ({ occurredAt: new Date(Date.now() - minutes * 60_000).toISOString() })
     facade.client.seed(Boundary.resource, { ...whole(Boundary), metadata: { name: OLD, ...made(60) } })
@@ -184,7 +184,7 @@ describe('the activity of a boundary', () => {
     expect(await actions(PERSON)).to.deep.equal(['resourcegroups/delete', ...present, ...gone])
   })
 
-  it('is not there for strangers', async () => {
+  it('returns 404 to strangers', async () => {
     for (const path of ['', '/config']) expect((await ask(path, STRANGER)).status).to.equal(404)
   })
 })

@@ -47,7 +47,7 @@ async function world(replicas = 1) {
       return caches
     }),
   )
-  /** Once the caches have seen it, a moment passes. */
+  /** Advances the clock until the entries are stored. */
   const told = async (count: number, of = path) =>
     until(`${count} entries are told`, async () => {
       clock.advance(4_000)
@@ -64,8 +64,8 @@ const object = (spec: object, annotations = {}): KubeObject & { spec: object } =
   spec,
 })
 
-describe('what is watched where no audit log comes', () => {
-  it('is told once by all replicas, and says that it is not complete', async () => {
+describe('activity from watches, without an audit log', () => {
+  it('records a change once for all replicas, marked as incomplete', async () => {
     const { client, told, stop } = await world(2)
     await client.create(VectorCluster.resource, object({ replicas: 1 }))
     await told(1)
@@ -80,7 +80,7 @@ describe('what is watched where no audit log comes', () => {
     await stop()
   })
 
-  it('is told of groups and their boundary too', async () => {
+  it('records changes of groups and their boundary', async () => {
     const { client, told, stop } = await world()
     const boundary = { name: BOUNDARY }
     await client.create(Boundary.resource, {
@@ -112,17 +112,17 @@ describe('what is watched where no audit log comes', () => {
       { by: 'kubectl', ago: 2_000 },
     ],
     [
-      'none of the future',
+      'none from the future',
       [
         { manager: 'alice', ago: -9e9 },
         { manager: 'kubectl', ago: 2_000 },
       ],
       { by: 'kubectl', ago: 2_000 },
     ],
-    ['the newest, now, where it is of long ago', [{ manager: 'alice', ago: 9e9 }], { by: 'alice', ago: 3_000 }],
+    ['the newest, with the present time if it is old', [{ manager: 'alice', ago: 9e9 }], { by: 'alice', ago: 3_000 }],
   ]
   for (const [which, written, { by, ago }] of managers)
-    it(`believes of the managers of fields, which anybody may write, ${which}`, async () => {
+    it(`takes the actor from managedFields: ${which}`, async () => {
       const { client, told, clock, stop } = await world()
       const at = (milliseconds: number) => new Date(clock.now() - milliseconds).toISOString()
       const managedFields = (written as { manager: string; ago: number }[]).map(({ manager, ago: since }) => ({
@@ -142,7 +142,7 @@ describe('what is watched where no audit log comes', () => {
       await stop()
     })
 
-  it('says nothing of what REST wrote, nor of a status', async () => {
+  it('records no write of REST and no status', async () => {
     const { client, store, told, clock, stop } = await world()
     await client.create(VectorCluster.resource, object({ replicas: 1 }, { [ACTOR_ANNOTATION]: `1 ${PERSON}` }))
     await client.mergePatch(VectorCluster.resource, ref, { status: { phase: 'x' } }, { subresource: 'status' })
@@ -164,7 +164,7 @@ describe('what is watched where no audit log comes', () => {
     await stop()
   })
 
-  it('is told by REST alone of a deletion that takes long', async () => {
+  it('records a slow deletion through REST once', async () => {
     const { client, store, told, clock, stop } = await world()
     const byRest = { [ACTOR_ANNOTATION]: `1 ${PERSON}` }
     await client.create(VectorCluster.resource, object({ replicas: 1 }, byRest))
