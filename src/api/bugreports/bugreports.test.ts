@@ -13,7 +13,7 @@ const text = (content: string) => ({
 })
 const REPORT = { title: 'It breaks', description: 'I used password=hunter2 and it broke.' }
 
-describe('bug reports', () => {
+describe('POST /bug-reports', () => {
   const blobs = fakeBlobs()
   let facade: Awaited<ReturnType<typeof startFacade>>
   before(async () => {
@@ -27,7 +27,7 @@ describe('bug reports', () => {
     return found as unknown as BugReport
   }
 
-  it('are numbered, open, and without what looks like a secret', async () => {
+  it('numbers reports as Open and masks secrets', async () => {
     const one = await send({ ...REPORT, url: 'https://me:pw@x.test/?token=abc' })
     const two = await send(REPORT)
     expect([one.status, two.body.number - one.body.number, two.body.status]).to.deep.equal([201, 1, 'Open'])
@@ -37,7 +37,7 @@ describe('bug reports', () => {
     expect(spec.url).to.equal('https://***@x.test/?token=***')
   })
 
-  it('keep what was sent along beside them, texts without secrets', async () => {
+  it('stores attachments as blobs, with masked secrets in text', async () => {
     const attachments = [
       text('Authorization: Bearer abcdef123'),
       { fileName: 'a.png', mediaType: 'image/png', content: PNG },
@@ -53,7 +53,7 @@ describe('bug reports', () => {
     expect((await read(1)).toString('base64')).to.equal(PNG)
   })
 
-  it('are ten an hour for a person, and as many for another', async () => {
+  it('returns 429 after ten reports of a person within an hour, but not to another person', async () => {
     const person = crypto.randomUUID()
     for (let count = 0; count < 10; count += 1) expect((await send(REPORT, person)).status).to.equal(201)
     const refused = await send(REPORT, person)
@@ -64,22 +64,22 @@ describe('bug reports', () => {
 
   const long = 'x'.repeat(300 * 1024)
   const refusals: [string, object, string][] = [
-    ['no title', { title: ' ' }, 'bad-request'],
-    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'bad-request'],
+    ['a blank title', { title: ' ' }, 'bad-request'],
+    ['a description of 16,385 characters', { description: 'x'.repeat(16_385) }, 'bad-request'],
     ['an unknown field', { nothing: 1 }, 'MODEL_BINDING_FAILED'],
-    ['a text that is a picture', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
-    ['a picture that is a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
-    ['attachments that are too long', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
+    ['a text declared as an image', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
+    ['an image declared as a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
+    ['attachments of 600 KiB', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
     ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'bad-request'],
   ]
   for (const [title, more, code] of refusals) {
-    it(`are refused with ${title}`, async () => {
+    it(`rejects ${title}`, async () => {
       const { status, body } = await send({ ...REPORT, ...more })
       expect([status, body.code]).to.deep.equal([400, code])
     })
   }
 
-  it('need a sign-in', async () => {
+  it('requires authentication', async () => {
     expect((await request(facade.app).post('/bug-reports').send(REPORT)).status).to.equal(401)
   })
 })
