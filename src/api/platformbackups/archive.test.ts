@@ -4,14 +4,14 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { barmanObjectStore, postgresqlCluster } from '../../kube/postgresql.ts'
 
-describe('the routes of archives', () => {
+describe('archives over REST', () => {
   let world: PlatformBackupsWorld
   beforeEach(async () => {
     world = await PlatformBackupsWorld.start()
   })
   afterEach(() => world.facade.stop())
 
-  describe('the archive of a database', () => {
+  describe('suspension of an archive', () => {
     const place = { namespace: 'shop', name: 'orders' }
     const database = (condition = 'False', annotations: object = {}, archives = true) => {
       const parameters = { barmanObjectName: 'store', serverName: 'orders-1' }
@@ -25,27 +25,34 @@ describe('the routes of archives', () => {
     const refusals: [string, string, () => void, object, number, string][] = [
       ['suspend', 'an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
       ['resume', 'no namespace', () => {}, { name: 'orders' }, 400, 'invalid-cluster'],
-      ['suspend', 'an unknown one', () => {}, place, 404, 'cluster-not-found'],
+      ['suspend', 'an unknown database', () => {}, place, 404, 'cluster-not-found'],
       [
         'resume',
-        'a name that is none',
+        'an invalid namespace',
         () => database(),
         { namespace: '../x', name: 'orders' },
         404,
         'cluster-not-found',
       ],
-      ['suspend', 'one without an archive', () => database('False', {}, false), place, 409, 'archiving-not-configured'],
-      ['suspend', 'a healthy one', () => database('True'), place, 409, 'archiving-healthy'],
-      ['resume', 'one that was never suspended', () => database(), place, 409, 'archiving-not-suspended'],
+      [
+        'suspend',
+        'a database without an archive',
+        () => database('False', {}, false),
+        place,
+        409,
+        'archiving-not-configured',
+      ],
+      ['suspend', 'a database with a healthy archive', () => database('True'), place, 409, 'archiving-healthy'],
+      ['resume', 'a database that was never suspended', () => database(), place, 409, 'archiving-not-suspended'],
       [
         'resume',
-        'one that its own resource suspended',
+        'a database that its own resource suspended',
         () => database('False', { 'cnpg.io/skipWalArchiving': 'enabled' }),
         ...([place, 409, 'archiving-not-suspended'] as const),
       ],
     ]
     for (const [verb, title, given, body, status, code] of refusals) {
-      it(`is not changed by ${verb} of ${title}`, async () => {
+      it(`rejects ${verb} of ${title}`, async () => {
         given()
         const answer = await valve(verb, body)
         expect([answer.status, answer.code]).to.deep.equal([status, code])
@@ -53,7 +60,7 @@ describe('the routes of archives', () => {
       })
     }
 
-    it('is measured where somebody measures', async () => {
+    it('suspends a database only from 100 waiting WAL files on, if these are measured', async () => {
       database()
       world.figures.set('shop/orders', { readyCount: 12, volumePercent: 3.5 })
       expect((await valve('suspend')).code).to.equal('archiving-healthy')
@@ -67,7 +74,7 @@ describe('the routes of archives', () => {
       })
     })
 
-    it('is suspended once, and resumed', async () => {
+    it('suspends a database once, and resumes it', async () => {
       database()
       world.seed(
         barmanObjectStore,
@@ -85,7 +92,7 @@ describe('the routes of archives', () => {
       expect((await world.stored()).spec.suspendedArchives).to.deep.equal([])
     })
 
-    it('is not that of a former database of the name', async () => {
+    it('ignores the suspension of an earlier database of the same name', async () => {
       database()
       const spec = { suspendedArchives: [{ ...place, suspendedAt: hoursAgo(9) }] }
       const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
@@ -95,7 +102,7 @@ describe('the routes of archives', () => {
       expect((await world.stored()).spec.suspendedArchives).to.have.length(1)
     })
 
-    it('is written down without those of databases that are gone', async () => {
+    it('drops suspensions of deleted databases when it writes another one', async () => {
       database()
       const [gone, there] = ['gone', 'kept'].map((name) => ({ ...place, name, suspendedAt: hoursAgo(-9) }))
       world.seed(postgresqlCluster, 'kept', { spec: {} }, {}, place.namespace)
@@ -107,12 +114,12 @@ describe('the routes of archives', () => {
       expect(await names()).to.deep.equal(['kept', 'orders'])
     })
 
-    it('can be resumed again while it is pending', async () => {
+    it('resumes again while the resumption is pending', async () => {
       database('False', { 'freehold.dev/archiving-resumed': hoursAgo(1) })
       expect((await valve('resume')).body).to.include({ archiving: 'ResumePending' })
     })
 
-    it('is among what is said of the backups', async () => {
+    it('is part of the conditions of the backups', async () => {
       database()
       world.schedule()
       const { body } = await world.call('get', '/conditions', undefined, world.reader)

@@ -23,7 +23,7 @@ const TARGET = {
   endpoint: 'https://store.test',
 }
 
-describe('the routes of the backups of the platform', () => {
+describe('backups of the platform over REST', () => {
   let world: PlatformBackupsWorld
   beforeEach(async () => {
     world = await PlatformBackupsWorld.start()
@@ -33,8 +33,8 @@ describe('the routes of the backups of the platform', () => {
   const backup = (name: string, status: object, annotations: object = {}) =>
     world.seed(veleroBackup, name, { status }, { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE }, annotations })
 
-  describe('a backup now', () => {
-    it('needs the schedule, which says what is backed up', async () => {
+  describe('backups', () => {
+    it('returns schedule-missing as problem details without a Velero Schedule', async () => {
       const { status, body, headers } = await world.call('post', '')
       expect(status).to.equal(409)
       expect(headers['content-type']).to.match(/problem\+json/)
@@ -42,7 +42,7 @@ describe('the routes of the backups of the platform', () => {
       expect(body).to.not.have.property('error')
     })
 
-    it('is taken of what the schedule says, and is found by its label', async () => {
+    it('starts a backup from the template of the schedule, and rejects a second one meanwhile', async () => {
       world.schedule()
       const { status, body } = await world.call('post', '')
       expect(status).to.equal(202)
@@ -60,15 +60,20 @@ describe('the routes of the backups of the platform', () => {
 
     const MANUAL = { 'freehold.dev/backup-trigger': 'Manual' }
     const blocking: [string, object, object, number][] = [
-      ['is kept from being taken by a queued one', { phase: 'Queued', startTimestamp: hoursAgo(2.9) }, MANUAL, 409],
       [
-        'is not by one that is older than three hours',
+        'rejects a backup while a manual one is queued',
+        { phase: 'Queued', startTimestamp: hoursAgo(2.9) },
+        MANUAL,
+        409,
+      ],
+      [
+        'starts a backup despite an unfinished one older than three hours',
         { phase: 'InProgress', startTimestamp: hoursAgo(3.1) },
         MANUAL,
         202,
       ],
-      ['is not by one that is over', { phase: 'PartiallyFailed', startTimestamp: hoursAgo(0.1) }, MANUAL, 202],
-      ['is not by one of the clock', { phase: 'InProgress', startTimestamp: hoursAgo(0.1) }, {}, 202],
+      ['starts a backup after one has ended', { phase: 'PartiallyFailed', startTimestamp: hoursAgo(0.1) }, MANUAL, 202],
+      ['starts a backup despite a scheduled one', { phase: 'InProgress', startTimestamp: hoursAgo(0.1) }, {}, 202],
     ]
     for (const [title, said, annotations, expected] of blocking) {
       it(title, async () => {
@@ -78,7 +83,7 @@ describe('the routes of the backups of the platform', () => {
       })
     }
 
-    it('is listed with what Velero says, the newest first, and those of tenants are not', async () => {
+    it('lists backups of the platform with the values of Velero, newest first', async () => {
       backup('older', { phase: 'Completed', startTimestamp: hoursAgo(30), warnings: 1 })
       backup('newer', {
         phase: 'InProgress',
@@ -94,7 +99,7 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
     })
 
-    it('is the newest while it waits for its turn, unless Velero refused it', async () => {
+    it('lists queued backups first and those that Velero rejected last', async () => {
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
       backup('refused', { phase: 'FailedValidation' })
       backup('waits', { phase: 'Queued' })
@@ -103,7 +108,7 @@ describe('the routes of the backups of the platform', () => {
       expect(items[0].startedAt).to.equal(null)
     })
 
-    it('is deleted by Velero, unless it is under way', async () => {
+    it('deletes a backup through Velero, unless it is running', async () => {
       backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
       expect((await world.call('delete', '/done')).status).to.equal(202)
@@ -116,7 +121,7 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('delete', '/done', undefined, world.reader)).status).to.equal(403)
     })
 
-    it('that went well has had no errors and no warnings: Velero leaves a zero out', async () => {
+    it('shows 0 errors and warnings for a completed backup, since Velero omits zeros', async () => {
       backup('done', { phase: 'Completed', startTimestamp: hoursAgo(2), completionTimestamp: hoursAgo(1) })
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
       const { items } = (await world.call('get', '?sort=startedAt')).body
@@ -127,7 +132,7 @@ describe('the routes of the backups of the platform', () => {
     })
 
     for (const phase of ['Processed', 'InProgress'])
-      it(`is deleted when somebody asks again, after a request that Velero left ${phase}`, async () => {
+      it(`requests a deletion again after a request that Velero left ${phase}`, async () => {
         backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
         world.seed(veleroDeleteBackupRequest, 'done', { spec: { backupName: 'done' }, status: { phase } })
         expect((await world.call('delete', '/done')).status).to.equal(202)
@@ -136,14 +141,14 @@ describe('the routes of the backups of the platform', () => {
       })
   })
 
-  describe('the schedule', () => {
-    it('is told with its defaults, and that it is missing', async () => {
+  describe('schedule of backups', () => {
+    it('returns its defaults and that it is missing', async () => {
       const { body } = await world.call('get', '/schedule', undefined, world.reader)
       expect(body).to.include({ cron: '0 1 * * *', ttlHours: 720, isPaused: false, nextRunAt: null })
       expect(body.validationErrors[0]).to.match(/There is no Velero Schedule/)
     })
 
-    it('is missing before its body is looked at', async () => {
+    it('returns schedule-missing before it validates the body', async () => {
       const { status, code } = await world.call('put', '/schedule', { cron: 'no', ttlHours: 0 })
       expect([status, code]).to.deep.equal([409, 'schedule-missing'])
     })
@@ -151,13 +156,13 @@ describe('the routes of the backups of the platform', () => {
     const bodies: [string, object][] = [
       ['four fields', { cron: '0 1 * *', ttlHours: 1 }],
       ['six fields', { cron: '0 0 1 * * *', ttlHours: 1 }],
-      ['a day that never comes', { cron: '0 1 31 2 *', ttlHours: 1 }],
-      ['no hour at all', { cron: '0 1 * * *', ttlHours: 0 }],
-      ['no cron', { ttlHours: 1 }],
-      ['no hours', { cron: '0 1 * * *' }],
+      ['a day that does not exist', { cron: '0 1 31 2 *', ttlHours: 1 }],
+      ['a retention of 0 hours', { cron: '0 1 * * *', ttlHours: 0 }],
+      ['no cron expression', { ttlHours: 1 }],
+      ['no retention', { cron: '0 1 * * *' }],
     ]
     for (const [title, body] of bodies) {
-      it(`is refused with ${title}`, async () => {
+      it(`rejects ${title}`, async () => {
         world.schedule()
         const { status, code } = await world.call('put', '/schedule', body)
         expect([status, code]).to.deep.equal([400, 'invalid-schedule'])
@@ -165,7 +170,7 @@ describe('the routes of the backups of the platform', () => {
       })
     }
 
-    it('is set, and a record that was read can be sent back', async () => {
+    it('stores the schedule, and accepts the record as read', async () => {
       world.schedule()
       world.settings({ schedule: { paused: true } })
       const { status, body } = await world.call('put', '/schedule', { cron: '30 2 * * 1', ttlHours: 48 })
@@ -175,7 +180,7 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('put', '/schedule', body, world.reader)).status).to.equal(403)
     })
 
-    it('that never comes is told without a next time, and refused anew', async () => {
+    it('shows no next run for a stored schedule that never runs, and rejects it in a PUT', async () => {
       world.schedule()
       world.settings({})
       const stored = await world.stored()
@@ -188,7 +193,7 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('put', '/schedule', body)).code).to.equal('invalid-schedule')
     })
 
-    it('is set over what was read of it, and over nothing else', async () => {
+    it('returns 409 for If-Match with an outdated ETag', async () => {
       world.schedule()
       world.settings({})
       let ttlHours = 1
@@ -206,10 +211,10 @@ describe('the routes of the backups of the platform', () => {
     })
   })
 
-  describe('the target', () => {
+  describe('target of backups', () => {
     const put = (change: object = {}) => world.call('put', '/target', { ...TARGET, ...change })
 
-    it('is told of, whether there is none, one of the installation or one that was set', async () => {
+    it('shows no target, the one of the installation or the configured one, without its secret', async () => {
       expect((await world.call('get', '/target', undefined, world.reader)).body).to.include({
         isConfigured: false,
         bucket: '',
@@ -232,7 +237,7 @@ describe('the routes of the backups of the platform', () => {
       expect(JSON.stringify(body)).to.not.match(/"secret"/)
     })
 
-    it('that was just set says nothing of the one before', async () => {
+    it('shows no condition of the earlier target after a change', async () => {
       expect((await put()).status).to.equal(202)
       const settings = await world.stored()
       const { generation = 1 } = settings.metadata
@@ -246,7 +251,7 @@ describe('the routes of the backups of the platform', () => {
       expect(body.message).to.contain('is being carried out')
     })
 
-    it('is not set over nothing under If-Match, and neither is the schedule', async () => {
+    it('returns 409 for If-Match without stored settings, also for the schedule', async () => {
       world.schedule()
       await world.facade.client.remove(PlatformBackupSettings.resource, {
         namespace: SYSTEM_NAMESPACE,
@@ -269,18 +274,18 @@ describe('the routes of the backups of the platform', () => {
       ['no key', { accessKeyId: '' }],
       ['no secret', { secretAccessKey: null }],
       ['a path as endpoint', { endpoint: '/backups' }],
-      ['another protocol', { endpoint: 'ftp://store.test' }],
+      ['another protocol in the endpoint', { endpoint: 'ftp://store.test' }],
       ['credentials in the endpoint', { endpoint: 'https://me:you@store.test' }],
       ['another provider', { provider: 'gcp' }],
-      ['a certificate that is none', { caCertificate: 'PEM' }],
+      ['an invalid certificate', { caCertificate: 'PEM' }],
       [
-        'what only looks like a certificate',
+        'a certificate with invalid content',
         { caCertificate: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
       ],
-      ['a secret of two lines', { secretAccessKey: 'a\nrole_arn=b' }],
+      ['a secret with a line break', { secretAccessKey: 'a\nrole_arn=b' }],
     ]
     for (const [title, change] of refused) {
-      it(`is invalid with ${title}, and nothing is asked or stored`, async () => {
+      it(`rejects ${title} without testing the target`, async () => {
         const { status, code } = await put(change)
         expect([status, code]).to.deep.equal([400, 'invalid-target'])
         expect(world.targets.tested).to.deep.equal([])
@@ -289,7 +294,7 @@ describe('the routes of the backups of the platform', () => {
       })
     }
 
-    it('is rejected where the bucket cannot be listed, and nothing is stored', async () => {
+    it('rejects a target whose bucket cannot be listed, and stores nothing', async () => {
       for (const [change, reason] of [
         [{ bucket: 'other' }, 'BucketMissing'],
         [{ secretAccessKey: 'wrong' }, 'AuthenticationFailed'],
@@ -306,7 +311,7 @@ describe('the routes of the backups of the platform', () => {
         ).to.equal('none')
     })
 
-    it('is stored with its key in a Secret, and once more changes nothing', async () => {
+    it('stores the target with its key in a Secret, and returns 200 for the same request again', async () => {
       const { status, body } = await put()
       expect([status, body.bucket, body.hasSecretAccessKey]).to.deep.equal([202, 'backups', true])
       const { target } = (await world.stored()).spec
@@ -322,7 +327,7 @@ describe('the routes of the backups of the platform', () => {
       expect(world.removed).to.deep.equal([TARGET_SECRETS[0]])
     })
 
-    it('takes a certificate, and tells when it ends', async () => {
+    it('accepts a CA certificate and shows its expiry', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'freehold-target-'))
       const { certPem: caCertificate } = await Authority.open(folder, 'ca')
       await rm(folder, { recursive: true })
@@ -330,7 +335,7 @@ describe('the routes of the backups of the platform', () => {
       expect(Date.parse((await world.call('get', '/target')).body.caExpiresAt)).to.be.greaterThan(Date.now())
     })
 
-    it('is not changed while a rollout runs', async () => {
+    it('returns rollout-in-flight during a rollout', async () => {
       const id = randomUUID()
       world.facade.client.seed(RolloutExecution.resource, {
         apiVersion: RolloutExecution.apiVersion,
@@ -342,7 +347,7 @@ describe('the routes of the backups of the platform', () => {
       expect([status, body.code, body.executionId]).to.deep.equal([409, 'rollout-in-flight', id])
     })
 
-    it('is not written over what somebody else has written meanwhile', async () => {
+    it('returns target-changed if the settings change meanwhile', async () => {
       const original = world.targets.test.bind(world.targets)
       world.targets.test = async (target) => {
         await world.facade.client.mergePatch(
@@ -357,7 +362,7 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.stored()).spec.target).to.equal(undefined)
     })
 
-    it('tells what is wrong when it is tested, and stores nothing', async () => {
+    it('tests a target without storing it', async () => {
       const good = await world.call('post', '/target/test', TARGET)
       expect(good.body).to.include({ success: true, code: 'Ok' })
       const bad = await world.call('post', '/target/test', { ...TARGET, bucket: 'other' })
