@@ -12,7 +12,7 @@ const CHANGES = BUILT.filter(
 /** Those that name one object, of which a caller may have read a version. */
 const DELETIONS = BUILT.filter(({ method, path }) => method === 'DELETE' && (path.endsWith('}') || /pins$/.test(path)))
 
-describe('where there is one of each kind', () => {
+describe('routes with one object of each kind', () => {
   let server: Awaited<ReturnType<typeof startWithOneOfEachKind>>
   let [single, conflicts] = [0, 0]
   let told: FinishedRequest[] = []
@@ -21,9 +21,9 @@ describe('where there is one of each kind', () => {
   })
   after(() => server.stop())
 
-  it('there are many routes that read', () => expect(READS.length).to.be.greaterThan(150))
+  it('include more than 150 GET routes', () => expect(READS.length).to.be.greaterThan(150))
   for (const { path } of READS) {
-    it(`GET ${path} does not fail inside the platform`, async () => {
+    it(`GET ${path} returns no 500, and an ETag for a single object`, async () => {
       const { status, body, headers } = await server.ask('get', server.pathOf(path))
       expect(status, JSON.stringify(body)).to.not.equal(500)
       if (status !== 200 || !path.endsWith('}')) return
@@ -31,11 +31,11 @@ describe('where there is one of each kind', () => {
       expect(headers.etag, 'the version of what is read').to.match(/^".+"$/)
     })
   }
-  it('many of them read one', () => expect(single).to.be.greaterThan(20))
+  it('include more than 20 GET routes that return a single object', () => expect(single).to.be.greaterThan(20))
 
   let same = 0
   for (const { method, path } of CHANGES) {
-    it(`${method} ${path} of what was read is no activity`, async () => {
+    it(`${method} ${path} of the record as read records no activity`, async () => {
       const read = await server.ask('get', server.pathOf(path))
       if (read.status !== 200) return
       const send = () => server.ask(method.toLowerCase() as 'put', server.pathOf(path)).send(read.body)
@@ -47,15 +47,15 @@ describe('where there is one of each kind', () => {
       same += 1
     })
   }
-  it('many of them can be sent back', () => expect(same).to.be.greaterThan(15))
+  it('include more than 15 records that can be sent back', () => expect(same).to.be.greaterThan(15))
 
-  it('there are many routes that delete', () => expect(DELETIONS.length).to.be.greaterThan(25))
+  it('include more than 25 DELETE routes', () => expect(DELETIONS.length).to.be.greaterThan(25))
   for (const { path } of DELETIONS) {
-    it(`DELETE ${path} removes nothing that has changed since it was read`, async () => {
+    it(`DELETE ${path} removes nothing under an outdated If-Match`, async () => {
       const answer = await server.ask('delete', server.pathOf(path)).set('if-match', '"0-1-stale000"')
       expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([400, 404, 409, 422, 501])
       if (answer.body.code === 'CONFLICT') conflicts += 1
     })
   }
-  it('most of what was asked for is there', () => expect(conflicts).to.be.greaterThan(18))
+  it('include more than 18 DELETE routes that return 409', () => expect(conflicts).to.be.greaterThan(18))
 })

@@ -5,8 +5,8 @@ import { BOUNDARY, startShop } from '../../test/worlds/shop.ts'
 
 const REPOSITORY = `${BOUNDARY}/shop/jobs/report`
 
-/** Whoever replaces something means it to be so afterwards, whether or not somebody made it a moment before. */
-describe('PUTs that make something, at once', () => {
+/** A PUT replaces the object even if a concurrent one created it a moment before. */
+describe('concurrent PUTs that create an object', () => {
   const cases: [what: string, path: string, bodies: object[]][] = [
     [
       'pins of a repository',
@@ -16,13 +16,13 @@ describe('PUTs that make something, at once', () => {
       }),
     ],
     [
-      'links between clusters',
+      'crosslink',
       `/boundaries/${BOUNDARY}/crosslink`,
       [{ enabled: false }, { enabled: true, hubClusterId: CLUSTER }, { enabled: false, hubClusterId: CLUSTER }],
     ],
   ]
   for (const [what, path, bodies] of cases)
-    it(`all count: ${what}`, async () => {
+    it(`return 200 for all: ${what}`, async () => {
       const server = await startShop()
       const puts = bodies.map((body) => ({ path, body, method: 'put' as const }))
       const answers = await postedAtOnce(server.client, [server.app, await server.another()], puts)

@@ -15,7 +15,7 @@ import { SecretVault } from '../crds/vaults.ts'
 const ID = '77777777-7777-4777-8777-777777777777'
 const SHOP = groupNamespace(BOUNDARY, 'shop')
 
-describe('what another replica has just made is found by', () => {
+describe('objects that another replica has just created', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   const store = (kind: AnyKind, name: string, spec: object, namespace?: string) => {
     const metadata = { name, ...(namespace && { namespace }) }
@@ -32,14 +32,14 @@ describe('what another replica has just made is found by', () => {
     return { status, code: (body as { code?: string }).code }
   }
 
-  it('the sign-in of a tenant', async () => {
+  it('are found by the single sign-on of a tenant', async () => {
     expect((await answerOf(`/admin/tenants/${ID}/sso`)).status).to.equal(404)
     store(PlatformTenant, ID, PlatformTenant.spec.parse({ displayName: 'Acme' }))
     expect((await answerOf(`/admin/tenants/${ID}/sso`)).status).to.equal(200)
     expect((await answerOf(`/admin/tenants/${ID}/idp-bindings`)).status).to.equal(200)
   })
 
-  it('the removal of a provider of sign-in', async () => {
+  it('are found by the deletion of an identity provider', async () => {
     const provider = { alias: 'okta', displayName: 'Okta', protocol: 'Oidc', clientId: 'x' }
     store(PlatformTenant, ID, PlatformTenant.spec.parse({ displayName: 'Acme' }))
     store(SsoConnection, ID, { domains: [], identityProviders: [provider] }, SYSTEM_NAMESPACE)
@@ -48,7 +48,7 @@ describe('what another replica has just made is found by', () => {
     expect((await answerOf(`${path}/okta`, 'delete')).status).to.equal(204)
   })
 
-  it('the keys of a managed identity', async () => {
+  it('are found by the access keys of a managed identity', async () => {
     const spec = { resourceName: 'web', resourceType: 'apps', resourceUid: 'uid-web' }
     const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/managedidentities/${ID}/objectaccesskeys`
     expect((await answerOf(path)).status).to.equal(404)
@@ -56,7 +56,7 @@ describe('what another replica has just made is found by', () => {
     expect((await answerOf(path)).status).to.equal(200)
   })
 
-  it('who tells of a deployment of a function, also one with a role that is as new', async () => {
+  it('are found by a reported deployment of a function, with a role that is as new', async () => {
     const builder = '88888888-8888-4888-8888-888888888888'
     const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/shop/deployments`
     store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs' }), SHOP)
@@ -69,7 +69,7 @@ describe('what another replica has just made is found by', () => {
     expect([told.status, told.body.siteName]).to.deep.equal([201, 'shop'])
   })
 
-  it('who brings an image to a function that refers to what they may not read: it is refused', async () => {
+  it('are found when an image is reported for a function with a secret: 403', async () => {
     store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs' }), SHOP)
     const env = [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }]
     const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index', env }
@@ -82,7 +82,7 @@ describe('what another replica has just made is found by', () => {
     expect([status, answer.code]).to.deep.equal([403, 'FORBIDDEN'])
   })
 
-  it('who makes, fills or builds a function in a namespace that gives what they may not read: it is refused', async () => {
+  it('are found when code is brought to a function namespace with an identity: 403', async () => {
     store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs', managedIdentity: true }), SHOP)
     const writer = '99999999-9999-4999-8999-999999999999'
     server.grant(writer, 'Contributor', `/boundaries/${BOUNDARY}`)
@@ -102,7 +102,7 @@ describe('what another replica has just made is found by', () => {
     expect(await ask('deployments', image)).to.deep.equal([403, 'FORBIDDEN'])
   })
 
-  it('the name of its vault alone', async () => {
+  it('are found by the secrets of a vault under its name alone', async () => {
     const holder = { kind: SecretVault.kind, namespace: SHOP, name: 'keys', incarnation: 'x' }
     store(SecretVault, 'keys', {}, SHOP)
     store(NameClaim, claimName('Vault', 'keys'), { type: 'Vault', value: 'keys', holder })

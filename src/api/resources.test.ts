@@ -116,7 +116,7 @@ const CASES: readonly ResourceCase[] = [
 for (const given of CASES) resourceSuite(given)
 
 describe('resources of a group', () => {
-  it('are all tested here', () => {
+  it('are all covered by a case', () => {
     expect(CASES.map(({ kind }) => kind.kind).sort()).to.deep.equal(RESOURCE_KINDS.map(({ kind }) => kind).sort())
   })
 })

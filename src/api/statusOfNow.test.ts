@@ -11,7 +11,7 @@ const THEN = '2026-01-01T00:00:00Z'
 type Server = Awaited<ReturnType<typeof startWithOneOfEachKind>>
 type Record = { status: string; statusMessage?: string; phase?: string }
 
-/** All that is there is ready as it was asked for first, and is asked for something else since. */
+/** Makes every object ready at generation 1, and then sets the generation. */
 function changeAll({ client, caches }: Server, generation: number): void {
   const ready = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: THEN }
   const conditions = [{ ...ready, observedGeneration: 1 }]
@@ -29,7 +29,7 @@ function changeAll({ client, caches }: Server, generation: number): void {
       )
 }
 
-describe('of a change that no controller has seen', () => {
+describe('status of a change that no controller has observed', () => {
   let server: Server
   beforeEach(async () => {
     server = await startWithOneOfEachKind()
@@ -45,7 +45,7 @@ describe('of a change that no controller has seen', () => {
     return (body.items as { status: string }[]).map((item) => item.status)
   }
 
-  it('each record tells', async () => {
+  it('is shown in each record', async () => {
     const singles = READS.filter(({ path }) => path.endsWith('}')).map(({ path }) => path)
     const told: string[] = []
     changeAll(server, 1)
@@ -59,7 +59,7 @@ describe('of a change that no controller has seen', () => {
     }
   })
 
-  it('each list tells, and finds by it', async () => {
+  it('is shown in each list and found by its filter', async () => {
     const told: (readonly [path: string, status: string])[] = []
     changeAll(server, 1)
     for (const { path } of LISTS)

@@ -3,7 +3,7 @@ import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
 import { KINDS } from '../crds/index.ts'
 import { SERVED_ROUTES } from './index.ts'
 
-/** Where something of a group may be in the way. */
+/** Routes with an object of a group. */
 const ROUTES = SERVED_ROUTES.filter(({ path }) => path.includes('/resourcegroups/{'))
 const THEN = '2026-01-01T00:00:00Z'
 
@@ -17,7 +17,7 @@ function deleteAll({ client, caches }: Server): void {
     }
 }
 
-describe('of what is being deleted', () => {
+describe('resources that are being deleted', () => {
   let server: Server
   let refused = 0
   before(async () => {
@@ -27,7 +27,7 @@ describe('of what is being deleted', () => {
   after(() => server.stop())
 
   for (const { method, path } of ROUTES) {
-    it(`a refusal of ${method} ${path} by its state says so`, async () => {
+    it(`are named as the reason if ${method} ${path} returns INVALID_STATE`, async () => {
       const asked = server.ask(method.toLowerCase() as 'get', server.pathOf(path))
       const { body } = await (method === 'GET' || method === 'DELETE' ? asked : asked.send({}))
       if (body?.code !== 'INVALID_STATE') return
@@ -35,5 +35,5 @@ describe('of what is being deleted', () => {
       expect(body.error).to.match(/ is being deleted\.$/)
     })
   }
-  it('many are refused', () => expect(refused).to.be.greaterThan(20))
+  it('return INVALID_STATE for more than 20 routes', () => expect(refused).to.be.greaterThan(20))
 })
