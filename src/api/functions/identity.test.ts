@@ -81,7 +81,7 @@ describe('managed identity of a function namespace', () => {
     ['reports an image to a namespace without an identity', 201, 'post', 'nobody/deployments', REPORT],
   ]
   for (const [sentence, expected, method, path, body] of code)
-    it(`returns ${expected} to a caller without managedidentities/readSecrets who ${sentence}`, async () => {
+    it(`returns ${expected} to a caller without readSecrets of identities who ${sentence}`, async () => {
       const answer = await server.ask(method, `${BASE}/${path}`, CONTRIBUTOR).send(body)
       expect(answer.status, JSON.stringify(answer.body)).to.equal(expected)
       if (expected === 403) expect(JSON.stringify(answer.body)).to.contain('managedidentities/readSecrets')

@@ -165,7 +165,7 @@ describe('object storage over REST', () => {
     ['ReferenceMissing', 409, 'INVALID_STATE'],
   ]
   for (const [phase, status, code] of ends) {
-    it(`returns the reason at once, and does not advise to try again, for a key that cannot be issued: ${phase}`, async () => {
+    it(`returns the reason at once, without "try again", for a key that cannot be issued: ${phase}`, async () => {
       await begin(new FakeObjectStore())
       server.caches.get(ObjectAccessKey.resource).subscribe(({ object }) => {
         if (object === undefined || object.status !== undefined) return

@@ -167,7 +167,7 @@ describe('editor of relational databases over REST', () => {
     ['every role', 'select 1', undefined],
     ['the role that its statements need', 'insert into t values (1)', 'Reader'],
   ] as const)
-    it(`aborts a running batch with 403 if the caller loses ${what}, and records that in the history`, async () => {
+    it(`aborts a running batch with 403 if the caller loses ${what}, and records it`, async () => {
       database('orders')
       engine.isEndless = true
       if (kept !== undefined) server.grant(OWNER, kept, `/boundaries/${B}`)

@@ -37,16 +37,16 @@ describe('GET /resources/{name}/validate', () => {
     ['a vault of another boundary', {}, 'Vault', groupNamespace(TWO, 'shop'), ['TakenElsewhere']],
     ['a storage account of another group', {}, 'StorageAccount', groupNamespace(ONE, 'bakery'), ['TakenElsewhere']],
     ['a host', {}, 'Host', groupNamespace(TWO, 'shop'), []],
-    ['a vault of the same group whose record is not listed yet', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
+    ['a vault of the same group without a record yet', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
     [
-      'a vault elsewhere, for the collection secretvaults',
+      'a vault elsewhere (collection secretvaults)',
       { collection: ['secretvaults'] },
       'Vault',
       groupNamespace(TWO, 'shop'),
       ['TakenElsewhere'],
     ],
     [
-      'a vault elsewhere, for the collection objectstorageaccounts',
+      'a vault elsewhere (collection objectstorageaccounts)',
       { collection: ['objectstorageaccounts'] },
       'Vault',
       groupNamespace(TWO, 'shop'),
@@ -54,7 +54,7 @@ describe('GET /resources/{name}/validate', () => {
     ],
   ]
   for (const [title, query, type, namespace, codes] of claims) {
-    it(`reports the name of ${title} as ${codes.length === 0 ? 'free' : 'taken'}, without the namespace of its holder`, async () => {
+    it(`reports the name of ${title} as ${codes.length === 0 ? 'free' : 'taken'}, without its holder`, async () => {
       const facade = shop()
       const holder = { kind: 'Anything', namespace, name: 'payments', incarnation: 'one' }
       const name = claimName(type as ClaimType, 'payments')

@@ -51,7 +51,7 @@ describe('unauthenticated webhook deliveries', () => {
   ]
   for (const [sentence, rest] of asked) {
     for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
-      it(`get the same 404 for an existing and a missing boundary if the delivery ${sentence} (${form})`, async () => {
+      it(`get the same 404 whether or not the boundary exists if the delivery ${sentence} (${form})`, async () => {
         const here = await answerTo(B, rest, headers)
         expect(here.status).to.equal(404)
         expect(await answerTo(NOBODY, rest, headers)).to.deep.equal(here)
