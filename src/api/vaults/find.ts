@@ -58,8 +58,8 @@ export function refuseUnreadable(entry: EntryRecord, version: number, now: numbe
   if (refusal === undefined) return
   const { vaultName, secretName } = entry.spec
   if (refusal === 'Missing') throw missingSecret(vaultName, secretName)
-  const [code, words] = REFUSALS[refusal]
-  throw new PlatformError(code, `Secret "${secretName}" of vault "${vaultName}" ${words}.`)
+  const [code, message] = REFUSALS[refusal]
+  throw new PlatformError(code, `Secret "${secretName}" of vault "${vaultName}" ${message}.`)
 }
 
 /** Returns a vault by its unique name on the platform, with its scope; undefined if there is none. */
@@ -74,8 +74,9 @@ export async function vaultByName(
   const vault = await records.get(SecretVault, { namespace, name: holder.name })
   const group = records.peekAll(ResourceGroup).find(({ metadata, status }) => {
     const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
-    const home = status?.namespace ?? (boundaryId === undefined ? '' : groupNamespace(boundaryId, metadata.name))
-    return home === namespace
+    const namespaceOfGroup =
+      status?.namespace ?? (boundaryId === undefined ? '' : groupNamespace(boundaryId, metadata.name))
+    return namespaceOfGroup === namespace
   })
   const boundaryId = boundaryOfNamespace(group?.metadata.namespace ?? '')
   if (vault === undefined || group === undefined || boundaryId === undefined) return undefined

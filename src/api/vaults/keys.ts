@@ -35,8 +35,8 @@ export async function readValue({ keys, values }: Vaults, entry: EntryRecord, ve
     isNewest ? undefined : readVersion(),
   ])
   if (key === undefined) return undefined
-  const beside = key.newest !== undefined && claimedContextOf(key.newest) === context ? key.newest : undefined
-  const sealed = ofVersion ?? beside ?? (await readVersion())
+  const cached = key.newest !== undefined && claimedContextOf(key.newest) === context ? key.newest : undefined
+  const sealed = ofVersion ?? cached ?? (await readVersion())
   if (sealed === undefined) return undefined
   return withEnvelopeErrors(async () => {
     const dataKey = await unwrapKey(keys, key.wrapped, keyContext(namespace, name, life))
@@ -51,9 +51,9 @@ export async function dataKeyOf({ keys, values }: Vaults, entry: EntryRecord, li
   const { key } = valueNames(name, life)
   const stored = await values.read(namespace, key)
   if (stored !== undefined) return withEnvelopeErrors(() => unwrapKey(keys, stored, context))
-  const made = newDataKey()
-  const wrapped = await withEnvelopeErrors(() => wrapDataKey(made, keys, context))
-  if (await values.create(buildJweSecret(entry, life, 'key', key, wrapped))) return made
+  const dataKey = newDataKey()
+  const wrapped = await withEnvelopeErrors(() => wrapDataKey(dataKey, keys, context))
+  if (await values.create(buildJweSecret(entry, life, 'key', key, wrapped))) return dataKey
   const others = await values.read(namespace, key)
   if (others !== undefined) return withEnvelopeErrors(() => unwrapKey(keys, others, context))
   throw new PlatformError('INVALID_STATE', `Secret "${entry.spec.secretName}" was purged meanwhile: try again.`, {

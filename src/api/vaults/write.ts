@@ -67,8 +67,8 @@ async function addVersion(
   for (let attempt = 1; ; attempt += 1) {
     const entry = await entryToWrite(context, vault)
     try {
-      const made = await tryVersion(context, vault, entry, numbers)
-      if (made !== undefined) return made
+      const result = await tryVersion(context, vault, entry, numbers)
+      if (result !== undefined) return result
     } catch (error) {
       if (!isKubeError(error, 'Conflict')) throw error
     }
@@ -151,13 +151,13 @@ async function tryVersion(
   const dataKey = await dataKeyOf(services.vaults, entry, life)
   let version = 0
   let sealed: string | undefined
-  for (let taken = 0; sealed === undefined; taken += 1) {
-    if (taken > ATTEMPTS_MAX) return undefined
+  for (let attempt = 0; sealed === undefined; attempt += 1) {
+    if (attempt > ATTEMPTS_MAX) return undefined
     version = Math.max(numbers.next, (entry.spec.history?.lastVersion ?? 0) + 1)
     sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
     numbers.next = version + 1
   }
-  const deed = { at: timestamp(services.clock.now()), by: caller.principalId }
+  const stamp = { at: timestamp(services.clock.now()), by: caller.principalId }
   let isStale = false
   const { object } = await services.records.update(
     VaultEntry,
@@ -169,7 +169,7 @@ async function tryVersion(
         refuseWrite(stored)
         isStale = lifeOfNextValue(stored.spec) !== life || stored.metadata.uid !== entry.metadata.uid
         if (isStale) return stored.spec
-        return withVersion(stored.spec, { ...deed, ...attributesOf(body), tags: body.tags ?? {}, version }, vault.spec)
+        return withVersion(stored.spec, { ...stamp, ...attributesOf(body), tags: body.tags ?? {}, version }, vault.spec)
       },
     },
   )
