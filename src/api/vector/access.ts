@@ -123,11 +123,11 @@ export function connectionInfo({ object }: VectorView) {
 export function externalAddress(view: VectorView): ExternalAddressDto {
   const { object } = view
   const { enableIngress, enableLoadBalancer } = object.spec
-  const balanced = (['rest', 'grpc'] as const).map((name) => ({ name, port: VECTOR_PORTS[name] }))
+  const loadBalancerPorts = (['rest', 'grpc'] as const).map((name) => ({ name, port: VECTOR_PORTS[name] }))
   return externalAddressOf(object, {
     isEnabled: enableIngress || enableLoadBalancer,
     isReady: balancedAddresses(object).length > 0 || (object.status?.publicEndpoint ?? null) !== null,
     hostname: enableIngress ? (hostOf(view) ?? null) : undefined,
-    ports: [...(enableIngress ? [{ name: 'https', port: 443 }] : []), ...(enableLoadBalancer ? balanced : [])],
+    ports: [...(enableIngress ? [{ name: 'https', port: 443 }] : []), ...(enableLoadBalancer ? loadBalancerPorts : [])],
   })
 }

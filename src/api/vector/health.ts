@@ -72,7 +72,7 @@ export async function vectorHealth(
     ...overallStatus(checks),
     checkedAt,
     checks,
-    peers: consensus.peers.map((known) => (dead.has(known.peerId) ? { ...known, state: 'Dead' as const } : known)),
+    peers: consensus.peers.map((member) => (dead.has(member.peerId) ? { ...member, state: 'Dead' as const } : member)),
     collectionCount: collections.count,
     vectorCount: collections.points,
   }
@@ -151,10 +151,10 @@ type Collections = CheckResult & { count: number | null; points: number | null; 
 async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: AbortSignal): Promise<Collections> {
   try {
     const names = await engine.collections(peer, { signal })
-    const looked = names.slice(0, COLLECTIONS_MAX)
+    const inspected = names.slice(0, COLLECTIONS_MAX)
     const deadPeers = new Set<number>()
     let points = 0
-    for (const name of looked) {
+    for (const name of inspected) {
       const [shards, count] = await Promise.all([
         engine.collectionShards(peer, name, { signal }),
         engine.points(peer, name, { signal }),
@@ -163,12 +163,12 @@ async function askCollections(engine: QdrantPort, peer: PeerAddress, signal: Abo
       for (const id of deadShardPeers(shards)) deadPeers.add(id)
     }
     const message = deadPeers.size > 0 ? `Copies of shards are dead on ${pluralize(deadPeers.size, 'peer')}.` : null
-    const isWhole = looked.length === names.length
+    const isComplete = inspected.length === names.length
     return {
       state: deadPeers.size > 0 ? 'Degraded' : 'Healthy',
       message,
       count: names.length,
-      points: isWhole ? points : null,
+      points: isComplete ? points : null,
       deadPeers,
     }
   } catch (error) {
@@ -183,8 +183,8 @@ function deadShardPeers(shards: CollectionShards | undefined): number[] {
 /** Returns the worst known state; Unknown if none is bad but a check got no answer. */
 function overallStatus(checks: readonly HealthCheckDto[]): { status: State; message: string | null } {
   const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
-  const silent = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')
-  const status: State = worst ?? (silent.length > 0 ? 'Unknown' : 'Healthy')
-  const speaker = checks.find((check) => check.status === status && check.message !== null && check.name !== 'Disk')
-  return { status, message: status === 'Healthy' ? null : (speaker?.message ?? null) }
+  const unanswered = checks.filter(({ name, status }) => name !== 'Disk' && status === 'Unknown')
+  const status: State = worst ?? (unanswered.length > 0 ? 'Unknown' : 'Healthy')
+  const described = checks.find((check) => check.status === status && check.message !== null && check.name !== 'Disk')
+  return { status, message: status === 'Healthy' ? null : (described?.message ?? null) }
 }

@@ -41,8 +41,8 @@ function refuseEarlyUpgrade(
 ): void {
   const { spec, status } = previous ?? {}
   if (version === undefined || spec === undefined || version === spec.vectorVersion) return
-  const running = status?.vectorVersion
-  if (running === undefined || running === spec.vectorVersion) return
-  const message = `"${name}" is being upgraded from ${running} to ${spec.vectorVersion}; change vectorVersion after that.`
+  const runningVersion = status?.vectorVersion
+  if (runningVersion === undefined || runningVersion === spec.vectorVersion) return
+  const message = `"${name}" is being upgraded from ${runningVersion} to ${spec.vectorVersion}; change vectorVersion after that.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Updating', phase: 'RollingOut' })
 }

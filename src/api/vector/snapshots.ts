@@ -41,16 +41,20 @@ const CreateVectorSnapshotRequest = strictRecord('CreateVectorSnapshotRequest', 
 
 /** Returns requested snapshots, and those whose files are still being deleted. */
 export function snapshotsOf({ spec, status }: VectorObject): VectorSnapshotDto[] {
-  const taken = status?.snapshots ?? []
-  const left = taken.filter(({ name }) => !spec.snapshots.some((one) => one.name === name))
-  const asked = spec.snapshots.map(({ name, description }) => {
-    const found = taken.find((one) => one.name === name) ?? { name, files: [] }
-    return shown(found, stateOf(found), description)
+  const existing = status?.snapshots ?? []
+  const undeclared = existing.filter(({ name }) => !spec.snapshots.some((one) => one.name === name))
+  const declared = spec.snapshots.map(({ name, description }) => {
+    const found = existing.find((one) => one.name === name) ?? { name, files: [] }
+    return snapshotDto(found, stateOf(found), description)
   })
-  return [...asked, ...left.map((found) => shown(found, 'Deleting'))]
+  return [...declared, ...undeclared.map((found) => snapshotDto(found, 'Deleting'))]
 }
 
-function shown(found: TakenSnapshot, status: VectorSnapshotDto['status'], description?: string): VectorSnapshotDto {
+function snapshotDto(
+  found: TakenSnapshot,
+  status: VectorSnapshotDto['status'],
+  description?: string,
+): VectorSnapshotDto {
   const sizeBytes = found.files.reduce((sum, file) => sum + file.sizeBytes, 0)
   return wholeRecord(VectorSnapshotDto, { ...found, description, status, statusMessage: found.failure, sizeBytes })
 }
@@ -99,8 +103,8 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
     if (!spec.running || spec.replicas === 0)
       throw invalidState(stored, `"${metadata.name}" is stopped: start it first.`)
     refuseTooMany(stored, body.name ?? undefined)
-    const taken = snapshotsOf(stored).map((one) => one.name)
-    name = body.name ?? snapshotName(now, taken)
+    const existingNames = snapshotsOf(stored).map((one) => one.name)
+    name = body.name ?? snapshotName(now, existingNames)
     return {
       ...spec,
       snapshots: [...spec.snapshots, { name, ...(body.description && { description: body.description }) }],
