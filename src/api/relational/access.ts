@@ -42,29 +42,29 @@ export async function readConnectionString(
   const { object } = await findResource(RelationalCluster, context)
   const { namespace = '', name } = object.metadata
   const host = from === 'inside' ? serviceHost(relationalNames(name).primary, namespace) : publicHost(object)
-  const served = servingDatabase(object, context.services)
-  const names = relationalNames(served.metadata.name)
+  const serving = servingDatabase(object, context.services)
+  const names = relationalNames(serving.metadata.name)
   const { secrets } = context.services.relational
-  const clusterId = otherClusterOf(context.services, served.spec.clusterId)
+  const clusterId = otherClusterOf(context.services, serving.spec.clusterId)
   const [owner, authority] = await Promise.all([
     secrets.read(namespace, names.owner, clusterId),
     secrets.read(namespace, caSecretName(names.cluster), clusterId),
   ])
   const login = loginOf(owner)
   if (login === undefined) throw notYetCreated(object, 'The password')
-  const database = served.status?.origin?.databaseName ?? served.spec.databaseName
+  const database = serving.status?.origin?.databaseName ?? serving.spec.databaseName
   const parts = { host, port: RELATIONAL_PORT, database, ...login }
   const { uri, jdbc, adoNet } = connectionForms(parts)
-  const inside = (service: string, isThere: boolean) =>
-    from === 'inside' && isThere ? connectionForms({ ...parts, host: serviceHost(service, namespace) }).uri : null
+  const internalUri = (service: string, exists: boolean) =>
+    from === 'inside' && exists ? connectionForms({ ...parts, host: serviceHost(service, namespace) }).uri : null
   return ok(
     {
       connectionString: uri,
       jdbcUrl: jdbc,
       adoNetString: adoNet,
       ...parts,
-      readOnlyConnectionString: inside(relationalNames(name).replicas, (object.spec.replicas ?? 1) > 1),
-      pooledConnectionString: inside(names.pooler, served.spec.enablePooler),
+      readOnlyConnectionString: internalUri(relationalNames(name).replicas, (object.spec.replicas ?? 1) > 1),
+      pooledConnectionString: internalUri(names.pooler, serving.spec.enablePooler),
       sslMode: SSL_MODE,
       caCertificate: secretText(authority, 'ca.crt') ?? null,
     },

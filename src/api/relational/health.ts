@@ -37,9 +37,9 @@ const SIZE_QUERY = 'SELECT pg_catalog.pg_database_size(pg_catalog.current_databa
 async function databaseSize(object: RelationalObject, context: Context): Promise<number | null> {
   if (!object.spec.running || (object.status?.readyReplicas ?? 0) === 0) return null
   try {
-    const place = await editorDatabase(object, context).open()
-    const { results } = await place.engine.run(
-      place.target('reader'),
+    const editorEngine = await editorDatabase(object, context).open()
+    const { results } = await editorEngine.engine.run(
+      editorEngine.target('reader'),
       {
         statements: [{ index: 0, text: SIZE_QUERY, parameters: [] }],
         parameters: {},

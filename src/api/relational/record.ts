@@ -68,9 +68,9 @@ function chooseBackup(
   { services, previous }: WriteView<typeof RelationalCluster>,
 ): boolean | undefined {
   const { hasBackupTarget } = services.relational
-  const held = previous?.spec.backupEnabled
-  if (wanted === undefined || (wanted === hasBackupTarget && held === undefined)) return undefined
-  if (wanted && !hasBackupTarget && held !== true) {
+  const stored = previous?.spec.backupEnabled
+  if (wanted === undefined || (wanted === hasBackupTarget && stored === undefined)) return undefined
+  if (wanted && !hasBackupTarget && stored !== true) {
     throw new PlatformError('BACKUP_TARGET_MISSING', 'This platform has no backup target: leave backupEnabled out.', {
       field: 'backupEnabled',
       value: true,

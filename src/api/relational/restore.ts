@@ -62,8 +62,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   }
   if (snapshotState(snapshot) !== 'Completed')
     throw invalidState(snapshot, `Snapshot "${snapshot.spec.name}" is not completed.`)
-  const home = groupNamespace(from.boundaryId, from.resourceGroup)
-  const source = services.records.peek(RelationalCluster, { namespace: home, name: from.name })
+  const sourceNamespace = groupNamespace(from.boundaryId, from.resourceGroup)
+  const source = services.records.peek(RelationalCluster, { namespace: sourceNamespace, name: from.name })
   if (request.takeOverName === true && source === undefined && request.newName !== from.name) throw noneToTakeOver(from)
   const targetTime = checkTargetTime(request, snapshot, source, context)
   const spec = {
@@ -83,7 +83,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
       spec,
       reserve,
       caller,
-      ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
+      ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(sourceNamespace, snapshot.metadata.name) } }),
     }),
   )
   const cluster = relationalRecord.toDto(
@@ -127,9 +127,9 @@ function checkTargetTime(
   const isSame = source?.status?.serverName !== undefined && source.status.serverName === snapshot.status?.serverName
   const { completedAt = '' } = snapshot.status ?? {}
   const now = timestamp(services.clock.now())
-  const outside = recoveryWindowObstacle(targetTime, completedAt, isSame ? source?.status : undefined, now)
-  if (outside === undefined) return targetTime
-  const { message, ...range } = outside
+  const obstacle = recoveryWindowObstacle(targetTime, completedAt, isSame ? source?.status : undefined, now)
+  if (obstacle === undefined) return targetTime
+  const { message, ...range } = obstacle
   throw new PlatformError('OUTSIDE_RECOVERY_WINDOW', message, range)
 }
 
@@ -140,23 +140,25 @@ function sizesOf(
   source: RelationalObject | undefined,
   { services }: Context,
 ): object {
-  const held = source?.spec.computePlan
-  const id = request.computePlan ?? held
+  const currentPlan = source?.spec.computePlan
+  const id = request.computePlan ?? currentPlan
   const plan =
-    id === undefined ? planOf(services, 'Relational', {}) : requireOfferedPlan(services, 'Relational', { id, held })
+    id === undefined
+      ? planOf(services, 'Relational', {})
+      : requireOfferedPlan(services, 'Relational', { id, held: currentPlan })
   if (plan === undefined)
     throw planNotFound(services, 'Relational', '', 'No compute plan of family Relational is the default: name one.')
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =
     source?.spec ?? {}
-  const own = request.computePlan === undefined || request.computePlan === null
+  const keepsPlan = request.computePlan === undefined || request.computePlan === null
   return {
     ...(clusterId !== undefined && { clusterId }),
     computePlan: plan.metadata.name,
-    ...(own && { cpuRequest, cpuLimit, memoryRequest, memoryLimit }),
+    ...(keepsPlan && { cpuRequest, cpuLimit, memoryRequest, memoryLimit }),
     storageClass,
     walStorageSize,
     storageSize: storageOf(request, snapshot, source, plan),
-    replicas: own ? (source?.spec.replicas ?? plan.spec.replicas) : plan.spec.replicas,
+    replicas: keepsPlan ? (source?.spec.replicas ?? plan.spec.replicas) : plan.spec.replicas,
     ...(snapshot.status?.engineVersion !== undefined && { engineVersion: snapshot.status.engineVersion }),
     ...(snapshot.status?.databaseName !== undefined && { databaseName: snapshot.status.databaseName }),
     ...(snapshot.status?.ownerName !== undefined && { ownerName: snapshot.status.ownerName }),
@@ -171,13 +173,13 @@ function storageOf(
   source: RelationalObject | undefined,
   plan: Plan,
 ): string | undefined {
-  const least = leastStorage(snapshot)
+  const minimumBytes = leastStorage(snapshot)
   const needed = snapshot.status?.storageSize
   if (storageSize !== undefined && storageSize !== null) {
-    if (parseQuantity(storageSize) >= least) return storageSize
+    if (parseQuantity(storageSize) >= minimumBytes) return storageSize
     const message = `The data needs ${needed}; ${storageSize} is less.`
     throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', storageSize, message)
   }
-  const own = source?.spec.storageSize
-  return parseQuantity(own ?? plan.spec.storageSize ?? '0') >= least ? own : needed
+  const sourceSize = source?.spec.storageSize
+  return parseQuantity(sourceSize ?? plan.spec.storageSize ?? '0') >= minimumBytes ? sourceSize : needed
 }

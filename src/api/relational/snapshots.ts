@@ -101,9 +101,9 @@ export function recoveryWindow({ status }: RelationalObject, services: Services)
   }
 }
 
-function windowReason(archiving: PitrWindow['archiving'], isAvailable: boolean, said: string | undefined) {
+function windowReason(archiving: PitrWindow['archiving'], isAvailable: boolean, message: string | undefined) {
   if (archiving === 'Disabled') return 'Nothing is backed up.'
-  if (archiving === 'Failing') return said ?? 'The log cannot be archived.'
+  if (archiving === 'Failing') return message ?? 'The log cannot be archived.'
   if (archiving === 'Suspended') return 'The archive of the log is suspended.'
   return isAvailable ? null : 'There is no base backup yet.'
 }
@@ -154,8 +154,8 @@ async function homeOf(context: Context): Promise<SnapshotHome> {
   const home = { ...ref, resourceGroup, words: ` of database "${ref.name}"` }
   const owner = await records.get(RelationalCluster, ref)
   if (owner !== undefined) return { ...home, owner }
-  const kept = await records.list(RelationalSnapshot, { namespace: ref.namespace }, { fresh: context.fresh })
-  if (!kept.some(({ spec }) => spec.clusterName === ref.name)) await findResource(RelationalCluster, context)
+  const existing = await records.list(RelationalSnapshot, { namespace: ref.namespace }, { fresh: context.fresh })
+  if (!existing.some(({ spec }) => spec.clusterName === ref.name)) await findResource(RelationalCluster, context)
   return home
 }
 
@@ -192,10 +192,11 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Creati
   if (running !== undefined) throw snapshotInProgress(running)
   const names = others.map(({ spec }) => spec.name)
   const name = body.name ?? snapshotName(services.clock.now(), names)
-  const taken = () => new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${clusterName}" already exists.`)
-  if (names.includes(name)) throw taken()
+  const alreadyExists = () =>
+    new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${clusterName}" already exists.`)
+  if (names.includes(name)) throw alreadyExists()
   const { description, retentionDays } = body
-  const made = await services.records.create(RelationalSnapshot, {
+  const creation = await services.records.create(RelationalSnapshot, {
     namespace,
     name: snapshotId(cluster, name),
     caller,
@@ -203,8 +204,8 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Creati
     isSame: () => true,
   })
   // With a generated name, it is the snapshot that a concurrent request has just started.
-  if (!made.isNew) throw body.name ? taken() : snapshotInProgress(made.object)
-  return made
+  if (!creation.isNew) throw body.name ? alreadyExists() : snapshotInProgress(creation.object)
+  return creation
 }
 
 function snapshotInProgress({ spec, metadata }: SnapshotObject): PlatformError {
