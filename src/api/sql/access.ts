@@ -77,14 +77,14 @@ export async function sqlHealth(object: SqlObject, context: Context): Promise<z.
   if (!isReady) return healthReport(checkedAt, [check('Pod', 'Unhealthy', 'The pod is not ready.')])
   const began = clock.monotonic()
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)])
-  const engine = (...said: [Check['status'], string?]) =>
+  const engine = (...outcome: [Check['status'], string?]) =>
     healthReport(checkedAt, [
       check('Pod', 'Healthy'),
-      check('Engine', said[0], said[1], Math.round(clock.monotonic() - began)),
+      check('Engine', outcome[0], outcome[1], Math.round(clock.monotonic() - began)),
     ])
   try {
-    const place = await editorDatabase(object, context).open()
-    await sql.engines[object.spec.engine].describe(place.target('reader'), { signal })
+    const editorEngine = await editorDatabase(object, context).open()
+    await sql.engines[object.spec.engine].describe(editorEngine.target('reader'), { signal })
     return engine('Healthy')
   } catch {
     return engine('Degraded', 'The engine did not answer.')

@@ -45,8 +45,8 @@ export async function setLicense(context: SetLicense): Promise<Answer<z.output<t
   const { ref } = await findResource(SqlInstance, context)
   const { namespace, name } = ref
   // Keys are stored by version, so of two concurrent requests, the refused one would leave its key in force.
-  const turn = { key: `product keys of ${namespace}/${name}`, sees: [{ kind: SqlInstance, namespace }] }
-  return withChangeLock(context.services, turn, () => storeLicense(context))
+  const lock = { key: `product keys of ${namespace}/${name}`, sees: [{ kind: SqlInstance, namespace }] }
+  return withChangeLock(context.services, lock, () => storeLicense(context))
 }
 
 async function storeLicense(context: SetLicense): Promise<Answer<z.output<typeof LicenseDto>>> {

@@ -63,12 +63,12 @@ function chosen(
   field: 'engineVersion' | 'edition',
   draft: Partial<SqlSpec>,
   { previous, form }: WriteView<typeof SqlInstance>,
-  byDefault: string,
+  defaultValue: string,
 ): string | undefined {
   const given = draft[field]
-  const isUnsaid = given === undefined || (form === 'put' && given === byDefault)
-  const follows = isUnsaid && previous !== undefined && previous.spec[field] === undefined
-  return follows ? undefined : (given ?? byDefault)
+  const isUnset = given === undefined || (form === 'put' && given === defaultValue)
+  const followsDefault = isUnset && previous !== undefined && previous.spec[field] === undefined
+  return followsDefault ? undefined : (given ?? defaultValue)
 }
 
 function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number | undefined {
@@ -80,7 +80,7 @@ function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number |
 function chooseMemoryMb(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { memoryLimitMb, ...others } = draft
   const before = view.previous?.spec
-  const follows = view.form === 'put' && before !== undefined && before.memoryLimitMb === undefined
-  const shown = follows ? shownMemoryMb(before, planOf(view.services, 'Sql', before)) : undefined
+  const followsPlan = view.form === 'put' && before !== undefined && before.memoryLimitMb === undefined
+  const shown = followsPlan ? shownMemoryMb(before, planOf(view.services, 'Sql', before)) : undefined
   return [shownMemoryMb(others, plan), shown].includes(memoryLimitMb) ? undefined : memoryLimitMb
 }
