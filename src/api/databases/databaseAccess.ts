@@ -32,8 +32,8 @@ type Reachable = {
 }
 
 /** Returns the refusal for something that is being created and does not exist yet. */
-export function notYetCreated(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
-  return invalidState(object, `${what} of "${object.metadata.name}" does not exist yet.`)
+export function notYetCreated(object: Pick<Reachable, 'metadata' | 'status'>, subject: string): PlatformError {
+  return invalidState(object, `${subject} of "${object.metadata.name}" does not exist yet.`)
 }
 
 /** @throws PlatformError LOAD_BALANCER_DISABLED; INVALID_STATE until there is an address */

@@ -33,26 +33,26 @@ export async function queryEditor(
   request: Request,
 ): Promise<Answer<EditorQueryResult>> {
   const began = context.services.clock.monotonic()
-  const place = request.execute ? await database.open() : undefined
+  const editorEngine = request.execute ? await database.open() : undefined
   const { classification, masked } = await readBatchOnWorker(context, database.dialect, request)
-  const asked: Batch = { context, database, request, classification, masked, began }
+  const batch: Batch = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
-  const missing = missingLevel(asked)
+  const missing = missingLevel(batch)
   const action = database.actionOf(missing ?? level ?? 'owner')
-  const never = refusalReason(classification, level)
-  const isAuthorized = missing === undefined && never === undefined
+  const refusalMessage = refusalReason(classification, level)
+  const isAuthorized = missing === undefined && refusalMessage === undefined
   const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
-  if (place === undefined) return ok({ ...shown, ...emptyOutcome(asked, never) })
-  await refuse(asked, never, isAuthorized, action)
-  const outcome = await runBatch(asked, place, grantedLevel(asked, level ?? 'owner'))
-  const historyId = await record(asked, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
+  if (editorEngine === undefined) return ok({ ...shown, ...emptyOutcome(batch, refusalMessage) })
+  await refuse(batch, refusalMessage, isAuthorized, action)
+  const outcome = await runBatch(batch, editorEngine, grantedLevel(batch, level ?? 'owner'))
+  const historyId = await record(batch, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
   const { failure, messages } = outcome
   return ok({
     ...shown,
     executed: true,
     results: outcome.results.map((result) => ({ ...result, rowCount: result.rows.length })),
     messages,
-    durationMs: durationOf(asked),
+    durationMs: durationOf(batch),
     historyId,
     error: failure === undefined ? null : { ...failure, message: failure.message.slice(0, 1024) },
   })
@@ -63,17 +63,17 @@ function missingLevel({ context, database, classification }: Batch): SqlLevel | 
   return neededLevels(classification).find((each) => !hasSqlLevel(context, database, each))
 }
 
-function emptyOutcome(asked: Batch, never: string | undefined) {
-  const messages = never === undefined ? [] : [never]
-  return { executed: false, results: [], messages, durationMs: durationOf(asked), historyId: null, error: null }
+function emptyOutcome(batch: Batch, refusalMessage: string | undefined) {
+  const messages = refusalMessage === undefined ? [] : [refusalMessage]
+  return { executed: false, results: [], messages, durationMs: durationOf(batch), historyId: null, error: null }
 }
 
 /** Returns why the batch cannot run for anybody, whatever their permissions; undefined if it can. */
 function refusalReason({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
   const refused = statements.find(({ refusal }) => refusal !== undefined)
   if (level !== undefined && refused === undefined) return undefined
-  const why = refused?.refusal ?? 'Statements of this kind are not allowed.'
-  return `Statement ${(refused?.index ?? 0) + 1} was not run: ${why}`
+  const reason = refused?.refusal ?? 'Statements of this kind are not allowed.'
+  return `Statement ${(refused?.index ?? 0) + 1} was not run: ${reason}`
 }
 
 function durationOf({ context, began }: Batch): number {
@@ -98,14 +98,19 @@ function forbidden(action: string): PlatformError {
 }
 
 /** Refuses what never runs, what the caller may not run, and what is not confirmed, in this order. */
-async function refuse(asked: Batch, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
-  const { classification, request } = asked
-  if (never !== undefined) {
-    await record(asked, 'Refused', undefined, 'STATEMENT_REFUSED')
-    throw new PlatformError('STATEMENT_REFUSED', never, { classification: classificationDto(classification) })
+async function refuse(
+  batch: Batch,
+  refusalMessage: string | undefined,
+  isAuthorized: boolean,
+  action: string,
+): Promise<void> {
+  const { classification, request } = batch
+  if (refusalMessage !== undefined) {
+    await record(batch, 'Refused', undefined, 'STATEMENT_REFUSED')
+    throw new PlatformError('STATEMENT_REFUSED', refusalMessage, { classification: classificationDto(classification) })
   }
   if (!isAuthorized) {
-    await record(asked, 'Refused', undefined, 'FORBIDDEN')
+    await record(batch, 'Refused', undefined, 'FORBIDDEN')
     throw forbidden(action)
   }
   if (needsConfirmation(classification) && !request.confirmed) {
@@ -116,9 +121,9 @@ async function refuse(asked: Batch, never: string | undefined, isAuthorized: boo
 }
 
 /** Returns the caller's highest level, at least the needed one; a batch that only reads gets read access only. */
-function grantedLevel(asked: Batch, least: SqlLevel): SqlLevel {
-  if (least === 'reader') return 'reader'
-  return least === 'owner' || hasSqlLevel(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
+function grantedLevel(batch: Batch, minimum: SqlLevel): SqlLevel {
+  if (minimum === 'reader') return 'reader'
+  return minimum === 'owner' || hasSqlLevel(batch.context, batch.database, 'owner') ? 'owner' : 'writer'
 }
 
 /**
@@ -135,14 +140,14 @@ function neededLevels({ statements }: Classification): SqlLevel[] {
   return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
 }
 
-async function runBatch(asked: Batch, place: EditorEngine, level: SqlLevel): Promise<BatchOutcome> {
-  const { context, request, classification } = asked
-  const target = place.target(level)
+async function runBatch(batch: Batch, editorEngine: EditorEngine, level: SqlLevel): Promise<BatchOutcome> {
+  const { context, request, classification } = batch
+  const target = editorEngine.target(level)
   const database = request.database ?? target.database
   // A batch may run for minutes and change rows all that time.
-  const signal = context.whileHolding(() => missingLevel(asked) === undefined)
+  const signal = context.whileHolding(() => missingLevel(batch) === undefined)
   try {
-    return await place.engine.run(
+    return await editorEngine.engine.run(
       { ...target, database },
       {
         statements: classification.statements,
@@ -155,10 +160,10 @@ async function runBatch(asked: Batch, place: EditorEngine, level: SqlLevel): Pro
     )
   } catch (error) {
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')
-    const hasLost = signal.aborted && !context.signal.aborted
-    const why = () => (isOfCaller ? unknownDatabase(database, target.user) : translateSqlError(error))
-    const refusal = hasLost ? forbidden(asked.database.actionOf(missingLevel(asked) ?? level)) : why()
-    await record(asked, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
+    const hasLostPermission = signal.aborted && !context.signal.aborted
+    const translated = () => (isOfCaller ? unknownDatabase(database, target.user) : translateSqlError(error))
+    const refusal = hasLostPermission ? forbidden(batch.database.actionOf(missingLevel(batch) ?? level)) : translated()
+    await record(batch, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
     throw refusal
   }
 }
@@ -173,12 +178,12 @@ function unknownDatabase(name: string, login: string): PlatformError {
 async function record(
   { context, database, request, classification, masked, began }: Batch,
   outcome: HistoryEntry['outcome'],
-  ran: BatchOutcome | undefined,
+  result: BatchOutcome | undefined,
   error?: string,
 ): Promise<string | null> {
   const { caller, services, log } = context
-  const rows = ran?.results.reduce((sum, { rows: found }) => sum + found.length, 0)
-  const affected = ran?.results.flatMap(({ rowsAffected }) => (rowsAffected === null ? [] : [rowsAffected]))
+  const rows = result?.results.reduce((sum, { rows: found }) => sum + found.length, 0)
+  const affected = result?.results.flatMap(({ rowsAffected }) => (rowsAffected === null ? [] : [rowsAffected]))
   const entry: HistoryEntry = {
     id: randomUUID(),
     // Milliseconds, which order the runs of one second.
@@ -193,7 +198,7 @@ async function record(
     rowCount: rows ?? null,
     rowsAffected:
       affected === undefined || affected.length === 0 ? null : affected.reduce((sum, count) => sum + count, 0),
-    error: error ?? ran?.failure?.code ?? null,
+    error: error ?? result?.failure?.code ?? null,
   }
   try {
     await addHistoryEntry(database, entry)

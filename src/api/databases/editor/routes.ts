@@ -107,9 +107,9 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
       summary: 'Schemas, tables, views, columns and keys',
       reply: EditorSchemaDto,
       handler: async (context) => {
-        const place = await (await find(context)).open()
+        const editorEngine = await (await find(context)).open()
         try {
-          const found = await place.engine.catalogue(place.target('reader'))
+          const found = await editorEngine.engine.catalogue(editorEngine.target('reader'))
           const shown = (tables: (typeof found.schemas)[number]['tables']) =>
             tables.map((table) => ({
               ...table,
@@ -200,7 +200,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
   const bulk = { ...OPAQUE, auth: action(actions.dataWrite), further: compareRights(actions) }
   const reply = BulkRowsResultDto
-  const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
+  const withoutMissing = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
   return [
     route('POST', `${rows}:bulk` as string, {
       ...bulk,
@@ -208,16 +208,16 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       body: BulkUpdateRowsRequest,
       reply,
       handler: async (context) => {
-        const { rows: wanted } = context.body
+        const { rows: requested } = context.body
         const found = await changeRows(context, await find(context), (table) =>
-          mapWithFaultIndex(wanted, ({ key, values, ifVersion }) => ({
+          mapWithFaultIndex(requested, ({ key, values, ifVersion }) => ({
             kind: 'update' as const,
             key: parseRowKey(table, key),
             values: writtenValues(table, values),
             ifVersion: ifVersion ?? undefined,
           })),
         )
-        return ok({ affected: found.length, rows: present(found) })
+        return ok({ affected: found.length, rows: withoutMissing(found) })
       },
     }),
     route('POST', `${rows}:bulk-delete` as string, {
@@ -244,11 +244,11 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       reply,
       answers: [201],
       handler: async (context) => {
-        const { rows: wanted } = context.body
+        const { rows: requested } = context.body
         const found = await changeRows(context, await find(context), (table) =>
-          mapWithFaultIndex(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
+          mapWithFaultIndex(requested, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
         )
-        return created({ affected: found.length, rows: present(found) })
+        return created({ affected: found.length, rows: withoutMissing(found) })
       },
     }),
   ]

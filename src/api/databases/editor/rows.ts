@@ -11,10 +11,10 @@ import { filterOf, sortOf } from './filters.ts'
 type Values = Record<string, unknown>
 
 /** Returns the table of the path, as the login of that level sees it. */
-export async function tableOf(context: Context, place: EditorEngine, level: SqlLevel): Promise<Table> {
+export async function tableOf(context: Context, editorEngine: EditorEngine, level: SqlLevel): Promise<Table> {
   const { schema = '', table = '' } = context.parameters
   try {
-    return findTable(await place.engine.catalogue(place.target(level)), schema, table)
+    return findTable(await editorEngine.engine.catalogue(editorEngine.target(level)), schema, table)
   } catch (error) {
     throw translateSqlError(error)
   }
@@ -96,28 +96,28 @@ function changedRow(table: Table, row: Row, change: RowChange | undefined): Edit
 
 /** @throws SqlFault UnknownColumn, ColumnNotWritable, InvalidValue */
 export function writtenValues(table: Table, values: Values): Map<Column, BoundValue> {
-  const bound = new Map<Column, BoundValue>()
+  const boundValues = new Map<Column, BoundValue>()
   for (const [name, value] of Object.entries(values)) {
     const column = findColumn(table, name)
     if (column.isComputed)
       throw new SqlFault('ColumnNotWritable', `The engine generates the value of "${name}".`, { column: name })
-    bound.set(column, bindValue(column, value))
+    boundValues.set(column, bindValue(column, value))
   }
   if (table.type === 'View')
     throw new SqlFault('NoPrimaryKey', `"${table.name}" is a view, so its rows cannot be addressed.`)
-  return bound
+  return boundValues
 }
 
 /** Returns the key: all its columns and no others. @throws SqlFault NoPrimaryKey, UnknownColumn, InvalidValue */
 export function parseRowKey(table: Table, values: Values): Map<Column, BoundValue> {
   const columns = keyColumns(table)
   for (const name of Object.keys(values)) findColumn(table, name)
-  const stray = Object.keys(values).find((name) => !columns.some((column) => column.name === name))
+  const unknownColumn = Object.keys(values).find((name) => !columns.some((column) => column.name === name))
   const missing = columns.find(({ name }) => !Object.hasOwn(values, name) || values[name] === null)
-  const wrong = stray ?? missing?.name
-  if (wrong !== undefined)
+  const invalidColumn = unknownColumn ?? missing?.name
+  if (invalidColumn !== undefined)
     throw new SqlFault('InvalidValue', `The key of "${table.name}" is ${table.primaryKey.join(', ')}.`, {
-      column: wrong,
+      column: invalidColumn,
     })
   return new Map(columns.map((column) => [column, bindValue(column, values[column.name])]))
 }
