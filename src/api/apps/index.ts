@@ -112,11 +112,11 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
 ]
 
 /** Returns where the files of an app are: in its Persistent volumes. */
-async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
+async function findFiles(context: Context, componentName: string | undefined): Promise<FoundFiles> {
   const { object, ref } = await findApp(context)
   const names = containerNames(ref.name, 'PlatformApp')
   const persistent = object.spec.volumes.filter(({ kind }) => kind === 'Persistent')
-  componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], asked)
+  componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], componentName)
   const volumes = persistent.map(({ name, mountPath }) => ({
     ...{ path: mountPath, claim: names.volume(name), subPath: undefined, readOnly: false },
   }))

@@ -49,8 +49,8 @@ const isScaledByLoad = ({ minReplicas, maxReplicas }: Partial<Spec>) =>
   minReplicas !== undefined && maxReplicas !== undefined
 
 /** Until the load has been observed, the minimum runs. */
-function scaledReplicas({ running, minReplicas = 0 }: Spec, seen: number): number {
-  return running ? Math.max(seen, minReplicas) : seen
+function scaledReplicas({ running, minReplicas = 0 }: Spec, current: number): number {
+  return running ? Math.max(current, minReplicas) : current
 }
 
 const record = recordOf(PlatformApp, {
@@ -110,14 +110,14 @@ export const appRecord = {
 
 const contentOf = (spec: Spec) => APP_SECRET_ACCESS_FIELDS.map((field) => spec[field])
 
-type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>
+type RightsContext = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>
 
 /**
  * References are checked when they are written, so a change that cannot reveal their values needs no right to read
  * them.
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
-export function requireAppReferenceRights(draft: Spec, view: Asking): void {
+export function requireAppReferenceRights(draft: Spec, view: RightsContext): void {
   const { env, volumes, registryCredential } = draft
   const before = view.previous?.spec
   if (before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before)))
