@@ -50,7 +50,7 @@ const InvokeFunctionRequest = strictRecord('InvokeFunctionRequest', {
   body: z.string().nullish(),
   encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
 })
-type Asked = z.output<typeof InvokeFunctionRequest>
+type InvokeRequest = z.output<typeof InvokeFunctionRequest>
 
 const InvokeFunctionResult = namedRecord('InvokeFunctionResult', {
   statusCode: z.int().describe('The status that the function answered'),
@@ -74,7 +74,7 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION_PATH}/invoke`, 
   bodyLimit: REQUEST_MAX_BYTES,
   example: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"you"}' },
   reply: InvokeFunctionResult,
-  handler: async (context: Context<string, unknown, Asked | undefined>) => {
+  handler: async (context: Context<string, unknown, InvokeRequest | undefined>) => {
     const { services, whilePermitted } = context
     const found = await findFunction(context as Context)
     const call = callOf(context.body ?? {}, found)
@@ -85,27 +85,30 @@ export const invokeRoute: RouteDraft = route('POST', `${FUNCTION_PATH}/invoke`, 
     const answer = await services.functions.calls.call(namespace, name, call, whilePermitted)
     if (answer === undefined) throw unavailable('Calls of functions cannot be made at the moment')
     if ('refused' in answer) throw refusal(answer.refused, await findFunction(context as Context))
-    const { body, isTruncated, ...told } = answer
+    const { body, isTruncated, ...rest } = answer
     const { text, encoding } = encodeContent(Buffer.from(body, 'base64'), isTruncated)
-    return ok({ ...told, body: text, encoding, isTruncated }, { headers: NO_STORE })
+    return ok({ ...rest, body: text, encoding, isTruncated }, { headers: NO_STORE })
   },
 })
 
 /** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED */
-function callOf({ method, path, headers, body, encoding }: Asked, { object, owner, at }: FoundFunction): TestCall {
+function callOf(
+  { method, path, headers, body, encoding }: InvokeRequest,
+  { object, owner, at }: FoundFunction,
+): TestCall {
   const given = Object.entries(headers ?? {})
   const errors: FieldError[] = given
     .filter(([name]) => isReservedHeader(name))
     .map(([name]) => ({ field: `headers.${name}`, message: 'must be left out: the platform sets it' }))
   const bytes = decodeContent(body ?? '', encoding, 'body')
-  const chosen = method ?? (bytes.length > 0 ? 'POST' : 'GET')
-  if (bytes.length > 0 && ['GET', 'HEAD'].includes(chosen))
-    errors.push({ field: 'body', message: `must be left out: ${chosen} has none` })
+  const effectiveMethod = method ?? (bytes.length > 0 ? 'POST' : 'GET')
+  if (bytes.length > 0 && ['GET', 'HEAD'].includes(effectiveMethod))
+    errors.push({ field: 'body', message: `must be left out: ${effectiveMethod} has none` })
   if (errors.length > 0) throw refusedFields(errors)
   const host = owner.status?.publicHost ?? 'function'
   return {
     boundaryId: at.boundaryId,
-    method: chosen,
+    method: effectiveMethod,
     path: path ?? httpPaths(object.spec)[0] ?? '/',
     headers: { ...Object.fromEntries(given), host, [EVENT_HEADER]: 'invoke' },
     body: bytes.toString('base64'),
@@ -121,14 +124,14 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
   refuseUnstartable(object, at.name)
   if (object.status?.image !== undefined) return
   const { buildStatus = 'NoSource' } = object.status ?? {}
-  const why = {
+  const problem = {
     NoSource: 'has no source yet: upload one first',
     Queued: 'is not built yet: try again when its build has succeeded',
     Building: 'is not built yet: try again when its build has succeeded',
     Succeeded: 'is not built yet: try again when its build has succeeded',
     Failed: 'could not be built: see the log of its deployment',
   }[buildStatus]
-  throw invalidState(object, `Function "${at.name}" ${why}.`)
+  throw invalidState(object, `Function "${at.name}" ${problem}.`)
 }
 
 /** @throws PlatformError INVALID_STATE if there is no copy, and none can start before somebody fixes the cause */
@@ -138,23 +141,23 @@ function refuseUnstartable(object: FoundFunction['object'], name: string): void 
   throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
 }
 
-const unavailable = (why: string, retryAfterSeconds = 5) =>
-  new PlatformError('SERVICE_UNAVAILABLE', `${why}: try again.`, { retryAfterSeconds })
+const unavailable = (message: string, retryAfterSeconds = 5) =>
+  new PlatformError('SERVICE_UNAVAILABLE', `${message}: try again.`, { retryAfterSeconds })
 
 function describeNoCopies(object: FoundFunction['object']): string {
   const { status, statusMessage } = summaryOf(object)
   return status === 'Failed' && statusMessage !== null ? statusMessage : 'see its status.'
 }
 
-function refusal(why: TestCallFailure, { object, at }: FoundFunction): PlatformError {
-  const it = `Function "${at.name}"`
+function refusal(failure: TestCallFailure, { object, at }: FoundFunction): PlatformError {
+  const subject = `Function "${at.name}"`
   const within = `within ${pluralize(object.spec.timeoutSeconds, 'second')}`
   const failed = (message: string) => new PlatformError('UPSTREAM_FAILED', message)
-  switch (why) {
+  switch (failure) {
     case 'Gone':
-      return unavailable(`${it} cannot be called yet`, 1)
+      return unavailable(`${subject} cannot be called yet`, 1)
     case 'Disabled':
-      return invalidState(object, `${it} or its namespace was switched off.`)
+      return invalidState(object, `${subject} or its namespace was switched off.`)
     case 'Full':
       return new PlatformError('TOO_MANY_REQUESTS', `Too many calls of function "${at.name}" wait.`, {
         retryAfterSeconds: 1,
@@ -162,9 +165,9 @@ function refusal(why: TestCallFailure, { object, at }: FoundFunction): PlatformE
     case 'NoCopy':
       return failed(`No copy of function "${at.name}" had room for the call ${within}: ${describeNoCopies(object)}`)
     case 'TooSlow':
-      return failed(`${it} did not answer ${within}.`)
+      return failed(`${subject} did not answer ${within}.`)
     case 'Broken':
-      return failed(`${it} broke the connection before it had answered: see its log.`)
+      return failed(`${subject} broke the connection before it had answered: see its log.`)
     case 'Simulated':
       return new PlatformError(
         'SERVICE_UNAVAILABLE',

@@ -5,7 +5,7 @@ import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions
 import { VARIABLES_MAX } from '../../crds/namespaceSecrets.ts'
 import type { Context, Services } from '../http/context.ts'
 
-type Asking = {
+type NamespaceContext = {
   readonly services: Services
   readonly context: Pick<Context, 'caller'>
   readonly boundaryId: string
@@ -16,7 +16,7 @@ type Asking = {
 /** Returns which of these secrets, each a single resource or a whole collection, the caller may read. */
 export function listReadableSecrets(
   secrets: readonly string[],
-  { services, context, boundaryId, resourceGroup }: Asking,
+  { services, context, boundaryId, resourceGroup }: NamespaceContext,
 ): string[] {
   const group = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}`
   const { principalId } = context.caller
@@ -32,10 +32,10 @@ export function listReadableSecrets(
 }
 
 /** Returns what new code of the caller may be given: collections readable as a whole, and the namespace's secrets. */
-export function secretsForNewCode(asking: Asking): string[] {
-  const { services, boundaryId, resourceGroup, namespaceName } = asking
+export function secretsForNewCode(target: NamespaceContext): string[] {
+  const { services, boundaryId, resourceGroup, namespaceName } = target
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: namespaceName }
-  return readableSecrets(secretsGivenTo(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
+  return readableSecrets(secretsGivenTo(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), target)
 }
 
 /**
@@ -43,16 +43,19 @@ export function secretsForNewCode(asking: Asking): string[] {
  * entirely, and secrets of its functions.
  * @throws PlatformError BAD_REQUEST
  */
-export function secretsForNewVariables(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
-  const single = new Set(functions.flatMap(({ env }) => secretsGivenTo({ env })))
-  const found = readableSecrets([...single], asking).filter((secret) => secret !== IDENTITIES)
+export function secretsForNewVariables(
+  functions: readonly ServerlessFunction['spec'][],
+  target: NamespaceContext,
+): string[] {
+  const referenced = new Set(functions.flatMap(({ env }) => secretsGivenTo({ env })))
+  const found = readableSecrets([...referenced], target).filter((secret) => secret !== IDENTITIES)
   if (found.filter((secret) => secret.includes('/')).length <= VARIABLES_MAX) return found
   const message = `would come beside secrets of more than ${VARIABLES_MAX} resources, which only who may read all of a kind in the group may write`
   throw refusedFields([{ field: 'env', message }])
 }
 
-function readableSecrets(single: readonly string[], asking: Asking): string[] {
-  const all = listReadableSecrets([...ACTIONS_OF_SECRETS.keys()], asking)
-  const others = single.filter((secret) => !all.includes(collectionOf(secret)))
-  return [...all, ...listReadableSecrets(others, asking)]
+function readableSecrets(referenced: readonly string[], target: NamespaceContext): string[] {
+  const readableCollections = listReadableSecrets([...ACTIONS_OF_SECRETS.keys()], target)
+  const others = referenced.filter((secret) => !readableCollections.includes(collectionOf(secret)))
+  return [...readableCollections, ...listReadableSecrets(others, target)]
 }

@@ -50,16 +50,18 @@ const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, mana
  * @throws PlatformError FORBIDDEN if the variables change and the caller may not read secrets of the functions
  */
 function grantedSecrets(env: Environment, view: Write): string[] {
-  const { env: former = [], functionSecrets = [] } = view.previous?.spec ?? {}
-  if (isDeepStrictEqual(env, former)) return functionSecrets
+  const { env: previousEnv = [], functionSecrets = [] } = view.previous?.spec ?? {}
+  if (isDeepStrictEqual(env, previousEnv)) return functionSecrets
   if (env.length === 0) return []
   const { services, boundaryId, resourceGroup, name } = view
   const functions = services.records
     .peekAll(ServerlessFunction, { namespace: groupNamespace(boundaryId, resourceGroup) })
     .flatMap(({ spec }) => (spec.namespaceName === name ? [spec] : []))
   requireReferenceRights({ components: functions }, view)
-  const asking = { ...view, namespaceName: name }
-  return former.length === 0 ? secretsForNewVariables(functions, asking) : listReadableSecrets(functionSecrets, asking)
+  const target = { ...view, namespaceName: name }
+  return previousEnv.length === 0
+    ? secretsForNewVariables(functions, target)
+    : listReadableSecrets(functionSecrets, target)
 }
 
 /** The newest version is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
@@ -70,14 +72,14 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   if (runtimeVersion === before) return runtimeVersion
   const { offered, ended } = FUNCTION_RUNTIMES[runtime]
   if (offered.includes(runtimeVersion)) return runtimeVersion
-  const words = `${runtime} ${runtimeVersion}`
+  const runtimeName = `${runtime} ${runtimeVersion}`
   const choice = `choose one of ${offered.join(', ')}`
   if (ended.includes(runtimeVersion))
     throw unprocessable(
       'RUNTIME_ENDED',
       'runtimeVersion',
       runtimeVersion,
-      `${words} is no longer maintained: ${choice}.`,
+      `${runtimeName} is no longer maintained: ${choice}.`,
     )
   throw refusedFields([
     { field: 'runtimeVersion', message: `is not a version of ${runtime} that the platform offers: ${choice}` },

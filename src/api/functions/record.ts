@@ -64,10 +64,10 @@ const record = recordOf(ServerlessFunction, {
   refine: (draft, view) => {
     const { name, namespaceName } = view as Write & { namespaceName: string }
     // The default trigger is not stored if a record is sent back as read.
-    const standing = triggersOf({ functionName: name })
-    const isStanding =
-      draft.triggers !== undefined && isDeepStrictEqual(triggersOf({ functionName: name, ...draft }), standing)
-    const triggers = isStanding && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
+    const defaultTriggers = triggersOf({ functionName: name })
+    const isDefault =
+      draft.triggers !== undefined && isDeepStrictEqual(triggersOf({ functionName: name, ...draft }), defaultTriggers)
+    const triggers = isDefault && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
     refuse({ ...draft, triggers }, view)
     // Without a plan the function uses that of its namespace, so no default is stored.
     const computePlan = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
@@ -134,18 +134,18 @@ function refuse(draft: Draft, view: Write): void {
   }
 }
 
-type Asking = Place & { services: Write['services']; context: Context; namespaceName?: string }
+type RightsContext = Place & { services: Write['services']; context: Context; namespaceName?: string }
 
 /**
  * Code can read everything that its function and its namespace refer to, and has their identity, so whoever brings code
  * must be allowed to read all of it.
  * @throws PlatformError FORBIDDEN
  */
-export function requireFunctionCodeRights({ env = [] }: Draft, view: Omit<Asking, 'name'>): void {
+export function requireFunctionCodeRights({ env = [] }: Draft, view: Omit<RightsContext, 'name'>): void {
   const namespaceName = view.namespaceName ?? view.context.parameters.namespaceName ?? ''
   const { services, boundaryId, resourceGroup } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  const around = services.records.peek(FunctionNamespace, { namespace, name: namespaceName })
-  const { env: shared = [], managedIdentity } = around?.spec ?? {}
-  requireReferenceRights({ components: [{ env }, { env: shared }], managedIdentity }, view)
+  const functionNamespace = services.records.peek(FunctionNamespace, { namespace, name: namespaceName })
+  const { env: namespaceEnv = [], managedIdentity } = functionNamespace?.spec ?? {}
+  requireReferenceRights({ components: [{ env }, { env: namespaceEnv }], managedIdentity }, view)
 }

@@ -101,9 +101,9 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   refuseWhileDeleting(found.object)
   const runtime = runtimeOf(context as Context, found)
   if (runtime !== undefined && !hasServer(runtime)) throw buildsUnsupported(runtime)
-  const judge = (spec: FoundFunction['object']['spec']) =>
+  const requireRights = (spec: FoundFunction['object']['spec']) =>
     requireFunctionCodeRights(spec, { ...found.at, services, context: context as Context })
-  judge(found.object.spec)
+  requireRights(found.object.spec)
   const files = await runInSlices(decodeFiles(body.files))
   const { bytes, hash } = await archiveOf(files)
   refuseOverQuota(context as Context, found, bytes.length)
@@ -124,11 +124,15 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
       change: (stored) => {
         refuseWhileDeleting(stored)
         // Packing and storing take time, in which a secret may have been added to the function.
-        judge(stored.spec)
+        requireRights(stored.spec)
         // A source that is unchanged has been built already.
         if (!isKept || stored.spec.source?.hash === hash) return stored.spec
-        const asking = { ...found.at, services, context: context as Context }
-        return { ...stored.spec, source, namespaceSecrets: listReadableSecrets(stored.spec.namespaceSecrets, asking) }
+        const target = { ...found.at, services, context: context as Context }
+        return {
+          ...stored.spec,
+          source,
+          namespaceSecrets: listReadableSecrets(stored.spec.namespaceSecrets, target),
+        }
       },
     })
   // Writes nothing, but refuses a stale If-Match before anything is stored.
@@ -136,9 +140,9 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const { apiVersion, kind, metadata } = found.object
   const labels = ownerSelector(kind, found.ref.name)
   const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
-  const parted = { bytes, placeOf: partRef(found.ref, hash), owner }
+  const archive = { bytes, placeOf: partRef(found.ref, hash), owner }
   const writeCounted = () => withinQuota(context as Context, found, bytes.length, () => write(true))
-  const { object } = await withParts(blobs, parted, writeCounted, {
+  const { object } = await withParts(blobs, archive, writeCounted, {
     async isReferredTo() {
       const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
       return stored?.metadata.uid === metadata.uid && stored?.spec.source?.hash === hash
@@ -189,8 +193,8 @@ function* decodeFiles(given: z.output<typeof SourceFileDto>[]): SlicedWork<Sourc
 /** Serializes uploads into one boundary, so that each is counted. @throws PlatformError QUOTA_EXCEEDED */
 function withinQuota<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
   const { boundaryId } = found.at
-  const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
-  return withChangeLock(context.services, turn, () => {
+  const lock = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
+  return withChangeLock(context.services, lock, () => {
     refuseOverQuota(context, found, bytes)
     return write()
   })
@@ -212,7 +216,7 @@ function refuseOverQuota({ services }: Context, { object, at }: FoundFunction, b
  * Finds the function if the caller may write it; others learn nothing about it.
  * @throws PlatformError NOT_FOUND
  */
-async function writable(context: Context): Promise<FoundFunction> {
+async function findWritableFunction(context: Context): Promise<FoundFunction> {
   const { boundaryId = '', namespaceName = '' } = context.parameters
   const group = context.parameters.resourceGroupName ?? context.parameters.resourceGroup ?? ''
   const scope = resourceScope(boundaryId, group, 'functionnamespaces', namespaceName)
@@ -222,11 +226,11 @@ async function writable(context: Context): Promise<FoundFunction> {
 }
 
 async function download(context: Context): Promise<Answer<never>> {
-  const { object, ref } = await writable(context)
+  const { object, ref } = await findWritableFunction(context)
   const { source } = object.spec
   const { blobs } = context.services.functions
-  const pieces = source && (await readParts(blobs, partRef(ref, source.hash), source.parts))
-  if (source === undefined || pieces === undefined)
+  const parts = source && (await readParts(blobs, partRef(ref, source.hash), source.parts))
+  if (source === undefined || parts === undefined)
     throw notFound(`A stored source of function "${object.spec.functionName}"`)
   const headers = {
     'content-type': 'application/zip',
@@ -234,17 +238,17 @@ async function download(context: Context): Promise<Answer<never>> {
     'content-disposition': `attachment; filename="${object.spec.functionName}.zip"`,
     etag: tagOfFiles(source),
   }
-  return { status: 200, headers, stream: Readable.from(pieces), held: source.sizeBytes }
+  return { status: 200, headers, stream: Readable.from(parts), held: source.sizeBytes }
 }
 
 /** An ETag of the stored files: equal files have equal tags. */
 const tagOfFiles = ({ hash }: { hash: string }) => `"${hash}"`
 
 async function removeSource(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
-  const { ref } = await writable(context as Context)
+  const { ref } = await findWritableFunction(context as Context)
   const { services, caller, query, ifMatch } = context
   // If-Match may name the version of the files or that of the function.
-  const isMeant = (stored: FoundFunction['object'], source: { hash: string }) =>
+  const isNamed = (stored: FoundFunction['object'], source: { hash: string }) =>
     (query.hash ?? source.hash) === source.hash &&
     (ifMatch === undefined ||
       matchesAnyVersion(ifMatch, stored) ||
@@ -253,7 +257,7 @@ async function removeSource(context: Context<string, z.output<typeof Query>>): P
     caller,
     change: (stored) => {
       const { source, ...rest } = stored.spec
-      if (source !== undefined && !isMeant(stored, source))
+      if (source !== undefined && !isNamed(stored, source))
         throw new PlatformError('CONFLICT', 'Another source was uploaded meanwhile.', { currentVersion: source.hash })
       return rest
     },
