@@ -94,7 +94,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       reply: BackupPolicyDto,
       handler: async (context) => {
         const { object } = await findResource(ContainerInstance, context)
-        return ok(await shown(object, context.services), { etag: etagOf(object) })
+        return ok(await policyDto(object, context.services), { etag: etagOf(object) })
       },
     }),
     route('PUT', path, {
@@ -149,7 +149,7 @@ async function put(context: Context<string, unknown, z.output<typeof BackupPolic
     await refuse(stored, backupPolicy, context, located.place)
     return spec
   })
-  return ok(await shown(object, context.services), { etag: etagOf(object) })
+  return ok(await policyDto(object, context.services), { etag: etagOf(object) })
 }
 
 /** @throws PlatformError FORBIDDEN, BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING */
@@ -162,12 +162,13 @@ async function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: C
   const clusterId = otherClusterOf(services, draft.clusterId)
   const obstacle = backupLocationObstacle(await services.backups.target(clusterId))
   if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
-  const unfit = snapshotObstacle(draft.volumes, backupPolicy, await services.backups.classes(clusterId))
-  if (unfit !== undefined) throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unfit.volume, unfit.message)
+  const unsupported = snapshotObstacle(draft.volumes, backupPolicy, await services.backups.classes(clusterId))
+  if (unsupported !== undefined)
+    throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unsupported.volume, unsupported.message)
 }
 
 /** @throws PlatformError NOT_FOUND */
-async function shown(object: Stored, services: Services): Promise<z.input<typeof BackupPolicyDto>> {
+async function policyDto(object: Stored, services: Services): Promise<z.input<typeof BackupPolicyDto>> {
   const policy = completeInstance(object).spec.backupPolicy
   if (policy === undefined) throw noPolicy(object.metadata.name)
   const clusterId = otherClusterOf(services, object.spec.clusterId)

@@ -115,10 +115,10 @@ export function crateRoutes(base: string): RouteDraft[] {
     logRoute(`${path}/{crateId}`, dataAction('containerinstance/readLogs'), async (context, request) => {
       const { pod, place } = await podOf(context)
       const sources = containersOf([pod], request, place)
-      const ran = new Set(
+      const restarted = new Set(
         (pod.status?.containerStatuses ?? []).flatMap(({ name, restartCount = 0 }) => (restartCount > 0 ? [name] : [])),
       )
-      if (request.previous && !sources.some(({ container }) => ran.has(container)))
+      if (request.previous && !sources.some(({ container }) => restarted.has(container)))
         throw notFound(`An earlier run of a container of crate "${pod.metadata.name}"`)
       return { sources }
     }),

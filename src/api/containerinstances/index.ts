@@ -108,13 +108,13 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
 ]
 
 /** Returns where the files of a component are: in its Persistent volumes. */
-async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
+async function findFiles(context: Context, componentName: string | undefined): Promise<FoundFiles> {
   const { object, ref } = await findResource(ContainerInstance, context)
   const { spec } = completeInstance(object)
   const names = containerNames(ref.name)
   const persistent = new Set(spec.volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : [])))
   const withVolumes = spec.components.filter(({ mounts }) => mounts.some(({ volume }) => persistent.has(volume)))
-  const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, asked)
+  const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, componentName)
   const hasVolumes = object.status?.firstReadyAt !== undefined || object.status?.revision !== undefined
   const volumes = mounts
     .filter(({ volume }) => persistent.has(volume))
@@ -147,13 +147,13 @@ async function redeploy(context: Context) {
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(ContainerInstance, located, context, (stored) => {
     const { spec, metadata } = stored
-    const isThere = (one: string) => spec.components.some(({ name }) => name === one)
-    if (!isThere(component)) throw notFound(`Component "${component}"`)
+    const exists = (one: string) => spec.components.some(({ name }) => name === one)
+    if (!exists(component)) throw notFound(`Component "${component}"`)
     refuseStopped(stored)
     if (spec.components.some(({ name, replicas }) => name === component && replicas === 0))
       throw invalidState(stored, `Component "${component}" of "${metadata.name}" has no copies; scale it up instead.`)
     // Drop removed components: they would accumulate in the map, and no REST caller could remove them.
-    const known = Object.entries(spec.redeployedAt).filter(([name]) => isThere(name))
+    const known = Object.entries(spec.redeployedAt).filter(([name]) => exists(name))
     return { ...spec, redeployedAt: { ...Object.fromEntries(known), [component]: now } }
   })
   const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })

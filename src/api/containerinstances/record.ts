@@ -80,9 +80,9 @@ export const instanceRecord = recordOf(ContainerInstance, {
       withFieldPrefix(`components.${at}`, () => sizedComponent(component, given.computePlan, view)),
     )
     const components = sized as NonNullable<typeof given.components>
-    const whole = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent({ ...given, components })))
-    const target = chosenTarget(whole, view)
-    const draft = { ...whole, publicComponent: undefined, publicPort: undefined, ...target }
+    const completed = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent({ ...given, components })))
+    const target = chosenTarget(completed, view)
+    const draft = { ...completed, publicComponent: undefined, publicPort: undefined, ...target }
     requireInstanceReadRights(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view.services)
@@ -135,10 +135,10 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
   const before = view.previous?.spec
   const old = before?.components.find(({ name }) => name === component.name)
   const previous = before && old && { spec: withSizes(old as SizedSpec, before.computePlan) }
-  const around = { ...view, form: 'put' as const, previous }
-  const asked = component.computePlan ?? computePlan
-  const { effective } = choosePlan('ContainerInstance', { computePlan: asked }, around)
-  const chosen = chooseSizes('ContainerInstance', component, around, effective)
+  const componentView = { ...view, form: 'put' as const, previous }
+  const planId = component.computePlan ?? computePlan
+  const { effective } = choosePlan('ContainerInstance', { computePlan: planId }, componentView)
+  const chosen = chooseSizes('ContainerInstance', component, componentView, effective)
   const { storageSize: _size, storageClass: _class, ...sizes } = chosen
   refuseRequestOverLimit(sizes, effective)
   return { ...component, ...sizes }
