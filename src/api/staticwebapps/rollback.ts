@@ -47,28 +47,28 @@ export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name
 })
 
 /** @throws PlatformError BAD_REQUEST, NOT_FOUND, INVALID_STATE, IMAGE_GONE */
-function target(history: readonly StoredDeployment[], asked: Request): { id: string; image: string } {
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null)
-  const [first] = given
-  if (first === undefined || given.length > 1) {
+function target(history: readonly StoredDeployment[], request: Request): { id: string; image: string } {
+  const selectors = Object.entries(request).filter(([, value]) => value !== undefined && value !== null)
+  const [selector] = selectors
+  if (selector === undefined || selectors.length > 1) {
     const message = 'a rollback names exactly one of deploymentId, number and image'
     throw refusedFields([{ field: 'deploymentId', message }])
   }
-  const [by, value] = first
+  const [field, value] = selector
   const found = history.find(({ metadata, status }) => {
-    if (by === 'number') return status?.number === value
-    return by === 'image' ? status?.image === value : metadata.name === String(value).toLowerCase()
+    if (field === 'number') return status?.number === value
+    return field === 'image' ? status?.image === value : metadata.name === String(value).toLowerCase()
   })
-  if (found === undefined) throw notFound(`A deployment with ${by} ${JSON.stringify(value)}`)
+  if (found === undefined) throw notFound(`A deployment with ${field} ${JSON.stringify(value)}`)
   const image = found.status?.image
   if (image !== undefined) return { id: found.metadata.name, image }
-  const stage = deploymentPhaseOf(found)
-  if (stage === 'Succeeded')
+  const phase = deploymentPhaseOf(found)
+  if (phase === 'Succeeded')
     throw new PlatformError('IMAGE_GONE', 'Its image is no longer kept: deploy its commit again.', {
       deploymentId: found.metadata.name,
     })
-  throw new PlatformError('INVALID_STATE', `Deployment ${found.status?.number} has no image: it is ${stage}.`, {
-    status: stage,
-    phase: stage,
+  throw new PlatformError('INVALID_STATE', `Deployment ${found.status?.number} has no image: it is ${phase}.`, {
+    status: phase,
+    phase,
   })
 }
