@@ -25,7 +25,7 @@ const INTERVAL_MS = 60_000
  * with an object here. All replicas check; a later one finds nothing left to do.
  */
 export function endSessionsOfEnded({ keys, principals, client, clock, log }: EndedCallersOptions): { stop(): void } {
-  async function look(): Promise<void> {
+  async function endSessions(): Promise<void> {
     const sessions = keys.list().filter(({ spec, metadata }) => spec.isSession && createdByOf(metadata) !== null)
     const callerOf = ({ metadata }: KubeObject) => createdByOf(metadata) ?? ''
     const known = await principals.find(sessions.map(callerOf), undefined)
@@ -35,5 +35,9 @@ export function endSessionsOfEnded({ keys, principals, client, clock, log }: End
       await client.remove(ObjectAccessKey.resource, refOf(session), { uid }).catch(absent)
     }
   }
-  return runPeriodically(look, INTERVAL_MS, { clock, log, failed: 'Callers of sessions could not be looked for.' })
+  return runPeriodically(endSessions, INTERVAL_MS, {
+    clock,
+    log,
+    failed: 'Callers of sessions could not be looked for.',
+  })
 }

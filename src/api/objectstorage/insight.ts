@@ -47,33 +47,33 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   }
   const store = storeOf(context.services)
   if (!store.info.audits) requireStoreFeature({ field: 'audit', feature: 'audit' })
-  const lives = tenuresOf(account)
-  const names = new Set(lives.map(({ storeName }) => storeName))
+  const tenures = tenuresOf(account)
+  const names = new Set(tenures.map(({ storeName }) => storeName))
   const { signal } = context
   const found = await translateStoreErrors(() => store.audit(names, AUDIT_MAX, { signal }))
   const principals = principalsByKey(context, account)
   return found.flatMap((record) => {
-    const life = lives.find((each) => isInTenure(record, each))
-    return life === undefined ? [] : [entryOf(record, life.bucketName, principals)]
+    const tenure = tenures.find((each) => isInTenure(record, each))
+    return tenure === undefined ? [] : [entryOf(record, tenure.bucketName, principals)]
   })
 }
 
 /** The time in which a store name belonged to one bucket of the account, in seconds like creation timestamps. */
 type StoreNameTenure = { storeName: string; bucketName: string; from: number; to: number }
 
-const secondsOf = (time: string | undefined, otherwise: number) =>
-  time === undefined ? otherwise : Math.floor(Date.parse(time) / 1000)
+const secondsOf = (time: string | undefined, fallback: number) =>
+  time === undefined ? fallback : Math.floor(Date.parse(time) / 1000)
 
 /**
  * Store names are reused, also by other accounts, whose requests must not be shown. So requests in the second in which
  * the account was created are left out: they could belong to a previous account of the same name.
  */
 function tenuresOf({ metadata, status }: AccountObject): StoreNameTenure[] {
-  const made = secondsOf(metadata.creationTimestamp, Number.POSITIVE_INFINITY) + 1
+  const createdAt = secondsOf(metadata.creationTimestamp, Number.POSITIVE_INFINITY) + 1
   return (status?.bucketNames ?? []).map(({ storeName, bucketName, since, until }) => ({
     storeName,
     bucketName,
-    from: Math.max(made, secondsOf(since, made)),
+    from: Math.max(createdAt, secondsOf(since, createdAt)),
     to: secondsOf(until, Number.POSITIVE_INFINITY),
   }))
 }
@@ -130,8 +130,8 @@ async function usageOf(context: Context, bucket: BucketObject, deadline: AbortSi
     return { name, ...kept, quotaBytes }
   const signal = AbortSignal.any([context.signal, deadline])
   // If the store does not answer, show the stored measurement.
-  const use = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
-  return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
+  const usage = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
+  return { name, usedBytes: usage.usedBytes, objectCount: usage.objectCount, quotaBytes }
 }
 
 async function readUsage(context: Context) {
@@ -140,9 +140,12 @@ async function readUsage(context: Context) {
   const found = bucketsOf(context.services, metadata.namespace, metadata.name)
   found.sort((one, other) => (one.spec.bucketName < other.spec.bucketName ? -1 : 1))
   const deadline = AbortSignal.timeout(MEASURE_TIMEOUT_MS)
-  const looks = found.map((bucket, index) => usageOf(context, bucket, index < MEASURED_MAX ? deadline : undefined))
-  const buckets = await Promise.all(looks)
-  const sum = (of: (bucket: (typeof buckets)[number]) => number) => buckets.reduce((all, each) => all + of(each), 0)
+  const measurements = found.map((bucket, index) =>
+    usageOf(context, bucket, index < MEASURED_MAX ? deadline : undefined),
+  )
+  const buckets = await Promise.all(measurements)
+  const sum = (amountOf: (bucket: (typeof buckets)[number]) => number) =>
+    buckets.reduce((total, each) => total + amountOf(each), 0)
   const observedAt = timestamp(context.services.clock.now())
   const usedBytes = sum((bucket) => bucket.usedBytes)
   const days = (status?.history ?? []).filter(({ date }) => date !== observedAt.slice(0, 10))

@@ -47,8 +47,8 @@ export async function issueKey(
   storeOf(context.services)
   const { namespace, name, spec, annotations, owner, refuseOneMore } = request
   const { caller } = context
-  const turn = { key: `keys of ${namespace}/${owner}`, sees: [{ kind: ObjectAccessKey, namespace }] }
-  let { object } = await withChangeLock(context.services, turn, async () => {
+  const lock = { key: `keys of ${namespace}/${owner}`, sees: [{ kind: ObjectAccessKey, namespace }] }
+  let { object } = await withChangeLock(context.services, lock, async () => {
     refuseOneMore()
     return records.create(ObjectAccessKey, { namespace, name, spec, caller, ...(annotations && { annotations }) })
   })
@@ -82,11 +82,12 @@ async function pairOf({ services }: Context, { metadata }: KeyObject): Promise<A
 
 function notIssued(object: KeyObject): PlatformError {
   const { status, phase, statusMessage } = summarize(object.status, false)
-  const why = statusMessage ?? 'The store gave no reason.'
-  if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
-  if (phase === 'ReferenceMissing') return invalidState(object, why)
+  const explanation = statusMessage ?? 'The store gave no reason.'
+  if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', explanation, { quota: 'accessKeys' })
+  if (phase === 'ReferenceMissing') return invalidState(object, explanation)
   // Retrying does not help until somebody fixes the cause.
-  if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
-  const message = `The key was not made within ${KEY_TIMEOUT_MS / 1000} s and was withdrawn: ${why} Try again later.`
+  if (status === 'Failed')
+    return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${explanation}`, { phase })
+  const message = `The key was not made within ${KEY_TIMEOUT_MS / 1000} s and was withdrawn: ${explanation} Try again later.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })
 }

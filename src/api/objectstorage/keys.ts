@@ -99,8 +99,8 @@ function scopeOfAccount({ parameters }: Context, accountName: string): string {
 }
 
 /** Checks the account too, because a deny may be at a single one. @throws PlatformError FORBIDDEN */
-function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
-  return requireActionBelow(context, wanted, scopeOfAccount(context, accountName))
+function requireAtAccount(context: Context, action: KeyAction, accountName: string): Promise<void> {
+  return requireActionBelow(context, action, scopeOfAccount(context, accountName))
 }
 
 /** Returns the account named in the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
@@ -204,12 +204,12 @@ function keysAt<H extends KeysHome>(options: {
 
 /** Waits until the store has applied the change: a response with Inactive means that the key is dead. */
 async function waitUntilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
-  let seen = object
+  let current = object
   await pollUntilChanged(context, async () => {
-    seen = context.services.records.peek(ObjectAccessKey, refOf(object)) ?? seen
-    return seen.status?.state === (object.spec.isActive ? 'Active' : 'Inactive')
+    current = context.services.records.peek(ObjectAccessKey, refOf(object)) ?? current
+    return current.status?.state === (object.spec.isActive ? 'Active' : 'Inactive')
   })
-  return seen
+  return current
 }
 
 const ofAccount = keysAt({

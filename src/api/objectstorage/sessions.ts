@@ -91,8 +91,8 @@ function refuseTooManySessions({ services }: Context, { metadata }: AccountObjec
 
 /** Records the incarnation of the caller, so that the session ends with them and not with a later holder of the id. */
 function callerOf({ services, caller }: Context, namespace: string | undefined): Record<string, string> {
-  const life = principalIncarnations(principalLookup(services), [caller.principalId], namespace)
-  return life === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: life }
+  const incarnations = principalIncarnations(principalLookup(services), [caller.principalId], namespace)
+  return incarnations === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: incarnations }
 }
 
 async function issueSession(context: Context<string, unknown, IssueStsRequest>) {

@@ -41,9 +41,9 @@ export async function translateStoreErrors<T>(work: () => Promise<T>): Promise<T
 }
 
 /** @throws PlatformError FEATURE_UNSUPPORTED */
-export function requireStoreFeature(lacking: { field: string; feature: StoreFeature | 'audit' } | undefined): void {
-  if (lacking === undefined) return
-  const { field, feature } = lacking
+export function requireStoreFeature(missing: { field: string; feature: StoreFeature | 'audit' } | undefined): void {
+  if (missing === undefined) return
+  const { field, feature } = missing
   const message = `${field} needs "${feature}", which this platform's object store does not have.`
   throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature, field })
 }
