@@ -55,19 +55,19 @@ export async function authenticateCredential(
   const credential = await keys.read(text, services.clock.now())
   if (credential === undefined || !kinds.includes(credential.kind)) return undefined
   const { principalId, principalType, principalUid, secretDigest, lives = {} } = credential
-  for (const [place, life] of Object.entries(lives))
-    if (!(await isSame(services, principalId, place, life))) return undefined
+  for (const [place, incarnation] of Object.entries(lives))
+    if (!(await isSame(services, principalId, place, incarnation))) return undefined
   if (principalType === 'Platform') return credential
-  const stands = await signIn.stands({ principalId, principalType, principalUid, secretDigest })
-  return stands ? credential : undefined
+  const isValid = await signIn.stands({ principalId, principalType, principalUid, secretDigest })
+  return isValid ? credential : undefined
 }
 
-async function isSame(services: Services, principalId: string, place: string, life: string): Promise<boolean> {
+async function isSame(services: Services, principalId: string, place: string, incarnation: string): Promise<boolean> {
   const resource = parseRepository(place)
   if (resource === undefined)
-    return (await findIncarnation(services, principalId, place, (found) => found === life)) === life
+    return (await findIncarnation(services, principalId, place, (found) => found === incarnation)) === incarnation
   for (const fresh of [false, true])
-    if ((await resourceAt(services, resource, { fresh }))?.metadata.uid === life) return true
+    if ((await resourceAt(services, resource, { fresh }))?.metadata.uid === incarnation) return true
   return false
 }
 
@@ -103,12 +103,12 @@ export async function findIncarnation(
   services: Services,
   principalId: string,
   place: string,
-  fits: (life: string | undefined) => boolean = (life) => life !== undefined,
+  matches: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const known = () => {
     const found = boundaryOrGroupAt(services, place)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  await holdsNow(services.access, principalId, scopeOfPlace(place), () => fits(known()))
+  await holdsNow(services.access, principalId, scopeOfPlace(place), () => matches(known()))
   return known()
 }

@@ -51,12 +51,12 @@ const auditRoute = listRoute('/resources/registries/audit', {
   pageSizeDefault: 100,
   unfollowed: 'the audit log of the registry',
   rows: async ({ services, query }) => {
-    const { correlation_id: correlationId, from, to, ...same } = query
-    const wanted = Object.entries({ ...same, correlationId }).filter(([, value]) => value !== undefined)
+    const { correlation_id: correlationId, from, to, ...fields } = query
+    const filters = Object.entries({ ...fields, correlationId }).filter(([, value]) => value !== undefined)
     const found = await registryOf(services).audit.newest(
       ENTRIES_MAX,
       (entry) =>
-        wanted.every(([name, value]) => entry[name as keyof typeof entry] === value) &&
+        filters.every(([name, value]) => entry[name as keyof typeof entry] === value) &&
         (to === undefined || Date.parse(entry.timestamp) <= Date.parse(to)),
       from === undefined ? undefined : Date.parse(from),
     )

@@ -48,12 +48,18 @@ const RegistryBuildTokenDto = namedRecord('RegistryBuildTokenDto', {
   expiresAt: DateTime,
 })
 
-/** @param of `lives` are the incarnations of the boundary, group or resource for which the credential is valid */
-async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {
+/** @param credential `lives` are the incarnations of the boundary, group or resource for which the credential is valid */
+async function mint(context: Context, credential: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
   const expiresAt = services.clock.now() + milliseconds
-  const password = await registryOf(services).keys.issue({ ...of, principalId, principalType, principalUid, expiresAt })
+  const password = await registryOf(services).keys.issue({
+    ...credential,
+    principalId,
+    principalType,
+    principalUid,
+    expiresAt,
+  })
   return { password, expiresAt: timestamp(expiresAt) }
 }
 
@@ -70,11 +76,11 @@ async function incarnationsAt(
   field: string,
   place: string,
 ): Promise<Record<string, string>> {
-  const life = await findIncarnation(services, caller.principalId, place)
-  if (life === undefined) throw unknownReference(field, place.split('/').at(-1) ?? '')
+  const incarnation = await findIncarnation(services, caller.principalId, place)
+  if (incarnation === undefined) throw unknownReference(field, place.split('/').at(-1) ?? '')
   const found = boundaryOrGroupAt(services, place)
   if (found !== undefined) refuseWhileDeleting(found)
-  return { [place]: life }
+  return { [place]: incarnation }
 }
 
 async function mintBoundary(context: Context<string, unknown, z.output<typeof MintBoundaryRequest>>) {
@@ -110,8 +116,8 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   if (found === undefined) throw unknownReference('name', name)
   refuseWhileDeleting(found)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
-  const of = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
-  const { password: token, expiresAt } = await mint(context, of, BUILD_TOKEN_TTL_MS)
+  const credential = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
+  const { password: token, expiresAt } = await mint(context, credential, BUILD_TOKEN_TTL_MS)
   await auditAction(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
   return ok({ registry, repository, username: 'build', token, scopes, expiresAt })

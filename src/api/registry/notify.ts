@@ -97,13 +97,18 @@ type Spec = RegistryRepository['spec']
 const HOUR_MS = 3_600_000
 
 /** Stores what the registry does not keep itself. `announcedAt` triggers a new read of the repository. */
-async function announce({ records }: Services, ref: Ref, repository: string, told: Announcement): Promise<void> {
+async function announce(
+  { records }: Services,
+  ref: Ref,
+  repository: string,
+  announcement: Announcement,
+): Promise<void> {
   if (records.peek(RegistryRepository, ref) === undefined) {
-    const spec = nextSpec({ repository, announcedAt: told.at, digests: {} }, told)
+    const spec = nextSpec({ repository, announcedAt: announcement.at, digests: {} }, announcement)
     const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: CALLER, isSame: () => true })
     if (isNew) return
   }
-  await records.update(RegistryRepository, ref, { caller: CALLER, change: ({ spec }) => nextSpec(spec, told) })
+  await records.update(RegistryRepository, ref, { caller: CALLER, change: ({ spec }) => nextSpec(spec, announcement) })
 }
 
 /**
@@ -125,8 +130,9 @@ function nextSpec(spec: Spec, { digest, action, at }: Announcement): Spec {
   )
     return spec
   const isFull = known === undefined && Object.keys(spec.digests).length >= DIGESTS_MAX
-  const times = action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }
-  const digests = isFull ? spec.digests : { ...spec.digests, [digest]: times }
+  const digestTimes =
+    action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }
+  const digests = isFull ? spec.digests : { ...spec.digests, [digest]: digestTimes }
   return { ...spec, digests, ...(action === 'Push' || known === undefined ? { announcedAt } : {}) }
 }
 

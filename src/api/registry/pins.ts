@@ -39,7 +39,7 @@ const PinDto = namedRecord('PinDto', {
   missingDigests: z.array(z.string()).describe('Those of digests that the registry does not have'),
 })
 
-const kept = {
+const storedFields = {
   repository: Repository,
   digests,
   keepLast: keepLast.nullish(),
@@ -48,7 +48,7 @@ const kept = {
 }
 const PinUpsertRequest = strictRecord('PinUpsertRequest', {
   boundary: Uuid,
-  ...kept,
+  ...storedFields,
   ...ignoredFields(['id', 'updatedAt', 'updatedBy', 'missingDigests']),
 })
 
@@ -65,14 +65,14 @@ const PinsQuery = z.object({
 /** @throws PlatformError FORBIDDEN, which is audited; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
   registryOf(context.services)
-  const told = { boundary, repository: repository.slice(0, 200), detail: 'pin' }
-  await requireBuilder(context, told)
+  const auditFields = { boundary, repository: repository.slice(0, 200), detail: 'pin' }
+  await requireBuilder(context, auditFields)
   const name = parseRepository(repository)
   if (name?.boundaryId !== boundary || actionPrefix(name.collection) === undefined) {
     const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
     throw refusedFields([{ field: 'repository', message }])
   }
-  await requireBuilder(context, told, scopeOf(name))
+  await requireBuilder(context, auditFields, scopeOf(name))
 }
 
 /** Returns all pins, whatever their creator or name: kubectl and Git choose their own names. */
@@ -92,7 +92,9 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   await mayPin(context, boundary, repository)
   refusePast(services.clock.now(), 'expiresAt', body)
   await findBoundary(context, boundary)
-  const spec = Object.fromEntries(Object.entries(body).filter(([name, value]) => name in kept && value !== null))
+  const spec = Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => name in storedFields && value !== null),
+  )
   const pins = await pinsOf(context, boundary, repository)
   if (pins.length === 0 && context.header('if-match') !== undefined) throw nothingToMatch()
   await auditAction(context, 'Pin', { repository, detail: pluralize(body.digests.length, 'digest') })
@@ -107,16 +109,16 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
   const { repository } = spec
   const [found, ...others] = pins
   const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
-  const made = { ...ref, spec, caller, isSame: () => true }
-  const pin = found ?? (await services.records.create(RegistryPin, made)).object
-  const written = await services.records
+  const creation = { ...ref, spec, caller, isSame: () => true }
+  const pin = found ?? (await services.records.create(RegistryPin, creation)).object
+  const updated = await services.records
     .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec, fresh: true })
     .catch(ignoreNotFound)
     .catch(rewordConflict(repository))
-  if (written !== undefined) {
+  if (updated !== undefined) {
     // A PUT replaces the pin of the repository as a whole, so delete any others.
     for (const other of others) await removePin(context, other)
-    return written.object
+    return updated.object
   }
   if (context.header('if-match') !== undefined) throw nothingToMatch()
   return replacePins(context, await pinsOf(context, boundary, repository), spec)
@@ -142,14 +144,14 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
   const { namespace, annotations } = metadata
   const ref = { namespace, name: repositoryObjectName(spec.repository) }
   const stored = services.records.peek(RegistryRepository, ref)?.status?.digests ?? []
-  const present = new Set(stored.map(({ digest }) => digest))
+  const storedDigests = new Set(stored.map(({ digest }) => digest))
   return wholeRecord(PinDto, {
     ...spec,
     id: objectId(RegistryPin.resource, metadata),
     boundary,
     updatedAt: writtenAt(metadata),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',
-    missingDigests: spec.digests.filter((digest) => !present.has(digest)),
+    missingDigests: spec.digests.filter((digest) => !storedDigests.has(digest)),
   })
 }
 
@@ -169,15 +171,15 @@ async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
   await requireBuilder(context, { boundary, repository: repository?.slice(0, 200), detail: 'list pins' })
   await findBoundary(context, boundary)
   const all = await allPins(context, boundary)
-  const wanted = all
+  const selected = all
     .filter(({ spec }) => {
       const name = parseRepository(spec.repository)
-      const isAsked = repository === undefined || spec.repository === repository
-      return isAsked && (name === undefined || mayKnow(context, name))
+      const isSelected = repository === undefined || spec.repository === repository
+      return isSelected && (name === undefined || mayKnow(context, name))
     })
     .sort(byAge)
-  const { etag } = etagHeader(repository === undefined ? undefined : wanted[0])
-  return { rows: wanted.map((pin) => pinDto(context, boundary, pin)), etag }
+  const { etag } = etagHeader(repository === undefined ? undefined : selected[0])
+  return { rows: selected.map((pin) => pinDto(context, boundary, pin)), etag }
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {

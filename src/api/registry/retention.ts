@@ -70,25 +70,25 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     .peekAll(RegistryRepository, namespace)
     .filter(({ spec }) => query.repository === undefined || spec.repository === query.repository)
   const pins = Map.groupBy(services.records.peekAll(RegistryPin, namespace), ({ spec }) => spec.repository)
-  const judged = ({ spec: { repository }, status }: (typeof found)[number]) => {
-    const own = (pins.get(repository) ?? []).map(({ spec }) => spec)
-    const question = {
+  const previewOf = ({ spec: { repository }, status }: (typeof found)[number]) => {
+    const repositoryPins = (pins.get(repository) ?? []).map(({ spec }) => spec)
+    const retentionInput = {
       digests: status?.digests ?? [],
-      pins: own,
+      pins: repositoryPins,
       uses: uses(repository),
       policy: DEFAULT_RETENTION_POLICY,
       now,
     }
-    const items = decideRetention(question).map(({ stored, ...verdict }) =>
-      wholeRecord(RetentionItemDto, { ...stored, tags: [...stored.tags], ...verdict }),
+    const items = decideRetention(retentionInput).map(({ stored, ...decision }) =>
+      wholeRecord(RetentionItemDto, { ...stored, tags: [...stored.tags], ...decision }),
     )
-    const gone = items.filter((item) => item.action === 'Remove')
-    const freedBytes = gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    const removed = items.filter((item) => item.action === 'Remove')
+    const freedBytes = removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const boundary = repository.split('/')[0] ?? ''
-    return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
+    return { repository, boundary, keep: items.length - removed.length, remove: removed.length, freedBytes, items }
   }
   // A platform has thousands of repositories, so yield to other work.
-  const repositories = await runInSlices(mapSliced(found, judged))
+  const repositories = await runInSlices(mapSliced(found, previewOf))
   const total = (field: keyof typeof retentionTotals) => repositories.reduce((all, one) => all + one[field], 0)
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
   const totals = { repositories: repositories.length, ...sum }
@@ -124,9 +124,10 @@ const PostRunRequest = strictRecord('PostRunRequest', { dryRun: z.boolean().null
 async function startRun({ services, caller, body }: Context<string, unknown, z.output<typeof PostRunRequest>>) {
   const { namespace } = atPlatform()
   const runs = await services.records.list(RetentionRun, { namespace }, { fresh: true })
-  const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, services.clock.now()))
-  if (open === undefined) return { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
-  const runId = objectId(RetentionRun.resource, open.metadata)
+  const unfinished = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, services.clock.now()))
+  if (unfinished === undefined)
+    return { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
+  const runId = objectId(RetentionRun.resource, unfinished.metadata)
   throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', { runId })
 }
 

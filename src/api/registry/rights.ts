@@ -42,13 +42,14 @@ export const scopeOf = ({ boundaryId, resourceGroup, collection, name }: Reposit
 function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
   const scope = scopeOf(repository)
   const prefix = actionPrefix(repository.collection)
-  const asked = (actions: readonly string[]) => actions.map((action) => access.explain(principalId, action, scope))
-  const isClosed = (decisions: readonly Decision[]) => decisions.some(({ reason }) => reason === 'DeniedByAssignment')
-  const isOpen = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
-  const push = asked(['registry/push', `${prefix}/write`])
-  const pull = asked(['registry/pull', `${prefix}/read`])
-  const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD_ACTION, scope))
-  const mayPull = !isClosed(pull) && (isOpen(pull) || mayPush)
+  const decisionsOn = (actions: readonly string[]) =>
+    actions.map((action) => access.explain(principalId, action, scope))
+  const isDenied = (decisions: readonly Decision[]) => decisions.some(({ reason }) => reason === 'DeniedByAssignment')
+  const isGranted = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
+  const push = decisionsOn(['registry/push', `${prefix}/write`])
+  const pull = decisionsOn(['registry/pull', `${prefix}/read`])
+  const mayPush = !isDenied(push) && (isGranted(push) || access.isAllowed(principalId, BUILD_ACTION, scope))
+  const mayPull = !isDenied(pull) && (isGranted(pull) || mayPush)
   return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
 }
 
@@ -69,7 +70,7 @@ export async function rightsNow(
   wanted: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const known = (): ReadonlySet<string> => rightsTo(services, principalId, repository)
-  const holds = () => wanted.every((right) => known().has(right))
-  await holdsNow(services.access, principalId, scopeOf(repository), holds)
+  const hasRights = () => wanted.every((right) => known().has(right))
+  await holdsNow(services.access, principalId, scopeOf(repository), hasRights)
   return known()
 }

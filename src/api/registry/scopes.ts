@@ -11,14 +11,14 @@ const SCOPES_MAX = 20
  * actions that the caller may not do.
  */
 export function parseScopes(texts: readonly string[]): RequestedScope[] {
-  const asked = new Map<string, Set<string>>()
+  const requested = new Map<string, Set<string>>()
   for (const text of texts.flatMap((each) => each.split(' ')).filter((each) => each !== '')) {
     const [, repository, actions = ''] = /^repository(?:\([a-z]+\))?:([^:\s]{1,255}):([a-z,*]{0,64})$/.exec(text) ?? []
     if (repository === undefined) continue
-    const wanted = actions === '*' ? ['pull', 'push', 'delete'] : actions.split(',')
-    asked.set(repository, new Set([...(asked.get(repository) ?? []), ...wanted]))
+    const expanded = actions === '*' ? ['pull', 'push', 'delete'] : actions.split(',')
+    requested.set(repository, new Set([...(requested.get(repository) ?? []), ...expanded]))
   }
-  return [...asked].slice(0, SCOPES_MAX).map(([repository, actions]) => ({ repository, actions: [...actions] }))
+  return [...requested].slice(0, SCOPES_MAX).map(([repository, actions]) => ({ repository, actions: [...actions] }))
 }
 
 /** Returns the first scope as clients write it, and the number of others, for people. */

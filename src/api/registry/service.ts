@@ -55,8 +55,8 @@ export async function auditAction(
   ...all: readonly AuditFields[]
 ): Promise<void> {
   const { services, address: remoteAddress, correlationId } = context
-  const entries = all.map(({ actor = context.caller.principalId, ...told }) =>
-    auditEntry(services.clock.now(), { action, actor, remoteAddress, correlationId, ...told }),
+  const entries = all.map(({ actor = context.caller.principalId, ...fields }) =>
+    auditEntry(services.clock.now(), { action, actor, remoteAddress, correlationId, ...fields }),
   )
   try {
     await registryOf(services).audit.append(entries, { isMinor: action === 'Refused' })
@@ -66,8 +66,8 @@ export async function auditAction(
 }
 
 /** Audits a refusal. If that fails, the request is refused all the same. */
-export function auditRefusal(context: Context, told: AuditFields): Promise<void> {
-  return auditAction(context, 'Refused', told).catch(() => undefined)
+export function auditRefusal(context: Context, fields: AuditFields): Promise<void> {
+  return auditAction(context, 'Refused', fields).catch(() => undefined)
 }
 
 /** The authorization of routes that call `requireBuilder`. */
@@ -76,11 +76,11 @@ export const builderAuth = checkedByHandler(`the action \`${BUILD_ACTION}\` at t
 /** @throws PlatformError FORBIDDEN, which is audited, if the caller may not build for the boundary or at the scope */
 export async function requireBuilder(
   context: Context,
-  told: AuditFields & { boundary: string; detail: string },
-  scope = boundaryScope(told.boundary),
+  fields: AuditFields & { boundary: string; detail: string },
+  scope = boundaryScope(fields.boundary),
 ): Promise<void> {
   const { services, caller } = context
   if (await isAllowedNow(services, caller.principalId, BUILD_ACTION, scope)) return
-  await auditRefusal(context, { ...told, detail: `${told.detail}: ${BUILD_ACTION} is missing at ${scope}` })
+  await auditRefusal(context, { ...fields, detail: `${fields.detail}: ${BUILD_ACTION} is missing at ${scope}` })
   throw permissionMissing(BUILD_ACTION, scope)
 }

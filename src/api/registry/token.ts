@@ -52,37 +52,38 @@ async function refuseCredentials(context: Context, user: string | undefined, { s
 }
 
 /** @param user the presented user name */
-function answer(
+function respond(
   context: Context,
   user: string,
   bearer: AuthenticatedClient | undefined,
-  asked: TokenRequest,
+  tokenRequest: TokenRequest,
 ): Promise<Answer<never>> {
-  return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
+  return bearer === undefined ? refuseCredentials(context, user, tokenRequest) : issue(context, bearer, tokenRequest)
 }
 
 /** Issues a token for what was requested, limited to what the bearer may do now. */
 async function issue(
   context: Context,
   bearer: AuthenticatedClient | undefined,
-  asked: TokenRequest,
+  tokenRequest: TokenRequest,
 ): Promise<Answer<never>> {
   const { services } = context
   const { keys, service } = registryOf(services)
-  if (asked.service !== undefined && asked.service !== service) {
+  if (tokenRequest.service !== undefined && tokenRequest.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
-  const judged = bearer === undefined ? [] : await Promise.all(asked.scopes.map((one) => decide(services, bearer, one)))
-  const access = judged.flatMap(({ repository: name, granted: actions }) =>
+  const decided =
+    bearer === undefined ? [] : await Promise.all(tokenRequest.scopes.map((one) => decide(services, bearer, one)))
+  const access = decided.flatMap(({ repository: name, granted: actions }) =>
     actions.length === 0 ? [] : [{ type: 'repository', name, actions }],
   )
   await waitWhileRemoving(context, access)
   const actor = bearer?.principalId ?? 'anonymous'
-  const told = access.map(({ name: repository, actions: granted }) => {
+  const auditFields = access.map(({ name: repository, actions: granted }) => {
     return { actor, repository, detail: granted.join(','), granted }
   })
-  await auditAction(context, 'Token', ...told)
-  await recordNotGranted(context, actor, judged)
+  await auditAction(context, 'Token', ...auditFields)
+  await recordNotGranted(context, actor, decided)
   const now = services.clock.now()
   const token = await keys.token(actor, access, { now, seconds: REGISTRY_TOKEN_TTL_SECONDS })
   const latest = now + REFRESH_TTL_MAX_MS
@@ -94,7 +95,9 @@ async function issue(
     issued_at: timestamp(now),
     scope: access.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
-      bearer !== undefined && asked.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
+      bearer !== undefined && tokenRequest.isOffline
+        ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt })
+        : null,
   }
   return ok(body as never)
 }
@@ -102,21 +105,24 @@ async function issue(
 /** A request for one repository, and the part that the bearer may do now. */
 type Decided = RequestedScope & { readonly granted: readonly string[] }
 
-async function decide(services: Services, bearer: AuthenticatedClient, asked: RequestedScope): Promise<Decided> {
+async function decide(services: Services, bearer: AuthenticatedClient, requested: RequestedScope): Promise<Decided> {
   const { principalId, principalType, limit } = bearer
-  const { repository, actions } = asked
-  if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...asked, granted: [] }
+  const { repository, actions } = requested
+  if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...requested, granted: [] }
   const name = await knownRepository(services, principalId, repository)
-  if (name === undefined) return { ...asked, granted: [] }
+  if (name === undefined) return { ...requested, granted: [] }
   // The platform's own credential for a group has exactly the rights of its limit.
-  const may: ReadonlySet<string> =
+  const rights: ReadonlySet<string> =
     principalType === 'Platform' ? new Set(limit?.actions) : await rightsNow(services, principalId, name, actions)
-  const isOpen = (one: string) => may.has(one) && limit?.actions.includes(one) !== false
-  return { ...asked, granted: actions.filter((one) => isOpen(one) && !(one === 'push' && isLeaving(services, name))) }
+  const isGranted = (one: string) => rights.has(one) && limit?.actions.includes(one) !== false
+  return {
+    ...requested,
+    granted: actions.filter((one) => isGranted(one) && !(one === 'push' && isBeingDeleted(services, name))),
+  }
 }
 
 /** Nothing may be pushed into what is being deleted; workloads that still run there may pull. */
-function isLeaving(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
+function isBeingDeleted(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
   const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => boundaryOrGroupAt(services, place))
   return places.some((place) => place?.metadata.deletionTimestamp !== undefined)
 }
@@ -128,37 +134,43 @@ function isLeaving(services: Services, { boundaryId, resourceGroup }: Repository
 async function waitWhileRemoving(context: Context, granted: readonly RegistryAccess[]): Promise<void> {
   if (!granted.some(({ actions }) => actions.includes('push'))) return
   const { records } = context.services
-  const isOver = async () =>
+  const hasEnded = async () =>
     !records
       .peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
       .some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))
-  if (await pollUntilChanged(context, isOver, REMOVAL_TIMEOUT_MS)) return
+  if (await pollUntilChanged(context, hasEnded, REMOVAL_TIMEOUT_MS)) return
   const message = 'Retention is removing images: push again in a moment.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
 /** Audits one refusal per request, so that nobody can fill the audit log with refused scopes. */
-async function recordNotGranted(context: Context, actor: string, judged: readonly Decided[]): Promise<void> {
-  const left = judged
-    .map(({ granted, actions, ...asked }) => ({ ...asked, actions: actions.filter((one) => !granted.includes(one)) }))
+async function recordNotGranted(context: Context, actor: string, decided: readonly Decided[]): Promise<void> {
+  const notGranted = decided
+    .map(({ granted, actions, ...rest }) => ({ ...rest, actions: actions.filter((one) => !granted.includes(one)) }))
     .filter(({ repository, actions }) => actions.length > 0 && parseRepository(repository) !== undefined)
-  const [first] = left
+  const [first] = notGranted
   if (first === undefined) return
-  await auditRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(left)}` })
+  await auditRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(notGranted)}` })
 }
 
 async function answerBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
   const { services, query } = context
   registryOf(services)
-  const asked = { scopes: parseScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
+  const tokenRequest = {
+    scopes: parseScopes(query.scope),
+    service: query.service,
+    isOffline: query.offline_token === 'true',
+  }
   const header = context.header('authorization')
   if (header === undefined) {
     // Without credentials, a client gets a token without access, because nothing here is public.
-    return query.scope.length > 0 ? issue(context, undefined, asked) : refuseCredentials(context, undefined, asked)
+    return query.scope.length > 0
+      ? issue(context, undefined, tokenRequest)
+      : refuseCredentials(context, undefined, tokenRequest)
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  return answer(context, user, await authenticateClient(context, user, password.join(':')), asked)
+  return respond(context, user, await authenticateClient(context, user, password.join(':')), tokenRequest)
 }
 
 async function answerForm(context: Context): Promise<Answer<never>> {
@@ -167,18 +179,18 @@ async function answerForm(context: Context): Promise<Answer<never>> {
   const form = await readForm(context)
   const one = (name: string) => form.get(name) ?? undefined
   const scopes = parseScopes(form.getAll('scope'))
-  const asked = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
+  const tokenRequest = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    return answer(context, user, await authenticateClient(context, user, one('password') ?? ''), asked)
+    return respond(context, user, await authenticateClient(context, user, one('password') ?? ''), tokenRequest)
   }
   if (grant === 'refresh_token')
-    return answer(
+    return respond(
       context,
       'refresh',
       await authenticateCredential(services, one('refresh_token') ?? '', ['Refresh']),
-      asked,
+      tokenRequest,
     )
   const message = 'The form needs a grant_type: password or refresh_token.'
   throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })
