@@ -36,7 +36,7 @@ function displayNameOf({ services }: Context, boundaryId: string): string {
   return services.records.peek(Boundary, { name: boundaryId })?.spec.displayName ?? ''
 }
 
-function shown(context: Context, boundaryId: string, group: GroupRecord): ResourceGroupDto {
+function toDto(context: Context, boundaryId: string, group: GroupRecord): ResourceGroupDto {
   return groupDto(context.services, groupView(context, group, displayNameOf(context, boundaryId)))
 }
 
@@ -108,7 +108,7 @@ const groupRoutes: readonly RouteDraft[] = [
     handler: async (context) => {
       const { boundaryId, resourceGroupName } = context.parameters
       const group = await findGroup(context, boundaryId, resourceGroupName, context)
-      return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
+      return ok(toDto(context, boundaryId, group), { etag: etagOf(group) })
     },
   }),
   route('POST', '{B}/resourcegroups/{resourceGroupName}', {
@@ -120,8 +120,8 @@ const groupRoutes: readonly RouteDraft[] = [
     reply: ResourceGroupDto,
     handler: async (context) => {
       const { group, isNew } = await createGroup(context)
-      const answer = isNew ? created : ok
-      return answer(shown(context, context.parameters.boundaryId, group), { etag: etagOf(group) })
+      const respond = isNew ? created : ok
+      return respond(toDto(context, context.parameters.boundaryId, group), { etag: etagOf(group) })
     },
   }),
   route('PATCH', '{B}/resourcegroups/{resourceGroupName}', {
@@ -135,7 +135,7 @@ const groupRoutes: readonly RouteDraft[] = [
     handler: async (context) => {
       const { boundaryId } = context.parameters
       const group = await changeGroup(context)
-      return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
+      return ok(toDto(context, boundaryId, group), { etag: etagOf(group) })
     },
   }),
   route('DELETE', '{B}/resourcegroups/{resourceGroupName}', {
@@ -170,14 +170,14 @@ const resourceRoutes: readonly RouteDraft[] = [
       const { collection } = context.query
       await findGroup(context, boundaryId, resourceGroupName)
       const resources = await readResources(context.services, boundaryId, [resourceGroupName], context.fresh)
-      const isAsked = (kind: AnyKind) => collection === undefined || kind.segment === collection
+      const isSelected = (kind: AnyKind) => collection === undefined || kind.segment === collection
       const namespace = groupNamespace(boundaryId, resourceGroupName)
-      const asked = RESOURCE_KINDS.filter(isAsked)
+      const selectedKinds = RESOURCE_KINDS.filter(isSelected)
       const use: NameUse = {
-        least: Math.min(...asked.map(({ nameMin = 1 }) => nameMin)),
-        holders: resources.filter(({ kind, object }) => isAsked(kind) && object.metadata.name === resourceName),
+        least: Math.min(...selectedKinds.map(({ nameMin = 1 }) => nameMin)),
+        holders: resources.filter(({ kind, object }) => isSelected(kind) && object.metadata.name === resourceName),
         isReadable: (resource) => mayRead(context, boundaryId, resource),
-        takenElsewhere: asked
+        takenElsewhere: selectedKinds
           .filter((kind) => isTakenElsewhere(context.services, kind, { namespace, name: resourceName }))
           .map(({ segment }) => segment),
       }

@@ -75,9 +75,12 @@ function grantsOf({ records }: Services): Grant[] {
  * even if the records of the identity provider lag.
  */
 async function orphansOf(services: Services, callerId: string): Promise<{ grant: Grant; dto: OrphanedGrantDto }[]> {
-  const homes = Map.groupBy(grantsOf(services), ({ object }) => object.metadata.namespace ?? SYSTEM_NAMESPACE)
+  const grantsByNamespace = Map.groupBy(
+    grantsOf(services),
+    ({ object }) => object.metadata.namespace ?? SYSTEM_NAMESPACE,
+  )
   const found = await Promise.all(
-    [...homes].map(async ([namespace, grants]) => {
+    [...grantsByNamespace].map(async ([namespace, grants]) => {
       const ids = grants.flatMap(({ spec }) => spec.principalId ?? [])
       const known = await services.principals.find(ids, boundaryOfNamespace(namespace))
       return grants.flatMap((grant) => {
@@ -95,9 +98,9 @@ function reasonOf(
   exists: (id: string) => boolean,
 ): OrphanReason | undefined {
   const scope = parseScope(spec.scope)
-  const stands = scope !== undefined && isAllowedInNamespace(scope, object.metadata.namespace)
+  const isInForce = scope !== undefined && isAllowedInNamespace(scope, object.metadata.namespace)
   const facts = {
-    scope: stands ? incarnationAtScope(services, scope) : undefined,
+    scope: isInForce ? incarnationAtScope(services, scope) : undefined,
     scopeIncarnation: incarnationOf(services, object as Grant['object'] & { spec: Grant['spec'] }, scope),
     hasPrincipal:
       spec.principalId === undefined ||
@@ -148,8 +151,8 @@ async function purgeOrphans({ services, caller, body }: Purge) {
   const wanted = body?.ids ?? undefined
   const orphans = await orphansOf(services, caller.principalId)
   const chosen = orphans.filter(({ dto }) => wanted === undefined || wanted.includes(dto.id))
-  const here = new Set(chosen.map(({ dto }) => dto.id))
-  const skipped = (wanted ?? []).filter((id) => !here.has(id)).map((id) => ({ id, reason: 'NotOrphaned' }))
+  const orphanedIds = new Set(chosen.map(({ dto }) => dto.id))
+  const skipped = (wanted ?? []).filter((id) => !orphanedIds.has(id)).map((id) => ({ id, reason: 'NotOrphaned' }))
   const purged: OrphanedGrantDto[] = []
   for (const { grant, dto } of chosen) {
     const { namespace = SYSTEM_NAMESPACE, name } = grant.object.metadata
@@ -160,12 +163,12 @@ async function purgeOrphans({ services, caller, body }: Purge) {
       dto.principalId === null ? [] : [dto.principalId],
       boundaryOfNamespace(namespace),
     )
-    const again = current && { ...grant, object: current, spec: current.spec as Grant['spec'] }
+    const currentGrant = current && { ...grant, object: current, spec: current.spec as Grant['spec'] }
     if (
-      again === undefined ||
-      reasonOf(services, again, (id) => known.has(id) || id === caller.principalId) === undefined
+      currentGrant === undefined ||
+      reasonOf(services, currentGrant, (id) => known.has(id) || id === caller.principalId) === undefined
     ) {
-      skipped.push({ id: dto.id, reason: again === undefined ? 'Gone' : 'NotOrphaned' })
+      skipped.push({ id: dto.id, reason: currentGrant === undefined ? 'Gone' : 'NotOrphaned' })
       continue
     }
     if (!dryRun) await services.records.remove(grant.kind as AnyKind, { namespace, name }, { caller })

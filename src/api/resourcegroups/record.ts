@@ -60,11 +60,11 @@ export function groupView(context: Context, group: GroupRecord, boundary: string
   return { group, boundaryId, boundary, counted, readable }
 }
 
-function memoize<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined
+function memoize<Value extends object>(compute: () => Value): () => Value {
+  let value: Value | undefined
   return () => {
-    made ??= make()
-    return made
+    value ??= compute()
+    return value
   }
 }
 

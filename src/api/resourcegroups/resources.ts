@@ -49,10 +49,10 @@ export function readableViews(
 
 /** Returns the shape of lists over kinds; `isAcross` several groups, it includes the group. */
 function summaryShape(isAcross: boolean): ListShape<SummaryView> {
-  const common = resourceShape({ dto: ResourceSummaryDto }, isAcross) as unknown as ListShape<SummaryView>
-  const { name, ...others } = common.fields
+  const shape = resourceShape({ dto: ResourceSummaryDto }, isAcross) as unknown as ListShape<SummaryView>
+  const { name, ...others } = shape.fields
   return {
-    ...common,
+    ...shape,
     fields: {
       ...(name !== undefined && { name }),
       collection: enumeration(

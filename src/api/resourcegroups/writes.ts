@@ -119,20 +119,20 @@ async function underGroupQuota<Result>(
   const { services, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const key = groupGrantKey(name)
-  const taken = await reserveQuota(context, boundaryId, (grants) => {
+  const reservation = await reserveQuota(context, boundaryId, (grants) => {
     const now = services.clock.now()
     const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) })
-    const seen = new Set(groups.map((group) => groupGrantKey(group.metadata.name)))
-    if (seen.has(key)) return {}
-    const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
-    const used = seen.size + unseen.length
-    const lapsed = expiredGrants(grants, (one) => seen.has(one) || !isGroupGrant(one), now)
-    const ended = Object.fromEntries(lapsed.map((one) => [one, undefined]))
-    if (used < limit) return { ...ended, [key]: grantOf(undefined, nowOf(context)) }
+    const existingKeys = new Set(groups.map((group) => groupGrantKey(group.metadata.name)))
+    if (existingKeys.has(key)) return {}
+    const unseen = unseenUsers(grants, (one) => one === key || existingKeys.has(one) || !isGroupGrant(one), now)
+    const used = existingKeys.size + unseen.length
+    const expired = expiredGrants(grants, (one) => existingKeys.has(one) || !isGroupGrant(one), now)
+    const removals = Object.fromEntries(expired.map((one) => [one, undefined]))
+    if (used < limit) return { ...removals, [key]: grantOf(undefined, nowOf(context)) }
     const message = `Boundary "${boundaryId}" may have ${pluralize(limit, 'resource group')} and has ${used}.`
     throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })
-  return releaseQuotaOnRefusal(context, boundaryId, taken, create)
+  return releaseQuotaOnRefusal(context, boundaryId, reservation, create)
 }
 
 /** Deletes the group and, in dependency order, everything in it. @throws PlatformError DELETION_PROTECTED, NOT_FOUND */
@@ -140,8 +140,8 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const { services, caller, ifMatch, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
-  const isLeaving = group.metadata.deletionTimestamp !== undefined
-  const holders = isLeaving ? [] : await listDeletionBlockers(services, boundaryId, group)
+  const isBeingDeleted = group.metadata.deletionTimestamp !== undefined
+  const holders = isBeingDeleted ? [] : await listDeletionBlockers(services, boundaryId, group)
   if (holders.length > 0) {
     const shown = holders.filter((holder) => mayReadNamed(context, { boundaryId, resourceGroup: name }, holder))
     const { usedBy: resources, words } = namedHolders(shown, holders.length)
