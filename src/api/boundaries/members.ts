@@ -55,17 +55,17 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   const { boundaryId, assignmentId } = parameters
   await findBoundary(context, boundaryId)
   return withChangeLock(services, boundaryLock(boundaryId), async () => {
-    const named = (namespace: string) =>
+    const assignmentIn = (namespace: string) =>
       services.records.peekAll(RoleAssignment, { namespace }).find((one) => assignmentIdOf(one) === assignmentId)
-    const found = named(boundaryNamespace(boundaryId))
+    const found = assignmentIn(boundaryNamespace(boundaryId))
     if (found === undefined) {
-      const above = named(SYSTEM_NAMESPACE)
-      if (above === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
-      const message = `The assignment "${assignmentId}" was made above the boundary: remove it at ${above.spec.scope}.`
-      throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
+      const rootAssignment = assignmentIn(SYSTEM_NAMESPACE)
+      if (rootAssignment === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
+      const message = `The assignment "${assignmentId}" was made above the boundary: remove it at ${rootAssignment.spec.scope}.`
+      throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: rootAssignment.spec.scope })
     }
-    const after = { removed: new Set([assignmentId]) }
-    await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
+    const removal = { removed: new Set([assignmentId]) }
+    await refuseUngoverned(services, { level: 'boundary', boundaryId }, removal, 'LAST_OWNER', { assignmentId })
     await services.records.remove(RoleAssignment, refOf(found), { caller, ifMatch })
     return noContent()
   })

@@ -95,8 +95,8 @@ function countMembers({ records, clock }: Services, { metadata, spec }: Boundary
   const isAssigned = metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
   const members = new Set(spec.initialOwner === undefined || isAssigned ? [] : [spec.initialOwner.principalId])
   for (const { spec: assignment } of records.peekAll(RoleAssignment, { namespace: boundaryNamespace(metadata.name) })) {
-    const isOver = assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= clock.now()
-    if (!isOver) members.add(assignment.principalId)
+    const isExpired = assignment.expiresAt !== undefined && Date.parse(assignment.expiresAt) <= clock.now()
+    if (!isExpired) members.add(assignment.principalId)
   }
   return members.size
 }

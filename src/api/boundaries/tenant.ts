@@ -15,7 +15,7 @@ const MoveBoundaryTenantRequest = strictRecord('MoveBoundaryTenantRequest', {
   tenantId: Uuid.nullable().describe('Null detaches'),
 })
 
-const shown = (context: Context, boundary: BoundaryRecord) =>
+const toDto = (context: Context, boundary: BoundaryRecord) =>
   ok(shownBoundary(context, boundary), { etag: etagOf(boundary) })
 
 export const tenantRoutes: readonly RouteDraft[] = [
@@ -34,10 +34,10 @@ export const tenantRoutes: readonly RouteDraft[] = [
       checkTenant(services, tenantId, 'TENANT_NOT_FOUND')
       if (boundary.spec.tenantId === tenantId) {
         // Changes nothing, but still checks If-Match.
-        const same = { caller, ifMatch, change: ({ spec }: BoundaryRecord) => spec }
-        return shown(context, (await services.records.update(Boundary, { name: boundaryId }, same)).object)
+        const unchanged = { caller, ifMatch, change: ({ spec }: BoundaryRecord) => spec }
+        return toDto(context, (await services.records.update(Boundary, { name: boundaryId }, unchanged)).object)
       }
-      return shown(
+      return toDto(
         context,
         (await moveTenant(services, caller, { boundaryId, tenantId, ifMatch, lastOwner: 'LAST_OWNER' })).boundary,
       )

@@ -79,7 +79,7 @@ export async function moveTenant(
     for (const { name } of found.groups) {
       const change = ({ spec }: RecordOf<typeof PrincipalGroup>) => ({
         ...spec,
-        memberIds: found.without(spec.memberIds),
+        memberIds: found.withoutOutsiders(spec.memberIds),
       })
       await services.records.update(PrincipalGroup, { namespace, name }, { caller, change }).catch(ignoreNotFound)
     }
@@ -166,38 +166,42 @@ async function bindingsOfOthers(
  */
 async function foreignPrincipals(services: Services, boundaryId: string, tenantId: string | undefined) {
   const namespace = boundaryNamespace(boundaryId)
-  const [all, groups] = await Promise.all([
+  const [assignments, groups] = await Promise.all([
     services.records.list(RoleAssignment, { namespace }, { fresh: true }),
     services.records.list(PrincipalGroup, { namespace }, { fresh: true }),
   ])
-  const own = new Set(groups.map(({ metadata }) => metadata.name))
-  const bindings = await bindingsOfOthers(services, boundaryId, tenantId, own)
-  const ended = new Set(bindings.map(({ metadata }) => metadata.name))
-  const isBound = ({ metadata }: (typeof all)[number]) => ended.has(metadata.labels?.[BINDING_LABEL] ?? '')
+  const groupNames = new Set(groups.map(({ metadata }) => metadata.name))
+  const bindings = await bindingsOfOthers(services, boundaryId, tenantId, groupNames)
+  const bindingNames = new Set(bindings.map(({ metadata }) => metadata.name))
+  const isBound = ({ metadata }: (typeof assignments)[number]) =>
+    bindingNames.has(metadata.labels?.[BINDING_LABEL] ?? '')
   const memberships = groupsIn(services, boundaryId)
-  const membersBeyond = (id: string) => (own.has(id) ? [] : [...expandMembers(id, memberships)])
-  const named = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
-  const ids = named.flatMap((id) => [id, ...membersBeyond(id)])
+  const nestedMembers = (id: string) => (groupNames.has(id) ? [] : [...expandMembers(id, memberships)])
+  const principalIds = [
+    ...assignments.map(({ spec }) => spec.principalId),
+    ...groups.flatMap(({ spec }) => spec.memberIds),
+  ]
+  const ids = principalIds.flatMap((id) => [id, ...nestedMembers(id)])
   const known = await services.principals.find(ids, boundaryId)
-  const covered = trustedPeople(services, boundaryId)
+  const trustedIds = trustedPeople(services, boundaryId)
   const isOutsider = (id: string, type = known.get(id)?.principalType) =>
-    tenantId !== undefined && type === 'User' && !covered.has(id) && !known.get(id)?.tenantIds.includes(tenantId)
+    tenantId !== undefined && type === 'User' && !trustedIds.has(id) && !known.get(id)?.tenantIds.includes(tenantId)
   // A platform group cannot be changed for one boundary, so it loses its access if it has any outsider.
-  const isOutside = (id: string, type?: 'User' | 'Group' | 'ServicePrincipal') =>
-    isOutsider(id, type) || membersBeyond(id).some((member) => isOutsider(member))
-  const without = (memberIds: readonly string[]) => memberIds.filter((id) => !isOutside(id))
+  const losesAccess = (id: string, type?: 'User' | 'Group' | 'ServicePrincipal') =>
+    isOutsider(id, type) || nestedMembers(id).some((member) => isOutsider(member))
+  const withoutOutsiders = (memberIds: readonly string[]) => memberIds.filter((id) => !losesAccess(id))
   return {
-    total: all.length,
+    total: assignments.length,
     bindings,
-    assignments: all.filter((one) => isBound(one) || isOutside(one.spec.principalId, one.spec.principalType)),
+    assignments: assignments.filter((one) => isBound(one) || losesAccess(one.spec.principalId, one.spec.principalType)),
     groups: groups
       .map(({ metadata, spec }) => ({
         name: metadata.name,
         before: spec.memberIds,
-        memberIds: without(spec.memberIds),
+        memberIds: withoutOutsiders(spec.memberIds),
       }))
       .filter(({ before, memberIds }) => memberIds.length < before.length),
-    without,
+    withoutOutsiders,
   }
 }
 
