@@ -65,9 +65,9 @@ function keyOf({ metadata, spec }: TemplateObject): string {
 
 async function parseCached(key: string, content: string): Promise<ParsedTemplate> {
   const known = PARSED_TEMPLATES.get(key) ?? PARSED_TEMPLATES.get(sha256(content))
-  const whole = known ?? (await runInSlices(readCheckedTemplateSliced(content)))
-  if (known === undefined || !PARSED_TEMPLATES.has(key)) PARSED_TEMPLATES.set(key, whole)
-  return whole
+  const parsed = known ?? (await runInSlices(readCheckedTemplateSliced(content)))
+  if (known === undefined || !PARSED_TEMPLATES.has(key)) PARSED_TEMPLATES.set(key, parsed)
+  return parsed
 }
 
 /** The same as a generator, for callers that schedule the slices themselves. */
@@ -127,10 +127,15 @@ function sampleOf(found: unknown, template: Template): unknown {
     return { collection, name: 'sample', output: found.output }
   }
   const parts = partsOf(String(found))
-  const [only] = parts
-  if (parts.length !== 1 || only === undefined || typeof only === 'string' || only.root !== 'parameters')
+  const [expression] = parts
+  if (
+    parts.length !== 1 ||
+    expression === undefined ||
+    typeof expression === 'string' ||
+    expression.root !== 'parameters'
+  )
     return parts.map((part) => (typeof part === 'string' ? part : 'sample')).join('')
-  const { name } = only
+  const { name } = expression
   const parameter = template.parameters.find((one) => one.name === name)
   return parameter?.default ?? parameter?.choices?.[0] ?? SAMPLES[parameter?.type ?? 'string']
 }
@@ -228,10 +233,10 @@ function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource>
 
 /** Finds a blueprint by id or slug. @throws PlatformError NOT_FOUND */
 export async function findBlueprint(services: Services, boundaryId: string, key: string): Promise<Blueprint> {
-  const isMeant = isUuid(key)
+  const hasKey = isUuid(key)
     ? ({ object }: ListedTemplate) => idOfTemplate(object) === key.toLowerCase()
     : ({ object }: ListedTemplate) => object.spec.slug === key
-  const found = listedTemplates(services, boundaryId).find(isMeant)
+  const found = listedTemplates(services, boundaryId).find(hasKey)
   if (found === undefined) throw notFound(`Blueprint "${key.slice(0, 128)}" of boundary "${boundaryId}"`)
   return blueprintOf(found.object, found.source)
 }
@@ -241,8 +246,8 @@ export function requireValid({ template, problems }: ParsedTemplate): Template {
   const errors = problems.filter(({ severity }) => severity === 'Error')
   if (template !== undefined && errors.length === 0) return template
   const [first] = errors
-  const where = first?.path === '' || first === undefined ? '' : ` at ${first.path}`
-  const message = asSentence(`The template is not valid${where}: ${first?.message}`)
+  const location = first?.path === '' || first === undefined ? '' : ` at ${first.path}`
+  const message = asSentence(`The template is not valid${location}: ${first?.message}`)
   throw new PlatformError('TEMPLATE_INVALID', message, { problems })
 }
 

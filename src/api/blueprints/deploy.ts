@@ -92,14 +92,14 @@ function refuseConflictingId(
 ): void {
   if (id === given.toLowerCase()) return
   const { slug } = object.spec
-  const meant = templateOfId(services, boundaryId, given)
-  const words =
-    meant === undefined
+  const matching = templateOfId(services, boundaryId, given)
+  const explanation =
+    matching === undefined
       ? 'there is no blueprint with that id'
-      : meant.slug === slug
-        ? `that is the id of the one from ${OWNER_NAMES[meant.origin]}, and the one from ${OWNER_NAMES[origin]} is used now`
-        : `that is the id of blueprint "${meant.slug}"`
-  const message = `The blueprintId "${given}" does not belong to blueprint "${slug}": ${words}. "${slug}" has the id "${id}".`
+      : matching.slug === slug
+        ? `that is the id of the one from ${OWNER_NAMES[matching.origin]}, and the one from ${OWNER_NAMES[origin]} is used now`
+        : `that is the id of blueprint "${matching.slug}"`
+  const message = `The blueprintId "${given}" does not belong to blueprint "${slug}": ${explanation}. "${slug}" has the id "${id}".`
   throw new PlatformError('CONFLICT', message, { field: 'blueprintId', blueprintId: id })
 }
 
@@ -148,8 +148,8 @@ async function renderBlueprint(
   const [first] = rendered.refusals
   if (first === undefined) return rendered
   const errors = rendered.refusals.map(({ of, name, message }) => ({ field: `${of}s.${name}`, message }))
-  const what = first.of === 'component' ? 'Component' : 'Output'
-  throw badRequest(`${what} "${first.name}" cannot be created: ${first.message}.`, errors)
+  const subject = first.of === 'component' ? 'Component' : 'Output'
+  throw badRequest(`${subject} "${first.name}" cannot be created: ${first.message}.`, errors)
 }
 
 /** @throws PlatformError BAD_REQUEST */

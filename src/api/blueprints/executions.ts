@@ -71,14 +71,14 @@ const STARTED = new Set<string | undefined>(['Creating', 'Ready', 'Failed'])
 
 function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<typeof ExecutionStepDto> {
   const { component, collection: name, resourceName, objectName, isSkipped = false } = step
-  const seen = execution.status?.steps?.find((one) => one.component === component)
-  const status = seen?.status ?? (isSkipped ? 'Skipped' : 'Pending')
+  const observed = execution.status?.steps?.find((one) => one.component === component)
+  const status = observed?.status ?? (isSkipped ? 'Skipped' : 'Pending')
   const boundary = execution.metadata.namespace ?? ''
   const kind = BLUEPRINT_COLLECTIONS.get(name)?.kind
   const group = groupNamespace(boundaryIdOf(execution.metadata), execution.spec.resourceGroup)
   const namespace = kind?.placement === 'group' ? group : boundary
   return wholeRecord(ExecutionStepDto, {
-    ...seen,
+    ...observed,
     ...{ component, collection: name, resourceName, status },
     resourceId:
       kind !== undefined && STARTED.has(status) ? objectId(kind.resource, { namespace, name: objectName }) : null,

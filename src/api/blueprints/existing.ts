@@ -61,20 +61,20 @@ export async function listMissingDependencies(
 ): Promise<string[]> {
   if (entry.collection !== 'jobs') return []
   const { env = {} } = spec as { env?: Readonly<Record<string, string>> }
-  const words: string[] = []
+  const problems: string[] = []
   for (const reference of Object.values(env).flatMap(secretOf)) {
-    const asking = { services: context.services, boundaryId, resourceGroup }
-    const look = (unseen: UncachedObjects) => refuseMissingReferences({ env: [reference] }, [], { ...asking, unseen })
-    const message = await withUncachedReferences(context, look, planned).then(
+    const target = { services: context.services, boundaryId, resourceGroup }
+    const check = (unseen: UncachedObjects) => refuseMissingReferences({ env: [reference] }, [], { ...target, unseen })
+    const message = await withUncachedReferences(context, check, planned).then(
       () => undefined,
       (error: unknown) => {
         if (error instanceof PlatformError && error.code === 'REFERENCE_NOT_FOUND') return error.message
         throw error
       },
     )
-    if (message !== undefined && !words.includes(message)) words.push(message)
+    if (message !== undefined && !problems.includes(message)) problems.push(message)
   }
-  return words
+  return problems
 }
 
 function secretOf(value: string): Reference[] {

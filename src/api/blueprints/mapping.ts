@@ -47,9 +47,9 @@ export async function locateAll(
   components: readonly RenderedComponent[],
 ): Promise<LocatedComponent[]> {
   const group = groupNamespace(boundaryId, resourceGroup)
-  const made = components.filter(({ isSkipped }) => !isSkipped)
+  const included = components.filter(({ isSkipped }) => !isSkipped)
   return Promise.all(
-    made.map(async (rendered): Promise<LocatedComponent> => {
+    included.map(async (rendered): Promise<LocatedComponent> => {
       const { resourceName, component, body } = rendered
       const entry = BLUEPRINT_COLLECTIONS.get(component.collection) as BlueprintCollection
       const { kind, part, objectName } = entry
@@ -65,10 +65,10 @@ export async function locateAll(
 export function plannedObjectsOf(located: readonly LocatedComponent[]): UncachedObjects {
   return new Map(
     located.map(({ entry: { kind }, ref, previous }) => {
-      const { apiVersion, kind: word } = kind
+      const { apiVersion, kind: kindName } = kind
       // A vault entry is usable as soon as it has a value.
-      const coming = { apiVersion, kind: word, metadata: { ...ref }, spec: { state: 'Active' } }
-      return [uncachedKey(kind, ref), (previous as KubeObject | undefined) ?? coming]
+      const plannedEntry = { apiVersion, kind: kindName, metadata: { ...ref }, spec: { state: 'Active' } }
+      return [uncachedKey(kind, ref), (previous as KubeObject | undefined) ?? plannedEntry]
     }),
   )
 }
@@ -111,11 +111,11 @@ async function declaredSpec(
   const { [part?.parentField ?? '']: parent, ...body } = read
   checkNewName(name, context.services.reservedNames, kind.nameMin)
   const place = { boundaryId, resourceGroup, name, ...(part !== undefined && { [part.parentField]: parent }) } as Place
-  const asked = contextWithBody(context, body, { boundaryId, resourceGroupName: resourceGroup })
+  const requestContext = contextWithBody(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)
   if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)
-  if (previous === undefined) return specForCreate(kind, asked, place, declaration, { planned })
-  return specForUpdate(kind, asked, place, declaration, previous, 'put', planned)
+  if (previous === undefined) return specForCreate(kind, requestContext, place, declaration, { planned })
+  return specForUpdate(kind, requestContext, place, declaration, previous, 'put', planned)
 }
 
 /** Returns the context of the same caller with another body, as if it were a separate request. */
@@ -137,13 +137,15 @@ function contextWithBody(context: Context, body: unknown, parameters: Record<str
 function partSpec({ entry, previous, ref, rendered }: LocatedComponent, read: Record<string, unknown>): object {
   const { part, collection } = entry
   const { value: _, ...fields } = read
-  const own = collection === 'secrets' ? fields : read
-  const named = part?.nameField === undefined ? {} : { [part.nameField]: rendered.resourceName }
+  const templateFields = collection === 'secrets' ? fields : read
+  const nameField = part?.nameField === undefined ? {} : { [part.nameField]: rendered.resourceName }
   if (part?.nameField === undefined && !isResourceName(rendered.resourceName)) throw invalidName(rendered.resourceName)
   const before = previous?.spec as Record<string, unknown> | undefined
-  const kept = Object.fromEntries((part?.hidden ?? []).map((field) => [field, before?.[field]]))
-  const fed = collection === 'secrets' && { valueFrom: { secretName: valueSecretName(ref.name), key: VALUE_KEY } }
-  return { ...kept, ...own, ...named, ...fed }
+  const hiddenFields = Object.fromEntries((part?.hidden ?? []).map((field) => [field, before?.[field]]))
+  const valueSource = collection === 'secrets' && {
+    valueFrom: { secretName: valueSecretName(ref.name), key: VALUE_KEY },
+  }
+  return { ...hiddenFields, ...templateFields, ...nameField, ...valueSource }
 }
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found */

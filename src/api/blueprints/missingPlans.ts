@@ -18,7 +18,7 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: Parse
   const { template, problemAt } = read
   if (template === undefined) return []
   const plans = records.peekAll(ComputePlan)
-  const ofComponents = template.components.flatMap(({ collection, spec }, index) => {
+  const componentPlans = template.components.flatMap(({ collection, spec }, index) => {
     const family = BLUEPRINT_COLLECTIONS.get(collection)?.kind.sized
     return family === undefined ? [] : planNamesIn(spec, family, `/components/${index}/spec`)
   })
@@ -27,7 +27,7 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: Parse
       ? [{ plan: preset, family, path: `/parameters/${index}/default` }]
       : [],
   )
-  return [...presets, ...ofComponents].flatMap(({ plan, family, path }) => {
+  return [...presets, ...componentPlans].flatMap(({ plan, family, path }) => {
     if (planFor(family as never, { computePlan: plan }, plans)?.spec.family === family) return []
     const known = plans.filter(({ spec }) => spec.family === family).map(({ metadata }) => metadata.name)
     const message = `there is no compute plan "${plan}" of family ${family}${suggestion(plan, known)}`
@@ -37,13 +37,13 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: Parse
 
 /** Yields the plans of the spec itself and of its components. */
 function planNamesIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): NamedPlan[] {
-  const own = PLAN_FIELDS.flatMap((field) => {
+  const ownPlans = PLAN_FIELDS.flatMap((field) => {
     const plan = spec[field]
     return typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/${field}` }] : []
   })
   const parts = Array.isArray(spec.components) ? spec.components : []
   return [
-    ...own,
+    ...ownPlans,
     ...parts.flatMap((part, index) => (isRecord(part) ? planNamesIn(part, family, `${path}/components/${index}`) : [])),
   ]
 }

@@ -76,7 +76,7 @@ async function planOne(
     previous !== undefined && deploymentOfMark(previous.metadata.annotations?.[BLUEPRINT_ANNOTATION]) !== deploy
   if (isForeign || isTakenElsewhere(deploying.context.services, entry.kind, ref))
     return { rendered, located, action: 'Conflict' }
-  const begun = previous === undefined ? ('Create' as const) : ('Update' as const)
+  const intended = previous === undefined ? ('Create' as const) : ('Update' as const)
   try {
     if (previous !== undefined) refuseWhileDeleting(previous)
     const spec = await buildComponentSpec(deploying, located, planned)
@@ -91,7 +91,7 @@ async function planOne(
     return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, changes, patch, awaited }
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    return { rendered, located, action: begun, refusal: error }
+    return { rendered, located, action: intended, refusal: error }
   }
 }
 
@@ -110,9 +110,9 @@ function visiblePatch(spec: object, changes: object, given: readonly string[]): 
 /** Returns the value as a patch that also removes members that it does not have. */
 function replacingPatch(value: unknown, change: unknown): unknown {
   if (!isRecord(value) || !isRecord(change)) return value
-  const gone = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
-  const kept = Object.entries(value).map(([name, part]) => [name, replacingPatch(part, change[name])])
-  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) }
+  const removed = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
+  const present = Object.entries(value).map(([name, part]) => [name, replacingPatch(part, change[name])])
+  return { ...Object.fromEntries(removed.map((name) => [name, null])), ...Object.fromEntries(present) }
 }
 
 const PlannedStepDto = namedRecord('PlannedStep', {
@@ -146,8 +146,8 @@ function stepDto(
   { rendered, action, changes: changed, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
-  const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
-  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : messagesOf(refusal)
+  const conflictMessage = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
+  const problems = action === 'Conflict' ? [conflictMessage] : refusal === undefined ? awaited : messagesOf(refusal)
   const shown = (text: string) => restoreExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes =
@@ -165,23 +165,23 @@ function messagesOf({ message, extras }: PlatformError): string[] {
   const errors = extras.errors as FieldError[] | undefined
   return errors === undefined || errors.length === 0
     ? [message]
-    : errors.map(({ field, message: why }) => `${field} ${why}`)
+    : errors.map(({ field, message: reason }) => `${field} ${reason}`)
 }
 
 /** Returns every field of the template, changed or not: an omitted field would reveal the current value. */
 function templateFieldsOf({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
   return Object.entries(body).map(([name, to]) => {
-    const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
-    return { path: `/${escapedPart(name)}`, from: MASK, to: isTold ? to : MASK }
+    const isShown = name !== 'env' && !(collection === 'secrets' && name === 'value')
+    return { path: `/${escapedPart(name)}`, from: MASK, to: isShown ? to : MASK }
   })
 }
 
 /** Values of environment variables are masked, because they may be secrets that somebody set by hand. */
 function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
-  const held = before as Record<string, unknown> | undefined
+  const current = before as Record<string, unknown> | undefined
   for (const [name, to] of Object.entries(patch as object)) {
     const at = `${path}/${escapedPart(name)}`
-    const from = held?.[name] ?? null
+    const from = current?.[name] ?? null
     const isNested = typeof to === 'object' && to !== null && !Array.isArray(to)
     if (name === 'env') yield { path: at, from: MASK, to: MASK }
     else if (isNested && typeof from === 'object' && from !== null) yield* changesOf(from, to, at)
@@ -196,9 +196,9 @@ function plannedHolder(
   spec: object,
 ): PartOwner | undefined {
   const holder = holderOfCounted(entry.kind, ref, spec)
-  const isIt = ({ located }: PlannedComponent) =>
+  const isHolder = ({ located }: PlannedComponent) =>
     located !== undefined && located.entry.kind === holder?.kind && located.ref.name === holder.name
-  const planned = steps.find(isIt)?.spec
+  const planned = steps.find(isHolder)?.spec
   return planned && { spec: planned }
 }
 
@@ -222,8 +222,8 @@ function verdictFor(
   const rooms = otherClusterOf(services, clusterId) === undefined ? services.capacity.rooms() : undefined
   const all = rooms && [
     {
-      cpu: rooms.reduce((left, room) => left + room.cpu, 0n),
-      memory: rooms.reduce((left, room) => left + room.memory, 0n),
+      cpu: rooms.reduce((total, room) => total + room.cpu, 0n),
+      memory: rooms.reduce((total, room) => total + room.memory, 0n),
     },
   ]
   const { verdict, verdictReason } = verdictOf(
@@ -231,6 +231,6 @@ function verdictFor(
     all,
   )
   if (verdict !== 'DoesNotFit') return { verdict, verdictReason }
-  const asked = `${formatCores(sum.cpu)} cpu and ${formatBytes(sum.memory)} memory`
-  return { verdict, verdictReason: `All nodes together have no room for the requested ${asked}.` }
+  const demand = `${formatCores(sum.cpu)} cpu and ${formatBytes(sum.memory)} memory`
+  return { verdict, verdictReason: `All nodes together have no room for the requested ${demand}.` }
 }

@@ -53,8 +53,8 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     outputs,
   }
   // A component deleted in the meantime is created again: taking it over would report it as ready although it is gone.
-  const made = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
-  const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !made.includes(name)) }
+  const createdNames = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
+  const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !createdNames.includes(name)) }
   const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
   return accepted(executionDto(execution, services), { etag: etagOf(execution) })
 }

@@ -84,8 +84,8 @@ function invalidDto({ path, errors, keeps }: Invalid) {
   }))
   if (keeps === undefined) return { path, errors: shown }
   const message = `blueprint "${keeps}" stays as it was until this file is fixed or deleted`
-  const stays = { severity: 'Warning' as const, code: 'SpecInvalid', path: '', line: null, column: null, message }
-  return { path, errors: [...shown, stays] }
+  const warning = { severity: 'Warning' as const, code: 'SpecInvalid', path: '', line: null, column: null, message }
+  return { path, errors: [...shown, warning] }
 }
 
 /** Returns the derived fields. `ref` and `path` are validated with the spec, in the same words as for kubectl. */
@@ -121,8 +121,8 @@ export function catalogueSourceStateOf({ metadata, spec, status }: CatalogueSour
 /** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
 function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryHome): object {
   const { services, body } = context
-  const said = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
-  const { repositoryFullName, ...given } = said as Creation
+  const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
+  const { repositoryFullName, ...given } = present as Creation
   const { repositoryUrl, installationId, repositoryId } = given
   const hasUrl = repositoryUrl != null
   if (
@@ -136,8 +136,8 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
     refuseOtherName(repositoryFullName, repositoryUrl)
   } else requireUseOfSources(context as Context, boundaryId)
-  const derived = hasUrl ? providerOf(repositoryUrl) : requireProvider(context, namespace, installationId ?? '')
-  const provider = body.provider ?? derived
+  const derivedProvider = hasUrl ? providerOf(repositoryUrl) : requireProvider(context, namespace, installationId ?? '')
+  const provider = body.provider ?? derivedProvider
   const read = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
   const spec = { ...read, path: normalizeFolder(read.path) }
   const all = services.records.peekAll(BlueprintSource, { namespace })

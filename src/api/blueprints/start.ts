@@ -59,16 +59,16 @@ export async function startExecution(
     ])
   const { services, caller } = context
   const namespace = boundaryNamespace(boundaryId)
-  const turn = {
+  const lock = {
     key: `blueprint ${namespace}/${resourceGroup}/${wanted.name}`,
     sees: [{ kind: BlueprintExecution, namespace }],
   }
-  const made = await withChangeLock(services, turn, async () => {
+  const creation = await withChangeLock(services, lock, async () => {
     refuseWhileRunning(context, namespace, wanted.name, resourceGroup)
     return createOnce(context, { namespace, name: wanted.id, spec, caller })
   })
-  if (secretParameters.length > 0) await writeSecrets(context, made.object, secrets)
-  return made.object
+  if (secretParameters.length > 0) await writeSecrets(context, creation.object, secrets)
+  return creation.object
 }
 
 /**
@@ -76,11 +76,11 @@ export async function startExecution(
  * @throws PlatformError INVALID_STATE
  */
 async function createOnce({ services }: Context, request: Creation) {
-  const again = () => alreadyRetried(request.spec.retryOf ?? '', request.name)
+  const retriedMeanwhile = () => alreadyRetried(request.spec.retryOf ?? '', request.name)
   const made = await services.records.create(BlueprintExecution, request).catch((error: unknown) => {
-    throw error instanceof PlatformError && error.code === 'ALREADY_EXISTS' ? again() : error
+    throw error instanceof PlatformError && error.code === 'ALREADY_EXISTS' ? retriedMeanwhile() : error
   })
-  if (!made.isNew) throw again()
+  if (!made.isNew) throw retriedMeanwhile()
   return made
 }
 
@@ -91,9 +91,9 @@ export function alreadyRetried(id: string, executionId: string): PlatformError {
 
 /** @throws PlatformError */
 function refuseConflicts(planned: readonly PlannedComponent[], lateMark: string): void {
-  const taken = planned.filter(({ action }) => action === 'Conflict')
-  if (taken.length > 0) {
-    const resources = taken.map(({ rendered: { component, resourceName: name } }) => ({
+  const conflicts = planned.filter(({ action }) => action === 'Conflict')
+  if (conflicts.length > 0) {
+    const resources = conflicts.map(({ rendered: { component, resourceName: name } }) => ({
       collection: component.collection,
       name,
     }))
@@ -104,17 +104,20 @@ function refuseConflicts(planned: readonly PlannedComponent[], lateMark: string)
   const refused = planned.find(({ refusal }) => refusal !== undefined)
   if (refused?.refusal === undefined) return
   const { code, message, extras, status } = refused.refusal
-  const words = `Component "${refused.rendered.component.name}": ${restoreExpressions(message, lateMark)}`
-  throw new PlatformError(code, words, { ...extras, component: refused.rendered.component.name }, { status })
+  const fullMessage = `Component "${refused.rendered.component.name}": ${restoreExpressions(message, lateMark)}`
+  throw new PlatformError(code, fullMessage, { ...extras, component: refused.rendered.component.name }, { status })
 }
 
 function refuseWhileRunning({ services }: Context, namespace: string, name: string, group: string): void {
-  const open = services.records
+  const unfinished = services.records
     .peekAll(BlueprintExecution, { namespace })
     .find(({ spec, status }) => spec.name === name && spec.resourceGroup === group && !isExecutionOver(status?.state))
-  if (open === undefined) return
+  if (unfinished === undefined) return
   const message = `The deployment "${name}" is under way: wait until it has ended.`
-  throw new PlatformError('INVALID_STATE', message, { ...shownState(open.status), executionId: open.metadata.name })
+  throw new PlatformError('INVALID_STATE', message, {
+    ...shownState(unfinished.status),
+    executionId: unfinished.metadata.name,
+  })
 }
 
 function stepOf({ rendered, located, spec, patch }: PlannedComponent): ExecutionStep {

@@ -47,7 +47,7 @@ function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeo
   }
 }
 
-const shown = (source: CatalogueSource): z.output<typeof CatalogSourceDto> =>
+const toDto = (source: CatalogueSource): z.output<typeof CatalogSourceDto> =>
   wholeRecord(CatalogSourceDto, {
     ...{ ...source.status, ...source.spec, id: source.metadata.name, createdAt: createdAtOf(source.metadata) },
     ...catalogueSourceDto(source),
@@ -62,11 +62,14 @@ const sourcesOf = ({ services }: Context, { namespace }: BoundaryHome) =>
 async function catalogStatus(context: Context) {
   const home = await inBoundary(context)
   const sources = sourcesOf(context, home)
-  const own = builtIn(context, home)
-  const templateCount = sources.reduce((sum, { status }) => sum + (status?.templateCount ?? 0), own.templateCount)
+  const builtInSource = builtIn(context, home)
+  const templateCount = sources.reduce(
+    (sum, { status }) => sum + (status?.templateCount ?? 0),
+    builtInSource.templateCount,
+  )
   return ok({
-    sources: sources.map(shown),
-    builtIn: own,
+    sources: sources.map(toDto),
+    builtIn: builtInSource,
     templateCount,
     invalidCount: sources.reduce((sum, { status }) => sum + (status?.invalidCount ?? 0), 0),
     lastSyncAt:
@@ -82,10 +85,12 @@ async function catalogStatus(context: Context) {
 async function refreshCatalog(context: Context) {
   const home = await inBoundary(context)
   refuseWhileDeleting(home.owner)
-  const idle = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
-  const isRunning = idle.some((source) => catalogueSourceStateOf(source) === 'Syncing')
+  const enabledSources = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
+  const isRunning = enabledSources.some((source) => catalogueSourceStateOf(source) === 'Syncing')
   await Promise.all(
-    idle.filter((source) => catalogueSourceStateOf(source) !== 'Syncing').map((source) => requestSync(context, source)),
+    enabledSources
+      .filter((source) => catalogueSourceStateOf(source) !== 'Syncing')
+      .map((source) => requestSync(context, source)),
   )
   return (isRunning ? ok : accepted)(builtIn(context, home))
 }
@@ -98,9 +103,9 @@ async function syncOne(context: Context) {
     const message = 'The source is disabled: set enabled to true, which reads it too.'
     throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
   }
-  if (catalogueSourceStateOf(object) === 'Syncing') return ok(shown(object), { etag: etagOf(object) })
-  const asked = await requestSync(context, object)
-  return accepted(shown(asked), { etag: etagOf(asked) })
+  if (catalogueSourceStateOf(object) === 'Syncing') return ok(toDto(object), { etag: etagOf(object) })
+  const requested = await requestSync(context, object)
+  return accepted(toDto(requested), { etag: etagOf(requested) })
 }
 
 async function requestSync(

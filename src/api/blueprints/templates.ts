@@ -66,8 +66,8 @@ export async function putTemplate(context: Given) {
   const { slug } = template
   const { namespace, boundaryId } = home
   const ref = { namespace, name: slug }
-  const turn = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
-  return withChangeLock(services, turn, async () => {
+  const lock = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
+  return withChangeLock(services, lock, async () => {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
