@@ -76,7 +76,7 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
     { namespace, name },
     { caller, ifMatch, change: ({ spec }) => ({ ...spec, circuit: body }) },
   )
-  const answer = {
+  const dto = {
     ...withDefaults(CircuitSettings, object.spec.circuit ?? {}),
     deploymentSourceId: name,
     baseUrl: object.spec.baseUrl,
@@ -84,7 +84,7 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
     usedMegabytes: Math.ceil(kilobytes / MEGABYTE),
     status: sourceStateOf(object),
   }
-  return ok(answer, { etag: etagOf(object) })
+  return ok(dto, { etag: etagOf(object) })
 }
 
 /** The platform issues these tokens, so an invalid one is a fault of the host, not of the caller. */
@@ -109,7 +109,7 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
     const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
     throw new PlatformError('QUOTA_EXCEEDED', `The repositories of the source already use ${limit} MB.`, extras)
   }
-  const wanted = {
+  const repository = {
     name: body.name,
     description: body.description ?? '',
     // Always private: no other source may see it, whatever the requested visibility.
@@ -119,6 +119,9 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
     importUrl: importUrl ?? undefined,
   }
   return created(
-    await translateProviderErrors(services.sources.port.createRepository(connection, wanted, signal), OWN_TOKEN_CODES),
+    await translateProviderErrors(
+      services.sources.port.createRepository(connection, repository, signal),
+      OWN_TOKEN_CODES,
+    ),
   )
 }

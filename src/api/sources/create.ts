@@ -118,12 +118,12 @@ async function writeOrDelete(context: Context, source: SourceRecord, credentials
 function baseUrlOf(services: Services, provider: Provider, body: Request): string {
   const field = provider === 'Registry' ? 'registryUrl' : 'baseUrl'
   // Refuse an unused address: the caller might expect it, while the credentials would go to the public host.
-  const unread = (['baseUrl', 'registryUrl'] as const).find(
+  const unusedField = (['baseUrl', 'registryUrl'] as const).find(
     (name) => body[name] != null && (name !== field || provider === 'Circuit'),
   )
-  if (unread !== undefined) {
-    const instead = provider === 'Circuit' ? '' : `: set ${field}`
-    throw refusedFields([{ field: unread, message: `is not used by a source of type ${provider}${instead}` }])
+  if (unusedField !== undefined) {
+    const hint = provider === 'Circuit' ? '' : `: set ${field}`
+    throw refusedFields([{ field: unusedField, message: `is not used by a source of type ${provider}${hint}` }])
   }
   if (provider === 'Circuit') return requireCircuit(services)
   const given = body[field] ?? PUBLIC_HOSTS[provider]
@@ -146,15 +146,15 @@ const CREDENTIAL_FIELDS: Readonly<Record<string, 'accessToken' | 'password' | 'p
 
 /** Undefined if the platform gets the credentials itself. @throws PlatformError missing-credential, BAD_REQUEST */
 function credentialsIn(provider: Provider, body: Request): Credentials | undefined {
-  const isMadeHere = provider === 'GitHub' || provider === 'Circuit'
-  const wanted = isMadeHere ? [] : NEEDED_CREDENTIALS[provider]
+  const isGenerated = provider === 'GitHub' || provider === 'Circuit'
+  const needed = isGenerated ? [] : NEEDED_CREDENTIALS[provider]
   const given = Object.entries(CREDENTIAL_FIELDS).filter(([, field]) => body[field] != null)
-  const unwanted = given.find(([entry]) => !wanted.includes(entry))
-  if (unwanted !== undefined)
-    throw refusedFields([{ field: unwanted[1], message: `is not used by a source of type ${provider}` }])
-  if (isMadeHere) return undefined
+  const unneeded = given.find(([entry]) => !needed.includes(entry))
+  if (unneeded !== undefined)
+    throw refusedFields([{ field: unneeded[1], message: `is not used by a source of type ${provider}` }])
+  if (isGenerated) return undefined
   if (given.length > 0) return Object.fromEntries(given.map(([entry, field]) => [entry, body[field] ?? '']))
-  const names = wanted.map((entry) => `"${CREDENTIAL_FIELDS[entry]}"`).join(' or ')
+  const names = needed.map((entry) => `"${CREDENTIAL_FIELDS[entry]}"`).join(' or ')
   throw new PlatformError('missing-credential', `A source of type ${provider} needs ${names}.`)
 }
 

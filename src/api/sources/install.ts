@@ -51,17 +51,17 @@ function stateInvalid(): PlatformError {
 }
 
 /** Returns the source that an unused state proves, bypassing the cache. @throws PlatformError state-invalid */
-async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<Proved> {
-  const read = state === undefined ? undefined : readLinkToken(state, 2)
-  const [boundaryId = '', name = ''] = read?.ids ?? []
-  if (read === undefined) throw stateInvalid()
+async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<VerifiedState> {
+  const token = state === undefined ? undefined : readLinkToken(state, 2)
+  const [boundaryId = '', name = ''] = token?.ids ?? []
+  if (token === undefined) throw stateInvalid()
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   const source = await services.records.get(DeploymentSource, ref, { fresh: true })
-  if (source === undefined || !isStateValid(services, source, read.hash, step)) throw stateInvalid()
-  return { source, hash: read.hash }
+  if (source === undefined || !isStateValid(services, source, token.hash, step)) throw stateInvalid()
+  return { source, hash: token.hash }
 }
 
-type Proved = { readonly source: SourceRecord; readonly hash: string }
+type VerifiedState = { readonly source: SourceRecord; readonly hash: string }
 
 function isStateValid({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
   const { install } = spec
@@ -71,8 +71,8 @@ function isStateValid({ clock }: Services, { spec, metadata }: SourceRecord, has
 
 /** @throws PlatformError state-invalid if the source has another boundary or type than the path */
 function requirePlace({ parameters }: SourceTypeContext, source: SourceRecord): void {
-  const isHere = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
-  if (!isHere || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
+  const isInBoundary = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
+  if (!isInBoundary || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
 }
 
 /** Acts in the name of the person who started the installation, because the returning browser has no token. */
@@ -89,7 +89,7 @@ const actorOf = ({ metadata }: SourceRecord) => ({
  */
 async function useState(
   services: Services,
-  { source, hash }: Proved,
+  { source, hash }: VerifiedState,
   step: Step,
   next?: NonNullable<SourceRecord['spec']['install']>,
 ): Promise<void> {
@@ -125,8 +125,8 @@ export async function validateInstall(
   context: SourceTypeContext<z.output<typeof ValidateQuery>>,
 ): Promise<Answer<never>> {
   const { services, query, signal, log } = context
-  const proved = await sourceOfState(services, query.state, 'Register')
-  const { source } = proved
+  const verified = await sourceOfState(services, query.state, 'Register')
+  const { source } = verified
   requirePlace(context, source)
   const { baseUrl, install } = source.spec
   const { boundaryId } = context.parameters
@@ -134,7 +134,7 @@ export async function validateInstall(
   const url = webhookUrlOf(services, source)
   const secret = webhookSecretOf(await credentialsOf(services, source))
   const { token, hash: stateHash, expiresAt } = newState(services, boundaryId, id)
-  await useState(services, proved, 'Register', { ...install, step: 'Install', stateHash, expiresAt })
+  await useState(services, verified, 'Register', { ...install, step: 'Install', stateHash, expiresAt })
   const failed = () => redirect(withResult(services, install?.returnUrl, { result: 'failed' }))
   if (query.error !== undefined || query.code === undefined) return failed()
   try {
@@ -153,8 +153,8 @@ export async function validateInstall(
 
 /** Returns the page that GitHub names, unless it is on another host. */
 function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: string }): string {
-  const isTheirs = URL.parse(htmlUrl)?.origin === new URL(baseUrl).origin
-  return isTheirs ? htmlUrl.replace(/\/+$/, '') : `${baseUrl}/apps/${encodeURIComponent(slug)}`
+  const isSameOrigin = URL.parse(htmlUrl)?.origin === new URL(baseUrl).origin
+  return isSameOrigin ? htmlUrl.replace(/\/+$/, '') : `${baseUrl}/apps/${encodeURIComponent(slug)}`
 }
 
 /**
@@ -167,11 +167,11 @@ export async function finalizeInstall(
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query
-  const proved = await sourceOfState(services, state, 'Install')
-  const { source } = proved
+  const verified = await sourceOfState(services, state, 'Install')
+  const { source } = verified
   requirePlace(context, source)
   const connection = await connectionOf(services, source)
-  await useState(services, proved, 'Install')
+  await useState(services, verified, 'Install')
   if (appId !== undefined && appId !== connection.credentials[CREDENTIAL_KEYS.appId]) throw stateInvalid()
   const codes = { NotFound: 'state-invalid', CredentialRejected: 'state-invalid' } as const
   await translateProviderErrors(services.sources.port.check({ ...connection, installationId }, signal), codes)

@@ -135,8 +135,8 @@ export async function sourceHealth(context: SourceContext) {
 const ADDRESS_FORBIDDEN = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')
 
 /** Returns the checks of a provider that was not queried or does not answer. */
-const unchecked = (reached: Check): Check[] => [
-  reached,
+const unchecked = (reachable: Check): Check[] => [
+  reachable,
   check('Credential', 'Unknown'),
   check('Permissions', 'Unknown'),
 ]
@@ -150,13 +150,13 @@ function webhookCheck(provider: Provider, secret: string): Check {
 async function runChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {
   const { clock, sources } = services
   const start = clock.monotonic()
-  const reached = (status: Check['status'], message: string | null = null) =>
+  const reachableCheck = (status: Check['status'], message: string | null = null) =>
     check('Reachable', status, message, Math.round(clock.monotonic() - start))
   try {
     const { installation } = await sources.port.check(connection, signal)
     const isSuspended = installation?.suspendedAt !== undefined
     return [
-      reached('Healthy'),
+      reachableCheck('Healthy'),
       check('Credential', 'Healthy'),
       isSuspended
         ? check('Permissions', 'Unhealthy', 'The provider has suspended the installation.')
@@ -164,8 +164,8 @@ async function runChecks({ services, signal }: Context, connection: Connection):
     ]
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    const isThere = error.reason === 'CredentialRejected' || error.reason === 'NotFound'
-    if (!isThere) return unchecked(reached('Unhealthy', error.message))
-    return [reached('Healthy'), check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
+    const isReachable = error.reason === 'CredentialRejected' || error.reason === 'NotFound'
+    if (!isReachable) return unchecked(reachableCheck('Unhealthy', error.message))
+    return [reachableCheck('Healthy'), check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
   }
 }

@@ -56,17 +56,19 @@ function ownerPatch({ metadata, data }: SecretObject, { accounts, owner }: PullS
   const owners = metadata.ownerReferences ?? []
   const others = owners.filter(({ uid }) => uid !== owner?.uid)
   const isForGroup = owner === undefined || owners.length === 0
-  const isAlone = owner === undefined ? owners.length === 0 : owners.length > 0 && others.length === 0
-  const all = isAlone ? accounts : { ...accountsOf(data, accounts), ...accounts }
+  const isOnlyOwner = owner === undefined ? owners.length === 0 : owners.length > 0 && others.length === 0
+  const merged = isOnlyOwner ? accounts : { ...accountsOf(data, accounts), ...accounts }
   const ownerReferences = isForGroup ? [] : [...others, owner]
-  return { metadata: { ownerReferences }, data: pullSecretContent(dockerConfig(all)).data }
+  return { metadata: { ownerReferences }, data: pullSecretContent(dockerConfig(merged)).data }
 }
 
 /** Returns the accounts at the same registry with the current password; those of other registries are dropped. */
 function accountsOf(data: SecretObject['data'], accounts: DockerAccounts): DockerAccounts {
   const { auths } = tryParseJsonObject(secretText(data, DOCKER_CONFIG_KEY) ?? '') ?? {}
   const [[first = '', account] = []] = Object.entries(accounts)
-  const hostOf = (place: string) => place.split('/')[0]
-  const places = Object.keys(isRecord(auths) ? auths : {}).filter((place) => hostOf(place) === hostOf(first))
-  return account === undefined ? {} : Object.fromEntries(places.map((place) => [place, account]))
+  const hostOf = (repository: string) => repository.split('/')[0]
+  const repositories = Object.keys(isRecord(auths) ? auths : {}).filter(
+    (repository) => hostOf(repository) === hostOf(first),
+  )
+  return account === undefined ? {} : Object.fromEntries(repositories.map((repository) => [repository, account]))
 }

@@ -108,10 +108,10 @@ export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: s
   )
   return ({ metadata, spec }) => {
     const names = new Set([metadata.name, spec.installationId?.toLowerCase() ?? metadata.name])
-    const near = [...names].flatMap((name) => catalogues.get(name) ?? [])
+    const candidates = [...names].flatMap((name) => catalogues.get(name) ?? [])
     return {
       resources: resources.get(metadata.name) ?? [],
-      catalogues: near.filter((catalogue) => isCredentialSourceOf({ metadata, spec }, catalogue.spec)),
+      catalogues: candidates.filter((catalogue) => isCredentialSourceOf({ metadata, spec }, catalogue.spec)),
     }
   }
 }
@@ -126,14 +126,14 @@ export function sourceUsersOf(
   const boundaryId = boundaryIdOf(source.metadata)
   const { resources, catalogues } = holdersOf(source)
   const mayReadCatalogues = services.access.isAllowed(caller.principalId, 'blueprints/read', boundaryScope(boundaryId))
-  const named = catalogues.map(({ metadata: { name } }) => ({
+  const namedCatalogues = catalogues.map(({ metadata: { name } }) => ({
     collection: 'blueprintsources',
     resourceGroup: '',
     name,
   }))
   return {
     count: resources.length + catalogues.length,
-    shown: [...shownHolders(context, boundaryId, resources), ...(mayReadCatalogues ? named : [])],
+    shown: [...shownHolders(context, boundaryId, resources), ...(mayReadCatalogues ? namedCatalogues : [])],
   }
 }
 
@@ -156,8 +156,8 @@ export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source:
   })
 }
 
-export function sourceUnknown(what: string): PlatformError {
-  return new PlatformError('source-unknown', `${what} was not found.`)
+export function sourceUnknown(subject: string): PlatformError {
+  return new PlatformError('source-unknown', `${subject} was not found.`)
 }
 
 /** @throws PlatformError source-unknown */
@@ -204,9 +204,9 @@ export async function sourcesIn(context: SourceTypeContext, namespace: string): 
 /** By the provider's id, or the source's if it has no installations. @throws PlatformError source-unknown */
 export async function findInstallation(context: InstallationContext): Promise<SourceRecord> {
   const { installationId, sourceName } = context.parameters
-  const isIt = ({ metadata, spec }: SourceRecord) =>
+  const isInstallation = ({ metadata, spec }: SourceRecord) =>
     installationId === (spec.provider === 'GitHub' ? spec.installationId : metadata.name)
-  const found = (await sourcesOfType(context)).find(isIt)
+  const found = (await sourcesOfType(context)).find(isInstallation)
   if (found !== undefined) return found
   throw sourceUnknown(`Installation "${installationId.slice(0, 64)}" of type ${providerNamed(sourceName)}`)
 }

@@ -98,14 +98,14 @@ export async function materializeRegistry(context: SourceContext<z.output<typeof
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
   const registry = registryIn(baseUrl)
   const account = { username, password: credentials[CREDENTIAL_KEYS.password] ?? '' }
-  const places = body.repositories?.map((path) => `${registry}/${path}`) ?? [registry]
+  const addresses = body.repositories?.map((path) => `${registry}/${path}`) ?? [registry]
   const namespace = groupNamespace(boundaryId, body.resourceGroup)
   const secretName = body.secretName ?? `registry-${source.metadata.name.slice(0, 8)}`
   await services.sources.pullSecrets.write({
     namespace,
     name: secretName,
     sourceId: source.metadata.name,
-    accounts: Object.fromEntries(places.map((place) => [place, account])),
+    accounts: Object.fromEntries(addresses.map((address) => [address, account])),
     owner: resource === undefined ? undefined : ownerOf(resource),
   })
   return ok({ secretName, namespace, registry, expiresAt: null })
@@ -150,8 +150,8 @@ export async function verifyRegistry(context: SourceContext<z.output<typeof Veri
   const isElsewhere = new URL(baseUrl).origin !== new URL(stored.baseUrl).origin
   const isOther = username != null && username !== stored.username
   if ((isElsewhere || isOther) && password == null) {
-    const [what, other] = isElsewhere ? ['address', 'registry'] : ['user', 'user']
-    const message = `The stored password is only for the stored ${what}: give one for another ${other}.`
+    const [subject, other] = isElsewhere ? ['address', 'registry'] : ['user', 'user']
+    const message = `The stored password is only for the stored ${subject}: give one for another ${other}.`
     throw new PlatformError('missing-credential', message)
   }
   const connection = {

@@ -33,38 +33,38 @@ export const WebhookReceiptDto = namedRecord('WebhookReceiptDto', {
 export const WebhookQuery = z.strictObject({
   source: Uuid.optional().describe('Id of the deployment source that it is for'),
 })
-type Delivered = SourceTypeContext<z.output<typeof WebhookQuery>>
+type Delivery = SourceTypeContext<z.output<typeof WebhookQuery>>
 
 /** How many sources are tried for a delivery that names none. */
 const TRIED_SOURCES_MAX = 50
 /** Milliseconds, more than trying all sources takes. Refusals are delayed to the next multiple of it. */
 const REFUSAL_INTERVAL_MS = 1_000
 
-function notAcceptable(why: string): PlatformError {
-  return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${why}.`)
+function notAcceptable(reason: string): PlatformError {
+  return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${reason}.`)
 }
 
 /**
  * POST {B}/sources/{sourceName}/webhooks. The body is not parsed before its signature is verified.
  * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE, TOO_MANY_REQUESTS
  */
-export async function receiveWebhook(context: Delivered) {
+export async function receiveWebhook(context: Delivery) {
   const { services, parameters, query } = context
   const provider = requireProvider(context)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const claim = parseDeliveryClaim(provider, (name) => context.header(name))
-  const proved =
+  const verified =
     query.source === undefined
       ? await verifyAny(context, namespace, claim)
       : await verifyNamed(context, namespace, query.source, claim)
-  const { source, body } = proved
+  const { source, body } = verified
   context.prove(`${namespace}/${source.metadata.name}`)
   const read = parseStrictJson(body)
-  const event = 'value' in read ? parseSourceEvent(provider, proved.claim.event, read.value) : undefined
+  const event = 'value' in read ? parseSourceEvent(provider, verified.claim.event, read.value) : undefined
   if (event === undefined) throw notAcceptable('it is of a kind that cannot be read')
-  const id = proved.claim.deliveryId ?? randomUUID()
+  const id = verified.claim.deliveryId ?? randomUUID()
   const ref = { namespace: source.metadata.namespace ?? '', name: source.metadata.name }
-  const keys = deliveryKeys(proved.claim, body)
+  const keys = deliveryKeys(verified.claim, body)
   const at = timestamp(services.clock.now())
   const isNew = await services.sources.journal.record(ref, { id, keys, event, at })
   return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
@@ -73,21 +73,21 @@ export async function receiveWebhook(context: Delivered) {
 /** A delivery whose signature was made with the secret of the source. */
 type Verified = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: DeliveryClaim }
 
-const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
+const isNotDeleting = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
 const noSourceFound = () => sourceUnknown('The source of this delivery')
 
 /** A sender who names a source knows its id, so the error may say what is wrong. */
 async function verifyNamed(
-  context: Delivered,
+  context: Delivery,
   namespace: string,
   id: string,
   claim: DeliveryClaim | undefined,
 ): Promise<Verified> {
-  const named = await sourceIn(context, namespace, id)
-  if (!isThere(named)) throw noSourceFound()
+  const candidate = await sourceIn(context, namespace, id)
+  if (!isNotDeleting(candidate)) throw noSourceFound()
   if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
   const body = await bytesOf(context)
-  const source = await senderOf(context, [named], claim, body)
+  const source = await senderOf(context, [candidate], claim, body)
   if (source === undefined) throw notAcceptable('its signature does not match the source')
   return { source, body, claim }
 }
@@ -97,21 +97,21 @@ async function verifyNamed(
  * and where their code comes from. So the boundary is not looked up, and a refusal has the same content and time
  * whether or not there is a source.
  */
-async function verifyAny(context: Delivered, namespace: string, claim: DeliveryClaim | undefined): Promise<Verified> {
+async function verifyAny(context: Delivery, namespace: string, claim: DeliveryClaim | undefined): Promise<Verified> {
   if (claim === undefined) throw noSourceFound()
   const body = await bytesOf(context)
   const { clock } = context.services
   const began = clock.monotonic()
-  const candidates = (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED_SOURCES_MAX)
+  const candidates = (await sourcesIn(context, namespace)).filter(isNotDeleting).slice(0, TRIED_SOURCES_MAX)
   const source = await senderOf(context, candidates, claim, body)
   if (source !== undefined) return { source, body, claim }
-  const taken = clock.monotonic() - began
-  await pauseFor(clock, Math.ceil(taken / REFUSAL_INTERVAL_MS) * REFUSAL_INTERVAL_MS - taken, context.signal)
+  const elapsed = clock.monotonic() - began
+  await pauseFor(clock, Math.ceil(elapsed / REFUSAL_INTERVAL_MS) * REFUSAL_INTERVAL_MS - elapsed, context.signal)
   throw noSourceFound()
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it is incomplete */
-async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
+async function bytesOf({ rawBody }: Delivery): Promise<Uint8Array> {
   try {
     return await rawBody.whole()
   } catch (error) {
@@ -122,7 +122,7 @@ async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
 
 /** Returns the source whose secret verifies the delivery. */
 async function senderOf(
-  { services }: Delivered,
+  { services }: Delivery,
   candidates: readonly SourceRecord[],
   claim: DeliveryClaim,
   body: Uint8Array,
