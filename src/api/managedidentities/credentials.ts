@@ -55,17 +55,17 @@ export async function readCredentials(
 }
 
 function notReady(object: IdentityRecord): PlatformError {
-  const why = isReady(object)
+  const explanation = isReady(object)
     ? 'The secret of this identity is missing: ask for a new one with rotate=true.'
     : 'The credentials of this identity are not ready yet: try again.'
-  return invalidState(object, why)
+  return invalidState(object, explanation)
 }
 
 /** Requests a new secret and waits briefly for it. The old one stops working when the new one takes effect. */
 export async function rotateCredentials(context: Context, object: IdentityRecord): Promise<IdentityRecord> {
   const { records } = context.services
   const ref = refOf(object)
-  const { object: asked } = await records.update(ManagedIdentity, ref, {
+  const { object: requested } = await records.update(ManagedIdentity, ref, {
     caller: context.caller,
     ifMatch: context.ifMatch,
     change: (stored) => {
@@ -74,10 +74,10 @@ export async function rotateCredentials(context: Context, object: IdentityRecord
       return { ...stored.spec, secretVersion: stored.spec.secretVersion + 1 }
     },
   })
-  let seen = asked
+  let current = requested
   await pollUntilChanged(context, async () => {
-    seen = records.peek(ManagedIdentity, ref) ?? seen
-    return seen.spec.secretVersion >= asked.spec.secretVersion && isReady(seen)
+    current = records.peek(ManagedIdentity, ref) ?? current
+    return current.spec.secretVersion >= requested.spec.secretVersion && isReady(current)
   })
-  return seen
+  return current
 }
