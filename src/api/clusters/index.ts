@@ -84,7 +84,7 @@ async function find({ services, parameters, fresh }: Context): Promise<ClusterRe
   return cluster
 }
 
-const shown = ({ services }: Context, cluster: ClusterRecord) => clusterDto(services, cluster)
+const toDto = ({ services }: Context, cluster: ClusterRecord) => clusterDto(services, cluster)
 
 /** Returns the spec for a body; absent fields get their defaults. The default domain is below the platform's own. */
 function specOf({ services }: Context, name: string, body: Writable): object {
@@ -110,7 +110,7 @@ async function create(context: Context<string, unknown, z.output<typeof CreateCl
       caller,
       finalizers: [FINALIZER],
     })
-    const dto = shown(context, object)
+    const dto = toDto(context, object)
     return isNew ? created(dto, { etag: etagOf(object) }) : ok(dto, { etag: etagOf(object) })
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'ALREADY_EXISTS') throw error
@@ -138,8 +138,8 @@ async function change(context: Context, next: (stored: ClusterRecord) => object)
 
 async function update(context: Context<string, unknown, Record<string, unknown>>) {
   const object = await change(context, (stored) => {
-    const { name = shown(context, stored).name } = context.body
-    if (name !== null && name !== shown(context, stored).name)
+    const { name = toDto(context, stored).name } = context.body
+    if (name !== null && name !== toDto(context, stored).name)
       throw refusedFields([{ field: 'name', message: 'cannot be changed after creation' }])
     const { defaultStorageClass: _, ...kept } = stored.spec
     return {
@@ -147,7 +147,7 @@ async function update(context: Context<string, unknown, Record<string, unknown>>
       ...specOf(context, stored.spec.name ?? stored.spec.displayName, keepDomain(stored, context.body)),
     }
   })
-  return ok(shown(context, object), { etag: etagOf(object) })
+  return ok(toDto(context, object), { etag: etagOf(object) })
 }
 
 /** The platform's own cluster has no default domain to fall back to. */
@@ -168,8 +168,8 @@ async function remove(context: Context) {
   const { name, uid } = cluster.metadata
   const { isGone } = await services.records.remove(PlatformCluster, { name }, { caller, ifMatch })
   if (isGone) return noContent()
-  const look = async () => services.records.peek(PlatformCluster, { name })?.metadata.uid !== uid
-  return (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
+  const isDeleted = async () => services.records.peek(PlatformCluster, { name })?.metadata.uid !== uid
+  return (await pollUntilChanged(context, isDeleted)) ? noContent() : acceptedEmpty()
 }
 
 function refuseLocal({ spec }: ClusterRecord): void {
@@ -190,7 +190,7 @@ async function revokeAgent(context: Context) {
     // The agent could join again with an outstanding token.
     return { ...spec, joinTokens: [], revokedAt: timestamp(at) }
   })
-  return ok(shown(context, object), { etag: etagOf(object) })
+  return ok(toDto(context, object), { etag: etagOf(object) })
 }
 
 async function issueToken(context: Context<string, unknown, z.output<typeof IssueJoinTokenRequest> | undefined>) {
@@ -206,14 +206,14 @@ async function issueToken(context: Context<string, unknown, z.output<typeof Issu
   const { token, hash } = newLinkToken([clusterId])
   const now = services.clock.now()
   const expiresAt = timestamp(now + expiresInMinutes * 60_000)
-  const isOurs = (stored: ClusterRecord) => stored.spec.joinTokens.some((each) => each.hash === hash)
+  const isStored = (stored: ClusterRecord) => stored.spec.joinTokens.some((each) => each.hash === hash)
   await change(context, (stored) =>
-    isOurs(stored)
+    isStored(stored)
       ? stored.spec
       : { ...stored.spec, joinTokens: withToken(stored.spec.joinTokens, { hash, expiresAt, reusable }, now) },
   )
-  const answer = { token, expiresAt, clusterId, ...gate, command: joinCommand(gate, token) }
-  return created(answer, { headers: NO_STORE })
+  const dto = { token, expiresAt, clusterId, ...gate, command: joinCommand(gate, token) }
+  return created(dto, { headers: NO_STORE })
 }
 
 function joinCommand(
@@ -247,7 +247,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     name: 'name',
     rows: async (context) => {
       const clusters = await context.services.records.list(PlatformCluster, {}, { fresh: context.fresh })
-      return clusters.map((cluster) => shown(context, cluster))
+      return clusters.map((cluster) => toDto(context, cluster))
     },
   }),
   route('POST', '/clusters', {
@@ -266,7 +266,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     errors,
     handler: async (context) => {
       const cluster = await find(context)
-      return ok(shown(context, cluster), { etag: etagOf(cluster) })
+      return ok(toDto(context, cluster), { etag: etagOf(cluster) })
     },
   }),
   route('PUT', ONE, {

@@ -75,7 +75,7 @@ export function countClusterUsers({ records }: Pick<Services, 'records'>, { meta
     (counts.get(metadata.name) ?? 0) + (spec.isPlatform ? (counts.get(undefined) ?? 0) : 0)
   return {
     projectionCount: projections(records).get(metadata.name) ?? 0,
-    resourceCount: resources.reduce((total, of) => total + count(of(records)), 0),
+    resourceCount: resources.reduce((total, list) => total + count(list(records)), 0),
   }
 }
 
