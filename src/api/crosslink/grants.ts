@@ -84,36 +84,36 @@ async function issue(context: CrosslinkContext, found: CrosslinkRecord) {
 async function requestGrant(context: CrosslinkContext, namespace: string) {
   const { services, caller } = context
   const ref = { namespace, name: CROSSLINK_NAME }
-  const asked = new Date(services.clock.now()).toISOString()
+  const requestedAt = new Date(services.clock.now()).toISOString()
   await services.records.update(BoundaryCrosslink, ref, {
     caller,
-    change: ({ spec }) => ({ ...spec, grantRequestedAt: asked }),
+    change: ({ spec }) => ({ ...spec, grantRequestedAt: requestedAt }),
   })
-  const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
-  if (!(await pollUntilChanged(context as Context, look, ISSUE_TIMEOUT_MS)))
+  const isIssued = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === requestedAt
+  if (!(await pollUntilChanged(context as Context, isIssued, ISSUE_TIMEOUT_MS)))
     throw tryAgain('The hub made no grant in time')
-  const made = newestGrant(await entriesOf(context, namespace), services.clock.now())
-  if (made === undefined) throw tryAgain('The grant has already ended')
-  return created(made, HIDDEN)
+  const issued = newestGrant(await entriesOf(context, namespace), services.clock.now())
+  if (issued === undefined) throw tryAgain('The grant has already ended')
+  return created(issued, HIDDEN)
 }
 
-function tryAgain(what: string): PlatformError {
-  return new PlatformError('SERVICE_UNAVAILABLE', `${what}: try again.`, { retryAfterSeconds: 10 })
+function tryAgain(message: string): PlatformError {
+  return new PlatformError('SERVICE_UNAVAILABLE', `${message}: try again.`, { retryAfterSeconds: 10 })
 }
 
 /** Returns the same grant to a spoke while it is valid, and never one that another spoke got. */
 async function openGrant(context: CrosslinkContext<{ clusterId: string }>) {
   const { clusterId } = context.query
-  const none = () => notFound(`An open grant for cluster "${clusterId}"`)
+  const missing = () => notFound(`An open grant for cluster "${clusterId}"`)
   const found = await findEnabledCrosslink(context).catch((error) => {
-    throw error instanceof PlatformError && error.code === 'CROSSLINK_DISABLED' ? none() : error
+    throw error instanceof PlatformError && error.code === 'CROSSLINK_DISABLED' ? missing() : error
   })
   const now = context.services.clock.now()
   const answer = await changeGrants(context, found, (entries) => {
     const given = selectSpokeGrant(entries, clusterId, now)
     return { answer: given?.grant, entries: given?.taken === undefined ? undefined : { taken: given.taken } }
   })
-  if (answer === undefined) throw none()
+  if (answer === undefined) throw missing()
   return ok(answer, HIDDEN)
 }
 

@@ -35,7 +35,7 @@ declare module '../http/context.ts' {
 const admin = action('crosslink/admin')
 const read = action('boundaries/read')
 
-function shown({ services }: CrosslinkContext, found: CrosslinkRecord | undefined) {
+function toDto({ services }: CrosslinkContext, found: CrosslinkRecord | undefined) {
   const { hubClusterId } = found?.spec ?? {}
   const name = hubClusterId === undefined ? null : clusterInfo(services, hubClusterId).name
   return ok(crosslinkDto(found, name), etagHeader(found))
@@ -67,7 +67,7 @@ async function update(context: CrosslinkContext<unknown, z.output<typeof Crossli
     const request = { ...ref, spec: wanted, caller, isSame: () => true }
     const { object, isNew } = await services.records.create(BoundaryCrosslink, request)
     // Otherwise another caller has just created it, and it is updated like any other.
-    if (isNew) return shown(context, object)
+    if (isNew) return toDto(context, object)
   }
   const { object } = await services.records.update(BoundaryCrosslink, ref, {
     ...{ caller, ifMatch, fresh: true },
@@ -80,7 +80,7 @@ async function update(context: CrosslinkContext<unknown, z.output<typeof Crossli
       return { ...kept, ...wanted }
     },
   })
-  return shown(context, object)
+  return toDto(context, object)
 }
 
 /** How long a new CA may take, in milliseconds. */
@@ -103,11 +103,12 @@ async function rotate(context: CrosslinkContext) {
       return { ...spec, pkiVersion: spec.pkiVersion + 1 }
     },
   })
-  const wanted = object.spec.pkiVersion
-  const look = async () => (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wanted
-  const isMade = await pollUntilChanged(context as Context, look, ROTATION_TIMEOUT_MS)
-  const made = services.records.peek(BoundaryCrosslink, ref)
-  if (isMade && made?.status?.ca !== undefined) return accepted(made.status.ca, { etag: etagOf(made) })
+  const wantedVersion = object.spec.pkiVersion
+  const hasVersion = async () =>
+    (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wantedVersion
+  const isRotated = await pollUntilChanged(context as Context, hasVersion, ROTATION_TIMEOUT_MS)
+  const current = services.records.peek(BoundaryCrosslink, ref)
+  if (isRotated && current?.status?.ca !== undefined) return accepted(current.status.ca, { etag: etagOf(current) })
   const message = 'The rotation was accepted, but the new authority is not ready yet: see the status.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
@@ -124,9 +125,9 @@ async function report(context: CrosslinkContext<unknown, z.output<typeof Crossli
       if (!isProjected(services, parameters.boundaryId, clusterId))
         throw notProjected(`${list}.${index}.clusterId`, clusterId)
   const ref = crosslinkRef(parameters)
-  const told = await services.crosslink.reports.record(ref, acceptedReport(body), services.clock.now())
+  const storedReport = await services.crosslink.reports.record(ref, acceptedReport(body), services.clock.now())
   const written = (await services.records.get(BoundaryCrosslink, ref, { fresh: true })) ?? found
-  return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
+  return ok(statusReport(written, timestamp(services.clock.now()), storedReport), { etag: etagOf(written) })
 }
 
 /** Returns the fields of a report that count: CA and conflicts are determined by the platform. */
@@ -164,7 +165,7 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
     auth: read,
     summary: 'Whether the clusters of the boundary are linked, and how',
     reply: CrosslinkDto,
-    handler: async (context) => shown(context as never, await findCrosslink(context as never)),
+    handler: async (context) => toDto(context as never, await findCrosslink(context as never)),
   }),
   route('PUT', '{B}/crosslink', {
     auth: admin,

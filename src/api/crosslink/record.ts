@@ -94,9 +94,9 @@ export const CrosslinkUpdateRequest = strictRecord('CrosslinkUpdateRequest', {
 })
 
 /** Returns all sites, including a hub on the platform's own cluster, which no agent reports. */
-function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
+function sitesOf(record: CrosslinkRecord | undefined, report: StoredReport) {
   const { spec, status } = record ?? {}
-  const sites = told.sites ?? []
+  const sites = report.sites ?? []
   const { hubClusterId } = spec ?? {}
   if (status?.hub === undefined || hubClusterId === undefined) return sites
   if (sites.some(({ clusterId }) => clusterId === hubClusterId)) return sites
@@ -109,18 +109,18 @@ function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
 export function statusReport(
   record: CrosslinkRecord | undefined,
   now: string,
-  told: StoredReport = record?.status ?? {},
+  report: StoredReport = record?.status ?? {},
 ) {
-  const times = (told.sites ?? []).map(({ observedAtUtc }) => observedAtUtc).sort()
+  const observedTimes = (report.sites ?? []).map(({ observedAtUtc }) => observedAtUtc).sort()
   return {
     ca: record?.status?.ca ?? null,
-    exposures: withConflicts(told.exposures ?? []).map((each) => ({
+    exposures: withConflicts(report.exposures ?? []).map((each) => ({
       ...each,
       podSelector: each.podSelector ?? null,
       statusReason: each.statusReason ?? null,
     })),
-    observedAtUtc: times.at(-1) ?? now,
-    sites: sitesOf(record, told).map(({ observedAtUtc: _, ...site }) => ({
+    observedAtUtc: observedTimes.at(-1) ?? now,
+    sites: sitesOf(record, report).map(({ observedAtUtc: _, ...site }) => ({
       ...site,
       observedPkiVersion: site.observedPkiVersion ?? null,
       statusReason: ('statusReason' in site ? site.statusReason : undefined) ?? null,
