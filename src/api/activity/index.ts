@@ -59,17 +59,19 @@ function refuseDenied(context: Context, resource: ResourcePath): void {
   const kind = kindOfSegment(resource.resourceType)
   if (kind === undefined) return
   const scope = scopeOf(resource)
-  const former = resourceExists(context.services.records, resource) ? undefined : formerScope(scope)
-  const read = deniedReadActionAt(context, kind, scope) ?? (former && deniedReadActionAt(context, kind, former))
+  const earlierScope = resourceExists(context.services.records, resource) ? undefined : formerScope(scope)
+  const read =
+    deniedReadActionAt(context, kind, scope) ?? (earlierScope && deniedReadActionAt(context, kind, earlierScope))
   if (read !== undefined) throw permissionMissing(read, scope)
 }
 
 /** Returns a filter that hides earlier incarnations of the resource; undefined if no deny hid them from the caller. */
 function visibleEntriesFilter(context: Context, resource: ResourcePath): ((entry: Entry) => boolean) | undefined {
-  const former = formerScope(scopeOf(resource))
+  const earlierScope = formerScope(scopeOf(resource))
   const { services, caller } = context
   const isDenied = (one: ActionName) =>
-    former !== undefined && services.access.explain(caller.principalId, one, former).reason === 'DeniedByAssignment'
+    earlierScope !== undefined &&
+    services.access.explain(caller.principalId, one, earlierScope).reason === 'DeniedByAssignment'
   if (!readActionsOf(resource).some(isDenied)) return undefined
   const present = currentObjectOf(services.records, resource)
   return present === undefined ? () => false : incarnationFilter(present, true)
@@ -85,7 +87,7 @@ async function entriesOf(context: Context) {
     .filter(incarnationFilter(group, resource.resourceType === ResourceGroup.segment))
     .filter(visibleEntriesFilter(context, resource) ?? (() => true))
   if (entries.length === 0 && !resourceExists(services.records, resource)) throw activityNotFound(resource)
-  return shown(
+  return entryDtos(
     context,
     resource.boundaryId,
     entries.map((entry) => ({ resource, entry })),
@@ -102,8 +104,8 @@ const CREATION_MAX_MS = 60_000
 function incarnationFilter({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
   const since = Date.parse(metadata.creationTimestamp ?? '')
   return ({ occurredAt, reportedAt, statusCode, made = metadata.uid }) => {
-    const makes = isOwn && statusCode === 201 && made === metadata.uid
-    return !(Date.parse(reportedAt ?? occurredAt) < since - (makes ? CREATION_MAX_MS : 0))
+    const isCreation = isOwn && statusCode === 201 && made === metadata.uid
+    return !(Date.parse(reportedAt ?? occurredAt) < since - (isCreation ? CREATION_MAX_MS : 0))
   }
 }
 
@@ -117,17 +119,17 @@ async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const boundary = await findVisibleBoundary(context, boundaryId)
   const all = await services.records.list(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }, { fresh })
   const groups = new Map(all.map((group) => [group.metadata.name, group]))
-  const isWide = services.access.isAllowed(caller.principalId, READ, boundaryScope(boundaryId))
-  const told = await services.activity.newest(boundaryId, (resource) => {
+  const readsWholeBoundary = services.access.isAllowed(caller.principalId, READ, boundaryScope(boundaryId))
+  const entries = await services.activity.newest(boundaryId, (resource) => {
     if (!mayReadRecord(context, resource)) return undefined
     const group = groups.get(resource.resourceGroup)
-    const isOfLife = isWide
+    const isOfIncarnation = readsWholeBoundary
       ? incarnationFilter(boundary, resource.resourceType === Boundary.segment)
       : group && incarnationFilter(group, resource.resourceType === ResourceGroup.segment)
-    const isOfPresent = visibleEntriesFilter(context, resource)
-    return isOfLife && isOfPresent ? (entry) => isOfLife(entry) && isOfPresent(entry) : isOfLife
+    const isVisible = visibleEntriesFilter(context, resource)
+    return isOfIncarnation && isVisible ? (entry) => isOfIncarnation(entry) && isVisible(entry) : isOfIncarnation
   })
-  return shown(context, boundaryId, told)
+  return entryDtos(context, boundaryId, entries)
 }
 
 function mayReadRecord({ services, caller }: Context, resource: ResourcePath): boolean {
@@ -139,14 +141,14 @@ function readActionsOf({ resourceType }: ResourcePath): readonly ActionName[] {
   return [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])]
 }
 
-async function shown(
+async function entryDtos(
   { services }: Context,
   boundaryId: string,
-  told: readonly ResourceEntry[],
+  entries: readonly ResourceEntry[],
 ): Promise<ActivityEntry[]> {
-  const ids = told.flatMap(({ entry: { actor } }) => ('principalId' in actor ? [actor.principalId] : []))
+  const ids = entries.flatMap(({ entry: { actor } }) => ('principalId' in actor ? [actor.principalId] : []))
   const known = await services.principals.find(new Set(ids), boundaryId)
-  return told.map(({ entry, resource }) => entryDto(entry, resource, known))
+  return entries.map(({ entry, resource }) => entryDto(entry, resource, known))
 }
 
 function activityNotFound({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {

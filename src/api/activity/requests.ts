@@ -27,10 +27,10 @@ export function activityOfRequest(
   if (outcome === 'Succeeded' && request.isUnchanged) return undefined
   if (outcome === undefined || (outcome !== 'Succeeded' && !isThere(resource))) return undefined
   const kind = kindOfSegment(resource.resourceType)
-  const mine = request.written.filter(
+  const matching = request.written.filter(
     ({ resource: { plural }, object }) => plural === kind?.plural && object.metadata.name === resource.resourceName,
   )
-  const newest = mine.at(-1)?.object
+  const newest = matching.at(-1)?.object
   // A part that may contain arbitrary text, such as a row key, is not recorded.
   const part = route.opaque.length > 0 ? '' : segments.slice(7).join('/')
   const { depth } = placesOf(route)

@@ -38,7 +38,7 @@ export type FollowOptions = RecorderOptions & {
  */
 export function followObjects(options: FollowOptions): () => void {
   const since = new Date(options.clock.now()).toISOString()
-  const ends = KINDS.filter((kind) => kindOfSegment(kind.segment) === kind).map((kind) =>
+  const unsubscribes = KINDS.filter((kind) => kindOfSegment(kind.segment) === kind).map((kind) =>
     options.caches.get(kind.resource).subscribe((event) => {
       const seen = verbOfCacheEvent(event, since)
       if (seen !== undefined)
@@ -46,7 +46,7 @@ export function followObjects(options: FollowOptions): () => void {
     }),
   )
   return () => {
-    for (const end of ends) end()
+    for (const unsubscribe of unsubscribes) unsubscribe()
   }
 }
 
@@ -81,9 +81,9 @@ type Observed = { verb: Verb; manager: Manager | undefined; now: number }
 type Manager = { manager?: string; operation?: string; time?: string; subresource?: string }
 
 function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Observed): Sighting {
-  const life = verb === 'delete' ? 'end' : metadata.generation
+  const revision = verb === 'delete' ? 'end' : metadata.generation
   return {
-    id: uuidV5(`${metadata.uid}/${life}`),
+    id: uuidV5(`${metadata.uid}/${revision}`),
     occurredAt: new Date(changeTime(manager?.time ?? metadata.deletionTimestamp, now)).toISOString(),
     action: `${kind.actions ?? kind.segment}/${verb === 'delete' ? 'delete' : 'write'}`,
     operation: verb,
@@ -98,8 +98,8 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
 }
 
 /** Writers can set the time in managedFields, so an old one is not trusted. */
-function changeTime(told: string | undefined, now: number): number {
-  const time = Date.parse(told ?? '')
+function changeTime(reported: string | undefined, now: number): number {
+  const time = Date.parse(reported ?? '')
   return time > now - WATCH_DELAY_MAX_MS ? Math.min(time, now) : now - REST_ENTRY_TIMEOUT_MS
 }
 
@@ -123,6 +123,6 @@ async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }:
   const found = await client.get(kind.resource, { namespace, name }).catch(() => undefined)
   const fields = (found?.metadata as { managedFields?: Manager[] } | undefined)?.managedFields ?? []
   const isNotAhead = ({ time = '' }: Manager) => !(Date.parse(time) > now + CLOCK_SKEW_MAX_MS)
-  const writers = fields.filter((one) => one.subresource !== 'status' && isNotAhead(one))
-  return writers.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
+  const candidates = fields.filter((one) => one.subresource !== 'status' && isNotAhead(one))
+  return candidates.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
 }
