@@ -27,9 +27,11 @@ export function readAttachments(sent: readonly SentAttachment[]): DecodedAttachm
     if (!CONTENT_CHECKS[mediaType](bytes)) throw invalidAttachment(`The content of "${fileName}" is not ${mediaType}.`)
     return { fileName, mediaType, bytes }
   })
-  const all = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  if (all > ATTACHMENT_BYTES_MAX)
-    throw invalidAttachment(`The attachments have ${all} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`)
+  const totalBytes = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  if (totalBytes > ATTACHMENT_BYTES_MAX)
+    throw invalidAttachment(
+      `The attachments have ${totalBytes} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`,
+    )
   return read
 }
 

@@ -77,10 +77,10 @@ function submit(context: Context<string, unknown, Submitted>) {
 
 /** @throws PlatformError too-many-reports */
 function refuseTooMany({ services, caller }: Context, all: readonly Report[]): void {
-  const own = all.filter(({ spec }) => spec.reportedBy === caller.principalId)
+  const ownReports = all.filter(({ spec }) => spec.reportedBy === caller.principalId)
   const now = services.clock.now()
-  const recent = own.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR_MS)
-  if (own.length >= REPORTS_MAX) {
+  const recent = ownReports.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR_MS)
+  if (ownReports.length >= REPORTS_MAX) {
     const message = `You already have ${REPORTS_MAX} reports; an administrator must remove some first.`
     throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR_MS / 1000 })
   }
@@ -93,15 +93,15 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
 async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly DecodedAttachment[]) {
   const { services, caller, body } = context
   const attached = await Promise.all(sent.map(async (file) => ({ ...file, bytes: await redactFile(context, file) })))
-  const words = (text: string | null | undefined) => (text ? redacted(text) : undefined)
+  const redact = (text: string | null | undefined) => (text ? redacted(text) : undefined)
   const spec = {
     title: redacted(body.title).slice(0, 256),
     description: redacted(body.description).slice(0, 16_384),
     severity: body.severity,
-    area: words(body.area),
-    url: words(body.url)?.slice(0, 2_048),
+    area: redact(body.area),
+    url: redact(body.url)?.slice(0, 2_048),
     correlationId: body.correlationId ?? undefined,
-    userAgent: words(body.userAgent)?.slice(0, 512),
+    userAgent: redact(body.userAgent)?.slice(0, 512),
     reportedBy: caller.principalId,
     reportedAt: timestamp(services.clock.now()),
     state: 'Open',
