@@ -20,7 +20,7 @@ import {
   archiveIn,
   archivingDto,
   BackupConditionsDto,
-  type SeenDatabase,
+  type ObservedDatabase,
 } from './record.ts'
 import { type BackupSettings, changeSettings, storedSettings } from './settings.ts'
 
@@ -32,12 +32,12 @@ const errors = 'problem' as const
 const isName = (text: string) => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(text)
 
 /** @throws PlatformError invalid-cluster, cluster-not-found */
-async function find(context: Request): Promise<SeenDatabase> {
+async function findDatabase(context: Request): Promise<ObservedDatabase> {
   const { services, body } = context
   const [namespace, name] = [body.namespace ?? '', body.name ?? '']
-  const empty = Object.entries({ namespace, name }).find(([, value]) => value === '')?.[0]
-  if (empty !== undefined) {
-    const errors = [{ field: empty, message: 'is required' }]
+  const emptyField = Object.entries({ namespace, name }).find(([, value]) => value === '')?.[0]
+  if (emptyField !== undefined) {
+    const errors = [{ field: emptyField, message: 'is required' }]
     throw new PlatformError('invalid-cluster', firstReason(errors), { errors })
   }
   const { cluster } = services.platformBackups
@@ -46,58 +46,58 @@ async function find(context: Request): Promise<SeenDatabase> {
     const message = `There is no CloudNativePG database "${name.slice(0, 64)}" in namespace "${namespace.slice(0, 64)}".`
     throw new PlatformError('cluster-not-found', message)
   }
-  const [seen] = await seenDatabases(context, [found], await storedSettings(context))
-  return seen as SeenDatabase
+  const [observed] = await observeDatabases(context, [found], await storedSettings(context))
+  return observed as ObservedDatabase
 }
 
-async function seenDatabases(
+async function observeDatabases(
   { services }: Context,
   clusters: readonly DatabaseCluster[],
   settings: BackupSettings | undefined,
-): Promise<SeenDatabase[]> {
+): Promise<ObservedDatabase[]> {
   const { cluster, logs } = services.platformBackups
-  const [figures, stores] = await Promise.all([logs.all(), cluster.stores()])
+  const [statistics, stores] = await Promise.all([logs.all(), cluster.stores()])
   const owners = new Map(
     services.records
       .peekAll(RelationalCluster)
       .map((owner) => [`${owner.metadata.namespace}/${relationalNames(owner.metadata.name).cluster}`, owner]),
   )
   return clusters.map((each) => {
-    const marked = owners.get(keyOf(each)) ?? each
-    const wanted = findSuspension(settings?.spec.suspendedArchives ?? [], each, marked)
-    return { cluster: each, marked, wanted, figures: figures.get(keyOf(each)), stores }
+    const annotated = owners.get(keyOf(each)) ?? each
+    const suspension = findSuspension(settings?.spec.suspendedArchives ?? [], each, annotated)
+    return { cluster: each, annotated, suspension, statistics: statistics.get(keyOf(each)), stores }
   })
 }
 
 /** @throws PlatformError archiving-not-configured, archiving-healthy */
 async function suspend(context: Request) {
   const { services, caller } = context
-  const seen = await find(context)
-  const { namespace = '', name } = seen.cluster.metadata
-  if (!isArchiving(seen.cluster))
+  const observed = await findDatabase(context)
+  const { namespace = '', name } = observed.cluster.metadata
+  if (!isArchiving(observed.cluster))
     throw new PlatformError(
       'archiving-not-configured',
       `Database "${name}" archives nothing: there is nothing to suspend.`,
     )
-  if (archiveIn(seen).state === 'Suspended')
+  if (archiveIn(observed).state === 'Suspended')
     throw new PlatformError('archiving-healthy', `The archive of database "${name}" is already suspended.`)
-  if (!isUnderPressure(seen.cluster, seen.figures)) {
+  if (!isUnderPressure(observed.cluster, observed.statistics)) {
     const message = `The log of database "${name}" does not fill its disk: suspending it would leave a gap without need.`
     throw new PlatformError('archiving-healthy', message)
   }
-  const wanted = {
+  const suspension = {
     ...{ namespace, name },
     suspendedAt: timestamp(services.clock.now()),
     suspendedBy: caller.principalId,
   }
-  const all = new Set((await services.platformBackups.cluster.databases()).map(keyOf))
+  const existing = new Set((await services.platformBackups.cluster.databases()).map(keyOf))
   // The list is bounded, and nobody would resume a deleted database.
-  const isThere = (one: { namespace: string; name: string }) => all.has(placeOf(one))
+  const exists = (one: { namespace: string; name: string }) => existing.has(placeOf(one))
   await changeSettings(context, ({ spec }) => ({
     ...spec,
-    suspendedArchives: [...withoutEntry(spec.suspendedArchives, wanted).filter(isThere), wanted],
+    suspendedArchives: [...withoutEntry(spec.suspendedArchives, suspension).filter(exists), suspension],
   }))
-  return ok(archivingDto({ ...seen, wanted }))
+  return ok(archivingDto({ ...observed, suspension }))
 }
 
 function withoutEntry<E extends { namespace: string; name: string }>(
@@ -109,19 +109,19 @@ function withoutEntry<E extends { namespace: string; name: string }>(
 
 /** @throws PlatformError archiving-not-suspended */
 async function resume(context: Request) {
-  const seen = await find(context)
-  const { namespace = '', name } = seen.cluster.metadata
-  const isPending = archiveIn({ ...seen, wanted: undefined }).state === 'ResumePending'
-  if (seen.wanted === undefined && !isPending) {
+  const observed = await findDatabase(context)
+  const { namespace = '', name } = observed.cluster.metadata
+  const isPending = archiveIn({ ...observed, suspension: undefined }).state === 'ResumePending'
+  if (observed.suspension === undefined && !isPending) {
     const message = `The archive of database "${name}" was not suspended here: there is nothing to resume.`
     throw new PlatformError('archiving-not-suspended', message)
   }
-  if (seen.wanted !== undefined)
+  if (observed.suspension !== undefined)
     await changeSettings(context, ({ spec }) => ({
       ...spec,
       suspendedArchives: withoutEntry(spec.suspendedArchives, { namespace, name }),
     }))
-  return ok({ ...archivingDto({ ...seen, wanted: undefined }), archiving: 'ResumePending' as const })
+  return ok({ ...archivingDto({ ...observed, suspension: undefined }), archiving: 'ResumePending' as const })
 }
 
 async function conditions(context: Context) {
@@ -138,7 +138,7 @@ async function conditions(context: Context) {
     cluster.databases(),
   ])
   const found = backupConditions({ now, location, schedule, backups, definitions, restores })
-  const shown = (await seenDatabases(context, databases, settings)).map(archivingDto)
+  const shown = (await observeDatabases(context, databases, settings)).map(archivingDto)
   const states = shown.map(({ archiving }) => archiving)
   return ok({
     observedAt: timestamp(now),

@@ -84,43 +84,44 @@ export function platformBackupReads(): { resource: Resource; verbs: readonly str
 
 /** @param velero the namespace of Velero */
 export function createBackupCluster(client: Client, velero: string): BackupCluster {
-  async function all<T extends KubeObject>(resource: Resource, options: Parameters<Client['list']>[1] = {}) {
+  async function listAll<T extends KubeObject>(resource: Resource, options: Parameters<Client['list']>[1] = {}) {
     return (await ifFound(() => client.list<T>(resource, options)))?.items ?? []
   }
-  const one = <T extends KubeObject>(resource: Resource, ref: ObjectRef) => ifFound(() => client.get<T>(resource, ref))
+  const getOne = <T extends KubeObject>(resource: Resource, ref: ObjectRef) =>
+    ifFound(() => client.get<T>(resource, ref))
   const ofVelero = { namespace: velero }
   return {
-    schedule: () => one<VeleroSchedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
+    schedule: () => getOne<VeleroSchedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
     location: async () =>
-      selectBackupLocation(await all<Location>(veleroBackupStorageLocation, ofVelero)) as Location | undefined,
+      selectBackupLocation(await listAll<Location>(veleroBackupStorageLocation, ofVelero)) as Location | undefined,
     async backups() {
       const labelSelector = `${SCHEDULE_LABEL}=${PLATFORM_SCHEDULE}`
-      return (await all<PlatformBackup>(veleroBackup, { ...ofVelero, labelSelector })).filter(isPlatformBackup)
+      return (await listAll<PlatformBackup>(veleroBackup, { ...ofVelero, labelSelector })).filter(isPlatformBackup)
     },
-    restores: () => all<Restore>(veleroRestore, ofVelero),
+    restores: () => listAll<Restore>(veleroRestore, ofVelero),
     async definitions() {
-      const asked = VELERO_CRD_NAMES.map((name) => one<VeleroCrd>(customResourceDefinition, { name }))
-      return (await Promise.all(asked)).filter((each) => each !== undefined)
+      const definitions = VELERO_CRD_NAMES.map((name) => getOne<VeleroCrd>(customResourceDefinition, { name }))
+      return (await Promise.all(definitions)).filter((each) => each !== undefined)
     },
-    databases: () => all<DatabaseCluster>(postgresqlCluster),
-    database: (ref) => one<DatabaseCluster>(postgresqlCluster, ref),
-    stores: () => all<ArchiveStore>(barmanObjectStore),
-    databaseBackups: () => all<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
+    databases: () => listAll<DatabaseCluster>(postgresqlCluster),
+    database: (ref) => getOne<DatabaseCluster>(postgresqlCluster, ref),
+    stores: () => listAll<ArchiveStore>(barmanObjectStore),
+    databaseBackups: () => listAll<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
     take: (backup) => client.create<PlatformBackup>(veleroBackup, backup as PlatformBackup),
     async remove({ metadata: { name: backupName, labels } }) {
-      const ask = (name: string) =>
+      const requestDeletion = (name: string) =>
         client.create(veleroDeleteBackupRequest, deletionOf({ ...ofVelero, name, labels }, backupName))
-      if ((await ask(backupName).catch(ignoreKubeAlreadyExists)) !== undefined) return
-      const before = await one<Deletion>(veleroDeleteBackupRequest, { ...ofVelero, name: backupName })
+      if ((await requestDeletion(backupName).catch(ignoreKubeAlreadyExists)) !== undefined) return
+      const before = await getOne<Deletion>(veleroDeleteBackupRequest, { ...ofVelero, name: backupName })
       // Velero tries each request once, and keeps a failed or interrupted one for a day.
-      if (!isWaiting(before)) await ask(`${backupName}-${randomUUID().slice(0, 8)}`)
+      if (!isWaiting(before)) await requestDeletion(`${backupName}-${randomUUID().slice(0, 8)}`)
     },
   }
 }
 
 type Deletion = KubeObject & { status?: { phase?: string } }
 
-const isWaiting = (asked: Deletion | undefined) => asked !== undefined && (asked.status?.phase ?? 'New') === 'New'
+const isWaiting = (request: Deletion | undefined) => request !== undefined && (request.status?.phase ?? 'New') === 'New'
 
 type Place = { namespace: string; name: string; labels: Record<string, string> | undefined }
 

@@ -50,7 +50,7 @@ export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBa
   const { metadata, status = {} } = backup
   const { progress = {}, phase, completionTimestamp } = status
   // Velero omits zeros, and has no counts for a backup that it did not finish.
-  const none = completionTimestamp === undefined || phase === 'Failed' ? null : 0
+  const absentCount = completionTimestamp === undefined || phase === 'Failed' ? null : 0
   return {
     name: metadata.name,
     trigger: triggerOf(backup),
@@ -61,14 +61,14 @@ export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBa
     expiresAt: status.expiration ?? null,
     itemsTotal: progress.totalItems ?? null,
     itemsDone: progress.itemsBackedUp ?? null,
-    warnings: status.warnings ?? none,
-    errors: status.errors ?? none,
+    warnings: status.warnings ?? absentCount,
+    errors: status.errors ?? absentCount,
     failureReason: platformFailureOf(backup) ?? null,
     startedBy: createdByOf(metadata),
     databases: databases
       .filter(({ metadata: { labels } }) => labels?.[PLATFORM_BACKUP_LABEL] === metadata.name)
-      .map(({ metadata: of, spec, status: now }) => ({
-        namespace: of.namespace ?? '',
+      .map(({ metadata: meta, spec, status: now }) => ({
+        namespace: meta.namespace ?? '',
         name: spec?.cluster?.name ?? '',
         phase: now?.phase ?? 'pending',
       })),
@@ -98,35 +98,35 @@ export const ArchivingClusterDto = namedRecord('ArchivingClusterDto', {
 export type ArchivingRecord = z.output<typeof ArchivingClusterDto>
 
 /** A database with everything that its record shows. */
-export type SeenDatabase = {
+export type ObservedDatabase = {
   cluster: DatabaseCluster
   /** The object with the suspension annotations: the Cluster, or the resource that it was created for. */
-  marked: Pick<KubeObject, 'metadata'>
+  annotated: Pick<KubeObject, 'metadata'>
   /** Its entry in the settings; undefined if there is none. */
-  wanted: SuspendedArchive | undefined
-  figures: WalStatistics | undefined
+  suspension: SuspendedArchive | undefined
+  statistics: WalStatistics | undefined
   stores: readonly ArchiveStore[]
 }
 
-export function archiveIn({ cluster, marked, wanted, figures }: SeenDatabase) {
-  return archiveOf(cluster, suspensionStateOf(marked, wanted !== undefined), figures)
+export function archiveIn({ cluster, annotated, suspension, statistics }: ObservedDatabase) {
+  return archiveOf(cluster, suspensionStateOf(annotated, suspension !== undefined), statistics)
 }
 
-export function archivingDto(seen: SeenDatabase): ArchivingRecord {
-  const { cluster, marked, wanted, figures, stores } = seen
-  const { state, lastArchivedAt, message } = archiveIn(seen)
-  const [at, by] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
+export function archivingDto(observed: ObservedDatabase): ArchivingRecord {
+  const { cluster, annotated, suspension, statistics, stores } = observed
+  const { state, lastArchivedAt, message } = archiveIn(observed)
+  const [at, actor] = annotated.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
   const window = recoveryWindowOf(cluster, stores)
   const isSuspended = state === 'Suspended'
   return {
     namespace: cluster.metadata.namespace ?? '',
     name: cluster.metadata.name,
     archiving: state,
-    walReadyCount: figures?.readyCount ?? null,
-    walVolumePercent: figures?.volumePercent ?? null,
+    walReadyCount: statistics?.readyCount ?? null,
+    walVolumePercent: statistics?.volumePercent ?? null,
     lastArchivedAt: lastArchivedAt ?? null,
-    suspendedAt: (isSuspended && (wanted?.suspendedAt ?? at)) || null,
-    suspendedBy: (isSuspended && (wanted?.suspendedBy ?? by)) || null,
+    suspendedAt: (isSuspended && (suspension?.suspendedAt ?? at)) || null,
+    suspendedBy: (isSuspended && (suspension?.suspendedBy ?? actor)) || null,
     firstRecoverableAt: window?.firstRecoverabilityPoint ?? null,
     lastBackupAt: window?.lastSuccessfulBackupTime ?? null,
     message: message === undefined ? null : plainLine(message, MESSAGE_MAX),

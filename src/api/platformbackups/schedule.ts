@@ -48,21 +48,22 @@ export async function requireSchedule({ services }: Context): Promise<VeleroSche
   throw new PlatformError('schedule-missing', message)
 }
 
-async function shown(context: Context, set: BackupSchedule, schedule: VeleroSchedule | undefined) {
+async function scheduleDto(context: Context, settings: BackupSchedule, schedule: VeleroSchedule | undefined) {
   const backups = await context.services.platformBackups.cluster.backups()
   const [last] = sortBackupsNewestFirst(backups)
-  const good = lastSuccessfulBackup(backups)
+  const lastSuccess = lastSuccessfulBackup(backups)
   const missing = `There is no Velero Schedule "${PLATFORM_SCHEDULE}".`
-  const said = schedule === undefined ? [missing] : (schedule.status?.validationErrors ?? [])
-  const runs = schedule !== undefined && !set.paused
+  const validationErrors = schedule === undefined ? [missing] : (schedule.status?.validationErrors ?? [])
+  const isScheduled = schedule !== undefined && !settings.paused
   return {
-    cron: set.cron,
-    ttlHours: set.ttlHours,
-    isPaused: set.paused,
-    nextRunAt: runs ? nextRunAt(context.services, set.cron) : null,
+    cron: settings.cron,
+    ttlHours: settings.ttlHours,
+    isPaused: settings.paused,
+    nextRunAt: isScheduled ? nextRunAt(context.services, settings.cron) : null,
     lastBackupName: last?.metadata.name ?? null,
-    lastSuccessAt: good === undefined ? null : (good.status?.completionTimestamp ?? backupStartOf(good)),
-    validationErrors: said.map((one) => plainLine(one, 1024)),
+    lastSuccessAt:
+      lastSuccess === undefined ? null : (lastSuccess.status?.completionTimestamp ?? backupStartOf(lastSuccess)),
+    validationErrors: validationErrors.map((one) => plainLine(one, 1024)),
   }
 }
 
@@ -75,7 +76,7 @@ async function put(context: Context<string, unknown, z.output<typeof Read>>) {
     ({ spec }) => ({ ...spec, schedule: { ...spec.schedule, ...given } }),
     context.ifMatch,
   )
-  return ok(await shown(context, settings.spec.schedule, schedule), etagHeader(settings))
+  return ok(await scheduleDto(context, settings.spec.schedule, schedule), etagHeader(settings))
 }
 
 /** @throws PlatformError invalid-schedule */
@@ -101,7 +102,7 @@ export const scheduleRoutes: readonly RouteDraft[] = [
         context.services.platformBackups.cluster.schedule(),
       ])
       return ok(
-        await shown(context, (settings?.spec ?? DEFAULT_BACKUP_SETTINGS).schedule, schedule),
+        await scheduleDto(context, (settings?.spec ?? DEFAULT_BACKUP_SETTINGS).schedule, schedule),
         etagHeader(settings),
       )
     },

@@ -43,12 +43,12 @@ async function put(context: Context<string, unknown, Body>) {
     throw new PlatformError('target-rejected', `The target was not saved. ${verdict.message}`, { reason: verdict.code })
   if (before?.metadata.deletionTimestamp !== undefined)
     throw new PlatformError('target-not-applied', 'The settings of backups are being deleted: try again.')
-  if (await isStored(context, before, access)) return ok(await shown(context, before), etagHeader(before))
+  if (await isStored(context, before, access)) return ok(await currentTargetDto(context, before), etagHeader(before))
   await refuseInRollout(context)
   refuseMatchOfNothing(context, before)
   if (before !== undefined && ifMatch !== undefined && !matchesAnyVersion(ifMatch, before)) throw changedMeanwhile()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
-  return accepted(await shown(context, after), etagHeader(after))
+  return accepted(await currentTargetDto(context, after), etagHeader(after))
 }
 
 const changedMeanwhile = () =>
@@ -104,7 +104,7 @@ async function store(
   return after
 }
 
-async function shown(context: Context, settings: BackupSettings | undefined) {
+async function currentTargetDto(context: Context, settings: BackupSettings | undefined) {
   return targetDto(context, settings, await context.services.platformBackups.cluster.location())
 }
 
@@ -121,9 +121,9 @@ async function test({ services, body }: Context<string, unknown, Body>) {
   })
 }
 
-async function testResult(body: Body, ask: Context['services']['platformBackups']['targets']['test']) {
+async function testResult(body: Body, testTarget: Context['services']['platformBackups']['targets']['test']) {
   try {
-    return await ask(readTarget(body))
+    return await testTarget(readTarget(body))
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'invalid-target') throw error
     return { code: 'invalid-target' as const, message: error.message }
@@ -140,7 +140,7 @@ export const targetRoutes: readonly RouteDraft[] = [
     errors,
     handler: async (context) => {
       const settings = await storedSettings(context)
-      return ok(await shown(context, settings), etagHeader(settings))
+      return ok(await currentTargetDto(context, settings), etagHeader(settings))
     },
   }),
   route('PUT', '/lifecycle/backups/target', {

@@ -98,8 +98,8 @@ export function readTarget(body: Readonly<Record<string, unknown>>): TargetAcces
 function expiryOf(pem: string): string {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
-    const ends = blocks.map((block) => new X509Certificate(block).validToDate.getTime())
-    return timestamp(Math.min(...ends))
+    const expiries = blocks.map((block) => new X509Certificate(block).validToDate.getTime())
+    return timestamp(Math.min(...expiries))
   } catch (cause) {
     const errors = [{ field: 'caCertificate', message: 'must be certificates in PEM' }]
     throw new PlatformError('invalid-target', firstReason(errors), { errors }, { cause })
@@ -124,7 +124,7 @@ export async function targetDto(
   const data = await context.services.platformBackups.secrets.read(SYSTEM_NAMESPACE, target.secretName)
   const { caCertificate: pem } = target
   const isApplied = location !== undefined && isSame(target, location)
-  const { statusMessage: waits } = summaryOf(settings)
+  const { statusMessage } = summaryOf(settings)
   return wholeRecord(BackupTargetDto, {
     ...target,
     isConfigured: true,
@@ -132,7 +132,7 @@ export async function targetDto(
     hasSecretAccessKey: data?.[TARGET_SECRET_KEYS.secret] !== undefined,
     hasCaCertificate: pem !== undefined,
     caExpiresAt: pem === undefined ? null : certificateExpiry(pem),
-    ...(isApplied ? statusOf(location) : { status: 'Unknown', message: waits, lastValidatedAt: null }),
+    ...(isApplied ? statusOf(location) : { status: 'Unknown', message: statusMessage, lastValidatedAt: null }),
     source: 'Configured',
   })
 }
