@@ -48,11 +48,11 @@ const CreateBoundaryProjectionRequest = strictRecord('CreateBoundaryProjectionRe
 const UpdateBoundaryProjectionRequest = strictRecord('UpdateBoundaryProjectionRequest', { namespaces: Namespaces })
 
 /** @throws PlatformError BAD_REQUEST for a namespace that does not belong to a group of this boundary */
-function checkNamespaces({ services }: Context, boundaryId: string, named: readonly string[] | null | undefined) {
+function checkNamespaces({ services }: Context, boundaryId: string, namespaces: readonly string[] | null | undefined) {
   const known = new Set(groupsOfBoundary(services, boundaryId).map(({ namespace }) => namespace))
-  const index = (named ?? []).findIndex((name) => !known.has(name))
+  const index = (namespaces ?? []).findIndex((name) => !known.has(name))
   if (index < 0) return
-  const message = `"${named?.[index]}" is not the namespace of a group of this boundary`
+  const message = `"${namespaces?.[index]}" is not the namespace of a group of this boundary`
   throw refusedFields([{ field: `namespaces.${index}`, message }])
 }
 
@@ -75,16 +75,16 @@ async function refuseInUse(
   context: Context,
   { spec }: ProjectionRecord,
   { boundaryId }: BoundaryHome,
-  left?: Set<string>,
+  remaining?: Set<string>,
 ) {
   const { services } = context
   const groups = groupsOfBoundary(services, boundaryId)
-  const concerned = groups.filter(({ namespace }) => left?.has(namespace) !== true).map(({ name }) => name)
-  const used = (await readResources(services, boundaryId, concerned, true)).filter(
+  const affectedGroups = groups.filter(({ namespace }) => remaining?.has(namespace) !== true).map(({ name }) => name)
+  const usedResources = (await readResources(services, boundaryId, affectedGroups, true)).filter(
     ({ object }) => (object.spec as { clusterId?: string }).clusterId === spec.clusterId,
   )
-  if (used.length === 0) return
-  const { usedBy, words } = namedHolders(shownHolders(context, boundaryId, used), used.length)
+  if (usedResources.length === 0) return
+  const { usedBy, words } = namedHolders(shownHolders(context, boundaryId, usedResources), usedResources.length)
   const message = `The boundary has resources on cluster "${spec.clusterId}": delete them first.${words}`
   throw new PlatformError('IN_USE', message, { usedBy })
 }
@@ -142,8 +142,8 @@ const projections = collection(BoundaryProjection, {
     },
     toSpec: ({ spec }, { body }) => {
       if (body.namespaces === undefined) return spec
-      const { namespaces: _, ...kept } = spec
-      return body.namespaces === null ? kept : { ...kept, namespaces: body.namespaces }
+      const { namespaces: _, ...withoutNamespaces } = spec
+      return body.namespaces === null ? withoutNamespaces : { ...withoutNamespaces, namespaces: body.namespaces }
     },
   },
   remove: {
