@@ -15,9 +15,9 @@ const DELETIONS = BUILT.filter(({ method, path }) => method === 'DELETE' && (pat
 describe('routes with one object of each kind', () => {
   let server: Awaited<ReturnType<typeof startWithOneOfEachKind>>
   let [single, conflicts] = [0, 0]
-  let told: FinishedRequest[] = []
+  let finished: FinishedRequest[] = []
   before(async () => {
-    server = await startWithOneOfEachKind({ witness: (one) => void told.push(one) })
+    server = await startWithOneOfEachKind({ witness: (one) => void finished.push(one) })
   })
   after(() => server.stop())
 
@@ -41,9 +41,9 @@ describe('routes with one object of each kind', () => {
       const send = () => server.ask(method.toLowerCase() as 'put', server.pathOf(path)).send(read.body)
       // The first may fill in what the sample left out.
       if ((await send()).status !== 200) return
-      told = []
+      finished = []
       expect((await send()).status).to.equal(200)
-      expect(told.map((one) => activityOfRequest(one, () => true))).to.deep.equal([undefined])
+      expect(finished.map((one) => activityOfRequest(one, () => true))).to.deep.equal([undefined])
       same += 1
     })
   }

@@ -65,8 +65,8 @@ describe('objects that another replica has just created', () => {
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
     const role = { principalId: builder, principalType: 'User', roleDefinitionName: 'Owner', scope }
     store(RoleAssignment, ID, { ...role, scopeIncarnation: 'life' }, boundaryNamespace(BOUNDARY))
-    const told = await server.ask('post', path, builder).send({ source: 'functions/pay' })
-    expect([told.status, told.body.siteName]).to.deep.equal([201, 'shop'])
+    const reported = await server.ask('post', path, builder).send({ source: 'functions/pay' })
+    expect([reported.status, reported.body.siteName]).to.deep.equal([201, 'shop'])
   })
 
   it('are found when an image is reported for a function with a secret: 403', async () => {

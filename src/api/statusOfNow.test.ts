@@ -40,19 +40,19 @@ describe('status of a change that no controller has observed', () => {
     const { status, body } = await server.ask('get', server.pathOf(path))
     return status === 200 ? body : undefined
   }
-  const namesIn = async (path: string, status: string) => {
+  const statusesIn = async (path: string, status: string) => {
     const { body } = await server.ask('get', `${server.pathOf(path)}?filter=status:eq:${status}`)
     return (body.items as { status: string }[]).map((item) => item.status)
   }
 
   it('is shown in each record', async () => {
     const singles = READS.filter(({ path }) => path.endsWith('}')).map(({ path }) => path)
-    const told: string[] = []
+    const paths: string[] = []
     changeAll(server, 1)
-    for (const path of singles) if (AT_REST.includes((await recordAt(path))?.status ?? '')) told.push(path)
-    expect(told.length).to.be.greaterThan(11)
+    for (const path of singles) if (AT_REST.includes((await recordAt(path))?.status ?? '')) paths.push(path)
+    expect(paths.length).to.be.greaterThan(11)
     changeAll(server, 2)
-    for (const path of told) {
+    for (const path of paths) {
       const { status, phase, statusMessage } = (await recordAt(path)) as Record
       expect(status, path).to.be.oneOf(['Updating', 'Provisioning', 'Pending'])
       if (phase !== undefined) expect({ phase, statusMessage }, path).to.include({ phase: 'Accepted' })
@@ -60,21 +60,23 @@ describe('status of a change that no controller has observed', () => {
   })
 
   it('is shown in each list and found by its filter', async () => {
-    const told: (readonly [path: string, status: string])[] = []
+    const lists: (readonly [path: string, status: string])[] = []
     changeAll(server, 1)
     for (const { path } of LISTS)
       for (const status of AT_REST)
         if ((await server.ask('get', server.pathOf(path))).body.items?.some((item: Record) => item.status === status))
-          told.push([path, status])
-    expect(told.length).to.be.greaterThan(15)
+          lists.push([path, status])
+    expect(lists.length).to.be.greaterThan(15)
     changeAll(server, 2)
-    for (const [path, before] of told) {
+    for (const [path, before] of lists) {
       const { body } = await server.ask('get', server.pathOf(path))
       const shown = (body.items as Record[]).map(({ status }) => status)
       expect(shown, path).not.to.include(before)
       for (const status of new Set(shown))
-        expect(await namesIn(path, status), `${path} ${status}`).to.deep.equal(shown.filter((each) => each === status))
-      expect(await namesIn(path, before), `${path} ${before}`).to.deep.equal([])
+        expect(await statusesIn(path, status), `${path} ${status}`).to.deep.equal(
+          shown.filter((each) => each === status),
+        )
+      expect(await statusesIn(path, before), `${path} ${before}`).to.deep.equal([])
     }
   })
 })

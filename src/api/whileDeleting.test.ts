@@ -28,8 +28,8 @@ describe('resources that are being deleted', () => {
 
   for (const { method, path } of ROUTES) {
     it(`are named as the reason if ${method} ${path} returns INVALID_STATE`, async () => {
-      const asked = server.ask(method.toLowerCase() as 'get', server.pathOf(path))
-      const { body } = await (method === 'GET' || method === 'DELETE' ? asked : asked.send({}))
+      const request = server.ask(method.toLowerCase() as 'get', server.pathOf(path))
+      const { body } = await (method === 'GET' || method === 'DELETE' ? request : request.send({}))
       if (body?.code !== 'INVALID_STATE') return
       refused += 1
       expect(body.error).to.match(/ is being deleted\.$/)

@@ -43,14 +43,14 @@ describe('activity of REST requests', () => {
     here.told.length = 0
     const sent = request(here.facade.app)[method](path).set('authorization', bearer(PERSON))
     await (body === undefined ? sent : sent.send(body))
-    const [one] = here.told
-    return one && activityOfRequest(one, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
+    const [finished] = here.told
+    return finished && activityOfRequest(finished, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
   }
 
   it('records the actor, action, outcome and resulting generation', async () => {
-    const told = await send('patch', `${BASE}/search`, { tags: { team: 'a' } })
-    expect(told?.resource).to.deep.equal(NAME)
-    expect(told?.sighting).to.deep.include({
+    const recorded = await send('patch', `${BASE}/search`, { tags: { team: 'a' } })
+    expect(recorded?.resource).to.deep.equal(NAME)
+    expect(recorded?.sighting).to.deep.include({
       action: 'vectorcluster/write',
       operation: 'PatchVectorCluster',
       actor: { principalId: PERSON },
@@ -58,7 +58,7 @@ describe('activity of REST requests', () => {
       outcome: 'Succeeded',
       statusCode: 200,
     })
-    expect(told?.sighting.after).to.have.property('generation', 2)
+    expect(recorded?.sighting.after).to.have.property('generation', 2)
   })
 
   const refusedAtBoundary: [string, Parameters<typeof send>, string][] = [

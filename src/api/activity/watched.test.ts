@@ -48,13 +48,19 @@ async function world(replicas = 1) {
     }),
   )
   /** Advances the clock until the entries are stored. */
-  const told = async (count: number, of = path) =>
+  const entriesOnceThere = async (count: number, of = path) =>
     until(`${count} entries are told`, async () => {
       clock.advance(4_000)
       const entries = (await store.read(of)) ?? []
       return entries.length === count && entries
     })
-  return { client, store, told, clock, stop: () => Promise.all(sets.map((caches) => caches.stopAll())) }
+  return {
+    client,
+    store,
+    told: entriesOnceThere,
+    clock,
+    stop: () => Promise.all(sets.map((caches) => caches.stopAll())),
+  }
 }
 
 const object = (spec: object, annotations = {}): KubeObject & { spec: object } => ({
@@ -75,8 +81,8 @@ describe('activity from watches, without an audit log', () => {
     expect(made?.message).to.include('may be missing')
     expect(changed?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 2 }])
     await client.remove(VectorCluster.resource, ref)
-    const [, , gone] = await told(3)
-    expect(gone).to.deep.include({ operation: 'delete', actor: { kubernetes: 'unknown' } })
+    const [, , deleted] = await told(3)
+    expect(deleted).to.deep.include({ operation: 'delete', actor: { kubernetes: 'unknown' } })
     await stop()
   })
 

@@ -38,7 +38,7 @@ describe('deployments over REST', () => {
   })
   afterEach(() => facade.stop())
 
-  const tell = (method: 'post' | 'put' | 'patch', path: string, body: object) =>
+  const send = (method: 'post' | 'put' | 'patch', path: string, body: object) =>
     request(facade.app)
       [method](new URL(`${BASE}/${path}`, 'http://here').pathname)
       .set('authorization', bearer(contributor))
@@ -47,25 +47,25 @@ describe('deployments over REST', () => {
   it('returns 403 for a reported success if the app got secrets after its image was reported', async () => {
     const id = randomUUID()
     facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
-    const told = {
+    const reported = {
       ownerCollection: 'apps',
       ownerName: 'shop',
       strategy: 'Reported',
       phase: 'Building',
       image: 'evil:1',
     }
-    facade.put(DeploymentRecord, id, told, SHOP)
-    const answer = await tell('put', `shop/deployments/${id}`, { phase: 'Succeeded' })
+    facade.put(DeploymentRecord, id, reported, SHOP)
+    const answer = await send('put', `shop/deployments/${id}`, { phase: 'Succeeded' })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
   })
 
   it('requires the right to read the secrets of an app for a deploy request, and something to build', async () => {
     facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
     facade.put(PlatformApp, 'open', CODE, SHOP)
-    expect((await tell('post', 'shop/deploy', {})).body.code).to.equal('FORBIDDEN')
-    expect((await tell('post', 'open/deploy', {})).status).to.equal(202)
+    expect((await send('post', 'shop/deploy', {})).body.code).to.equal('FORBIDDEN')
+    expect((await send('post', 'open/deploy', {})).status).to.equal(202)
     facade.put(PlatformApp, 'sent', { sourceKind: 'Upload' }, SHOP)
-    const nothing = await tell('post', 'sent/deploy', {})
+    const nothing = await send('post', 'sent/deploy', {})
     expect([nothing.status, nothing.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
   })
 
@@ -81,8 +81,8 @@ describe('deployments over REST', () => {
     it(`rejects a change of ${field} by a caller who may not read the secrets of the app`, async () => {
       const spec = { ...CODE, branch: 'main', pipeline: {}, deployOnPush: false, env: [SECRET] }
       facade.put(PlatformApp, 'shop', spec, SHOP)
-      expect((await tell('patch', 'shop', { [field]: value })).status).to.equal(403)
-      expect((await tell('patch', 'shop', { port: 81 })).status).to.equal(200)
+      expect((await send('patch', 'shop', { [field]: value })).status).to.equal(403)
+      expect((await send('patch', 'shop', { port: 81 })).status).to.equal(200)
     })
 
   it('deploys a resource even if another deployment already has the predicted id', async () => {
@@ -91,10 +91,10 @@ describe('deployments over REST', () => {
     const { uid = '' } = (await facade.client.get(StaticWebApp.resource, { namespace: SHOP, name: 'docs' })).metadata
     const guessed = deploymentIdFor(uid, 'asked', 'main', '', '')
     facade.put(PlatformApp, 'other', CODE, SHOP)
-    expect((await tell('post', 'other/deployments', { id: guessed })).status).to.equal(201)
-    const asked = await tell('post', '../staticwebapps/docs/deploy', { branch: 'main' })
-    expect(asked.status, JSON.stringify(asked.body)).to.equal(202)
-    expect(asked.body.id).to.not.equal(guessed)
+    expect((await send('post', 'other/deployments', { id: guessed })).status).to.equal(201)
+    const deployed = await send('post', '../staticwebapps/docs/deploy', { branch: 'main' })
+    expect(deployed.status, JSON.stringify(deployed.body)).to.equal(202)
+    expect(deployed.body.id).to.not.equal(guessed)
   })
 
   it('shows the name and provider of the deployment source', async () => {
@@ -104,7 +104,7 @@ describe('deployments over REST', () => {
     facade.put(StaticWebApp, 'docs', { repositoryUrl, deploymentSourceId }, SHOP)
     facade.put(StaticWebApp, 'open', { repositoryUrl }, SHOP)
     const origin = async (path: string) => {
-      const { body } = await tell('post', `${path}/deploy`, { branch: 'main' })
+      const { body } = await send('post', `${path}/deploy`, { branch: 'main' })
       return [body.source, body.provider, body.repositoryName]
     }
     expect(await origin('../staticwebapps/docs')).to.deep.equal(['Acme', 'GitHub', 'acme/shop'])
@@ -113,16 +113,16 @@ describe('deployments over REST', () => {
 
   it('keeps the sourceKind of an app in a PUT without it, and healthPath null', async () => {
     facade.put(PlatformApp, 'shop', { ...CODE, branch: 'next' }, SHOP)
-    const { status, body } = await tell('put', 'shop', { repositoryUrl: CODE.repositoryUrl, healthPath: null })
+    const { status, body } = await send('put', 'shop', { repositoryUrl: CODE.repositoryUrl, healthPath: null })
     expect([status, body.sourceKind, body.healthPath]).to.deep.equal([200, 'Repository', null])
-    const again = await tell('put', 'shop', body)
+    const again = await send('put', 'shop', body)
     expect([again.status, again.body.healthPath]).to.deep.equal([200, null])
   })
 
   it('ignores replicas of an app while minReplicas and maxReplicas are set', async () => {
     const body = { sourceKind: 'Image', image: 'site:1', minReplicas: 2, maxReplicas: 4 }
-    const made = await tell('post', 'scaled', body)
-    expect([made.status, made.body.replicas]).to.deep.equal([201, 2])
+    const created = await send('post', 'scaled', body)
+    expect([created.status, created.body.replicas]).to.deep.equal([201, 2])
     const path = new URL(`${BASE}/scaled`, 'http://here').pathname
     const patch = (change: object) =>
       request(facade.app).patch(path).set('authorization', bearer(contributor)).send(change)
@@ -132,7 +132,7 @@ describe('deployments over REST', () => {
       return { version: metadata.resourceVersion, replicas: (spec as { replicas: number }).replicas }
     }
     const before = await stored()
-    expect((await tell('put', 'scaled', made.body)).status).to.equal(200)
+    expect((await send('put', 'scaled', created.body)).status).to.equal(200)
     expect(await stored()).to.deep.equal(before)
     expect((await patch({ minReplicas: null, maxReplicas: null })).body.replicas).to.equal(1)
     expect((await patch({ replicas: 3 })).body.replicas).to.equal(3)
@@ -140,35 +140,35 @@ describe('deployments over REST', () => {
 
   it('returns reported phases, requires containerImage for Succeeded, and rejects reports after the end', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
-    const begun = await tell('post', 'shop/deployments', { phase: 'Cloning', lastMessage: 'It fetches.' })
-    expect([begun.body.phase, begun.body.lastMessage]).to.deep.equal(['Cloning', 'It fetches.'])
-    const path = `shop/deployments/${begun.body.id}`
-    const built = await tell('put', path, { phase: 'Building', lastMessage: 'It compiles.' })
+    const started = await send('post', 'shop/deployments', { phase: 'Cloning', lastMessage: 'It fetches.' })
+    expect([started.body.phase, started.body.lastMessage]).to.deep.equal(['Cloning', 'It fetches.'])
+    const path = `shop/deployments/${started.body.id}`
+    const built = await send('put', path, { phase: 'Building', lastMessage: 'It compiles.' })
     expect([built.body.phase, built.body.lastMessage]).to.deep.equal(['Building', 'It compiles.'])
-    const bare = await tell('put', path, { phase: 'Succeeded' })
+    const bare = await send('put', path, { phase: 'Succeeded' })
     expect([bare.status, bare.body.errors?.[0]?.field]).to.deep.equal([400, 'containerImage'])
     expect(bare.body.error).to.include('"containerImage"')
-    const ended = await tell('put', path, { phase: 'Failed' })
+    const ended = await send('put', path, { phase: 'Failed' })
     expect([ended.status, ended.body.phase]).to.deep.equal([200, 'Failed'])
-    const late = await tell('put', path, { phase: 'Succeeded' })
-    expect([late.status, late.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const afterEnd = await send('put', path, { phase: 'Succeeded' })
+    expect([afterEnd.status, afterEnd.body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
   it('keeps fields that a report omits, clears those that are null, and ignores its timestamp', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const timestamp = '2020-01-01T00:00:00Z'
     const first = { branch: 'b1', commitSha: 'abcdef12', lastMessage: 'It fetches.', phase: 'Cloning', timestamp }
-    const begun = await tell('post', 'shop/deployments', first)
+    const begun = await send('post', 'shop/deployments', first)
     expect([begun.status, begun.body.branch]).to.deep.equal([201, 'b1'])
     expect(begun.body.timestamp).to.not.equal(timestamp)
     const path = `shop/deployments/${begun.body.id}`
-    const more = (await tell('put', path, { phase: 'Building' })).body
+    const more = (await send('put', path, { phase: 'Building' })).body
     expect([more.branch, more.commitSha, more.lastMessage]).to.deep.equal(['b1', 'abcdef12', 'It fetches.'])
-    const less = (await tell('put', path, { branch: null, lastMessage: null, phase: null })).body
+    const less = (await send('put', path, { branch: null, lastMessage: null, phase: null })).body
     expect([less.branch, less.commitSha, less.lastMessage, less.phase]).to.deep.equal([
       ...[null, 'abcdef12', '', 'Building'],
     ])
-    const wrong = await tell('post', 'shop/deployments', { timestamp: 'nonsense' })
+    const wrong = await send('post', 'shop/deployments', { timestamp: 'nonsense' })
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
@@ -176,30 +176,30 @@ describe('deployments over REST', () => {
     it(`generates an id for each report with the id "${empty}"`, async () => {
       facade.put(PlatformApp, 'shop', CODE, SHOP)
       const body = { id: empty, deploymentId: empty, branch: 'main' }
-      const told = [await tell('post', 'shop/deployments', body), await tell('post', 'shop/deployments', body)]
-      expect(told.map(({ status }) => status)).to.deep.equal([201, 201])
-      const ids = told.map((answer) => answer.body.id)
+      const answers = [await send('post', 'shop/deployments', body), await send('post', 'shop/deployments', body)]
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201])
+      const ids = answers.map((answer) => answer.body.id)
       expect(new Set([...ids, empty]).size).to.equal(3)
-      expect(told.map((answer) => answer.body.deploymentId)).to.deep.equal(ids)
-      expect((await tell('put', `shop/deployments/${ids[0]}`, { ...body, phase: 'Building' })).status).to.equal(200)
+      expect(answers.map((answer) => answer.body.deploymentId)).to.deep.equal(ids)
+      expect((await send('put', `shop/deployments/${ids[0]}`, { ...body, phase: 'Building' })).status).to.equal(200)
     })
   }
 
   it('shows Deploying for a reported success, and rejects another image', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
-    const begun = await tell('post', 'shop/deployments', { phase: 'Succeeded', containerImage: 'site:1' })
+    const begun = await send('post', 'shop/deployments', { phase: 'Succeeded', containerImage: 'site:1' })
     expect([begun.status, begun.body.phase]).to.deep.equal([201, 'Deploying'])
-    const other = await tell('put', `shop/deployments/${begun.body.id}`, { containerImage: 'site:2' })
+    const other = await send('put', `shop/deployments/${begun.body.id}`, { containerImage: 'site:2' })
     expect([other.status, other.body.field]).to.deep.equal([409, 'containerImage'])
   })
 
   it('returns 404 to a caller who is denied writing the app', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const body = { phase: 'Building', containerImage: 'site:1' }
-    expect((await tell('post', 'shop/deployments', body)).status).to.equal(201)
+    expect((await send('post', 'shop/deployments', body)).status).to.equal(201)
     const deny = { actions: ['apps/write'], dataActions: [], scope: HERE, reason: 'test', scopeIncarnation: 'life' }
-    const whom = { principalId: contributor, principalType: 'User' }
-    facade.put(DenyAssignment, randomUUID(), { ...whom, ...deny }, boundaryNamespace(B))
-    expect((await tell('post', 'shop/deployments', body)).status).to.equal(404)
+    const principal = { principalId: contributor, principalType: 'User' }
+    facade.put(DenyAssignment, randomUUID(), { ...principal, ...deny }, boundaryNamespace(B))
+    expect((await send('post', 'shop/deployments', body)).status).to.equal(404)
   })
 })

@@ -191,9 +191,9 @@ components:
     await post(template())
     const { body: first } = await deploy()
     const spec = { computePlan: 'vector-dev' }
-    const there = world.put(VectorCluster, 'find', spec, HOME)
+    const existing = world.put(VectorCluster, 'find', spec, HOME)
     const annotations = { [BLUEPRINT_ANNOTATION]: 'find/vectors' }
-    const ref = { namespace: HOME, name: there.metadata.name }
+    const ref = { namespace: HOME, name: existing.metadata.name }
     await world.client.mergePatch(VectorCluster.resource, ref, { metadata: { annotations } })
     world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
       const ready = (component: string) => ({ component, status: 'Ready' as const })
@@ -253,8 +253,8 @@ components:
   it('returns 409 for If-Match with the ETag of earlier content', async () => {
     await post(template())
     const { headers } = await world.ask('get', `${B}/search`)
-    const asked = { blueprintId: await world.idOfSlug('search'), clusterId: CLUSTER, name: 'find' }
-    const held = () => world.ask('post', `${DEPLOY}?dryRun=true`).set('if-match', String(headers.etag)).send(asked)
+    const body = { blueprintId: await world.idOfSlug('search'), clusterId: CLUSTER, name: 'find' }
+    const held = () => world.ask('post', `${DEPLOY}?dryRun=true`).set('if-match', String(headers.etag)).send(body)
     expect((await held()).status).to.equal(200)
     await post(template('1.0.1'))
     expect((await held()).body).to.include({ code: 'CONFLICT' })
@@ -320,8 +320,8 @@ components:
   it('returns RESOURCE_CONFLICT for resources of others and updates those of the same deployment', async () => {
     await post(template())
     world.put(VectorCluster, 'find', {}, HOME)
-    const taken = await deploy()
-    expect(taken.body).to.deep.include({
+    const conflict = await deploy()
+    expect(conflict.body).to.deep.include({
       code: 'RESOURCE_CONFLICT',
       resources: [{ collection: 'vectorclusters', name: 'find' }],
     })

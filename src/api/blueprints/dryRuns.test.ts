@@ -75,17 +75,17 @@ describe('dry run of a blueprint', () => {
     await post(made(job, app))
     const deny = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
-    const told = async () => {
+    const problems = async () => {
       const { body } = await deploy({}, '?dryRun=true')
       return body.steps.flatMap((step: { problems: string[] }) => step.problems)
     }
     const actions = { actions: [], dataActions: ['secretvault/readSecrets'], scope }
     world.put(DenyAssignment, randomUUID(), { ...deny, ...actions }, OUTER)
-    const there = await told()
+    const existing = await problems()
     await post(made(job, app).replaceAll('safe', 'none').replace('1.0.0', '1.0.1'))
-    const elsewhere = await told()
-    expect(elsewhere).to.deep.equal(there.map((words: string) => words.replaceAll('safe', 'none')))
-    expect(there.join()).to.include('secretvault/readSecrets').and.not.include('note')
+    const elsewhere = await problems()
+    expect(elsewhere).to.deep.equal(existing.map((problem: string) => problem.replaceAll('safe', 'none')))
+    expect(existing.join()).to.include('secretvault/readSecrets').and.not.include('note')
   })
 
   it('masks the current values of a resource that the caller may not read', async () => {

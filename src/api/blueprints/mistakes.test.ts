@@ -56,15 +56,15 @@ describe('error messages for blueprints', () => {
   it('names the blueprint that a wrong blueprintId belongs to', async () => {
     await post(template())
     const own = await world.idOfSlug('search')
-    const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
+    const errorFor = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
     const head = (id: string) => `The blueprintId "${id}" does not belong to blueprint "search"`
     const tail = `"search" has the id "${own}".`
     const other = await world.idOfSlug('static-site')
-    expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
-    expect(await told(CLUSTER)).to.equal(`${head(CLUSTER)}: there is no blueprint with that id. ${tail}`)
+    expect(await errorFor(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
+    expect(await errorFor(CLUSTER)).to.equal(`${head(CLUSTER)}: there is no blueprint with that id. ${tail}`)
     const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
     const hidden = objectId(BlueprintTemplate.resource, metadata)
-    expect(await told(hidden)).to.equal(
+    expect(await errorFor(hidden)).to.equal(
       `${head(hidden)}: that is the id of the one from the platform, and the one from this boundary is used now. ${tail}`,
     )
     expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)

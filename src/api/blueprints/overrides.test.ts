@@ -28,11 +28,11 @@ describe('computePlan of a component', () => {
     )
     const { body: shown } = await world.post(template('1.0.0', site))
     expect(shown.components.at(-1)).to.include({ name: 'site', computePlan: 'container-nano' })
-    const asked = { componentOverrides: [{ name: 'site', computePlan: 'container-small' }] }
-    const { body } = await world.deploy(asked, '?dryRun=true')
+    const overrides = { componentOverrides: [{ name: 'site', computePlan: 'container-small' }] }
+    const { body } = await world.deploy(overrides, '?dryRun=true')
     const step = body.steps.find(({ component }: { component: string }) => component === 'site')
     expect(step.problems).to.deep.equal([])
-    const { body: execution } = await world.deploy(asked)
+    const { body: execution } = await world.deploy(overrides)
     expect(execution.status, JSON.stringify(execution)).to.equal('Queued')
     const [stored] = (await world.client.list(BlueprintExecution.resource)).items as unknown as BlueprintExecution[]
     const made = stored?.spec.steps.find(({ component }) => component === 'site')

@@ -26,7 +26,7 @@ describe('blueprint sources over REST', () => {
   afterEach(() => world.stop())
 
   const add = (body: object = { repositoryUrl: URL }) => world.ask('post', `${B}/sources`).send(body)
-  const told = async (body: object) => {
+  const outcomeOf = async (body: object) => {
     const answer = await add(body)
     return `${answer.status} ${answer.body.code ?? answer.body.provider}`
   }
@@ -47,7 +47,7 @@ describe('blueprint sources over REST', () => {
     world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, ({ metadata }) => {
       metadata.creationTimestamp = '2026-01-01T00:00:00Z'
     })
-    expect(await told({ repositoryUrl: URL, path: '/b' })).to.equal('201 Git')
+    expect(await outcomeOf({ repositoryUrl: URL, path: '/b' })).to.equal('201 Git')
     const paths = async (query: string) => {
       const { status, body } = await world.ask('get', `${B}/sources?${query}`)
       return [status, ...(body.items ?? []).map(({ path }: { path: string }) => path)]
@@ -79,7 +79,7 @@ describe('blueprint sources over REST', () => {
     ['a path with a space', { repositoryUrl: URL, path: '/our blueprints' }, '201 Git'],
   ]
   for (const [sentence, body, expected] of refusals)
-    it(`answers ${expected} for ${sentence}`, async () => expect(await told(body)).to.equal(expected))
+    it(`answers ${expected} for ${sentence}`, async () => expect(await outcomeOf(body)).to.equal(expected))
 
   it('rejects a change to what another source reads', async () => {
     await add({ repositoryUrl: URL, path: '/a' })
@@ -97,10 +97,10 @@ describe('blueprint sources over REST', () => {
     expect((await change('shop/')).body.path).to.equal('/shop')
     expect((await change('/shop/..')).body.code).to.equal('BAD_REQUEST')
     expect((await change('')).body.code).to.equal('BAD_REQUEST')
-    expect(await told({ repositoryUrl: URL, path: './shop' })).to.equal('409 ALREADY_EXISTS')
+    expect(await outcomeOf({ repositoryUrl: URL, path: './shop' })).to.equal('409 ALREADY_EXISTS')
     // kubectl may write it like this.
     world.put(BlueprintSource, randomUUID(), { repositoryUrl: URL, path: './docs/' }, OUTER)
-    expect(await told({ repositoryUrl: URL, path: '/docs' })).to.equal('409 ALREADY_EXISTS')
+    expect(await outcomeOf({ repositoryUrl: URL, path: '/docs' })).to.equal('409 ALREADY_EXISTS')
   })
 
   it('derives repositoryFullName from the address before the first sync', async () => {
@@ -110,10 +110,10 @@ describe('blueprint sources over REST', () => {
   })
 
   it('rejects a second source with the same repository, branch and path', async () => {
-    expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
-    expect(await told({ repositoryUrl: URL.replace('.git', '/') })).to.equal('409 ALREADY_EXISTS')
-    expect(await told({ repositoryUrl: URL, ref: 'next' })).to.equal('201 Git')
-    expect(await told({ repositoryUrl: URL, path: '/more' })).to.equal('201 Git')
+    expect(await outcomeOf({ repositoryUrl: URL })).to.equal('201 Git')
+    expect(await outcomeOf({ repositoryUrl: URL.replace('.git', '/') })).to.equal('409 ALREADY_EXISTS')
+    expect(await outcomeOf({ repositoryUrl: URL, ref: 'next' })).to.equal('201 Git')
+    expect(await outcomeOf({ repositoryUrl: URL, path: '/more' })).to.equal('201 Git')
   })
 
   it('returns QUOTA_EXCEEDED for the 21st source of a boundary', async () => {
@@ -238,7 +238,7 @@ describe('blueprint sources over REST', () => {
     const path = `${B}/sources/${source.id}`
     expect((await world.ask('patch', path).send({ path: '/secret' })).status).to.equal(403)
     expect((await world.ask('patch', path).send({ enabled: false, path: '/' })).status).to.equal(200)
-    expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
+    expect(await outcomeOf({ repositoryUrl: URL })).to.equal('201 Git')
   })
 
   it('prevents the deletion of the deployment source with its credentials', async () => {

@@ -64,15 +64,15 @@ describe('boundaries over REST', () => {
 
   it('assigns the next tenant of the creator if the first one is removed concurrently', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
-    const [gone, next] = ['55555555-5555-4555-8555-555555555555', DEFAULT_TENANT_ID]
-    for (const name of [gone, next]) facade.records.put(PlatformTenant, { name }, { displayName: name })
+    const [removed, next] = ['55555555-5555-4555-8555-555555555555', DEFAULT_TENANT_ID]
+    for (const name of [removed, next]) facade.records.put(PlatformTenant, { name }, { displayName: name })
     facade.records.put(
       PlatformUser,
       { namespace: SYSTEM_NAMESPACE, name: ANNA },
-      { userName: 'anna', tenantIds: [gone] },
+      { userName: 'anna', tenantIds: [removed] },
     )
     facade.records.exclusively = async (key, work) => {
-      if (key.endsWith(gone)) await facade.records.remove(PlatformTenant, { name: gone }, {} as never)
+      if (key.endsWith(removed)) await facade.records.remove(PlatformTenant, { name: removed }, {} as never)
       return work()
     }
     const { body } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })

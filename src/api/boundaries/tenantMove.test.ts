@@ -32,12 +32,12 @@ function open(
   for (const [name, [principalId, principalType, roleDefinitionName]] of Object.entries(given))
     records.put(RoleAssignment, { namespace, name }, { principalId, principalType, roleDefinitionName, scope: B1 })
   const body = { tenantId: TENANT }
-  const doors = {
+  const moves = {
     last_owner: () => facade.call(tenantMoveRoutes, 'POST', `${B1}/providers/authorization/tenant-move`, { body }),
     LAST_OWNER: () => facade.call(tenantRoutes, 'POST', `${B1}/tenant`, { body }),
   }
   const left = () => records.peekAll(RoleAssignment).map(({ metadata }) => metadata.name)
-  return { ...facade, doors, left }
+  return { ...facade, doors: moves, left }
 }
 
 describe('move of a boundary to another tenant', () => {

@@ -23,8 +23,8 @@ const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 describe('crosslink over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   const call = async (method: 'get' | 'put' | 'post', path: string, body?: object, as?: string) => {
-    const asked = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
-    const answer = await (body === undefined ? asked : asked.send(body))
+    const request = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
+    const answer = await (body === undefined ? request : request.send(body))
     return { httpStatus: answer.status, etag: answer.headers.etag, ...answer.body }
   }
   const enable = () => call('put', '', { enabled: true, hubClusterId: CLUSTER })
@@ -91,9 +91,9 @@ describe('crosslink over REST', () => {
 
   it('returns the same ETag for reports and reads', async () => {
     await enable()
-    const told = await call('post', '/status', { observedAtUtc: NOW, sites: [], exposures: [] })
+    const reported = await call('post', '/status', { observedAtUtc: NOW, sites: [], exposures: [] })
     const read = await call('get', '/status')
-    expect(read.etag).to.match(/^"1-/).and.to.equal(told.etag)
+    expect(read.etag).to.match(/^"1-/).and.to.equal(reported.etag)
     expect((await call('get', '')).etag).to.equal(read.etag)
   })
 

@@ -34,9 +34,9 @@ describe('managed identity of a function namespace', () => {
 
   it('defaults to false, is set by PATCH and reset by PUT', async () => {
     const made = await server.ask('post', `${BASE}/first`).send(NODE)
-    const asked = await server.ask('patch', `${BASE}/first`).send({ managedIdentity: true })
+    const patched = await server.ask('patch', `${BASE}/first`).send({ managedIdentity: true })
     const replaced = await server.ask('put', `${BASE}/first`).send(NODE)
-    const shown = [made, asked, replaced].map(({ status, body }) => [status, body.managedIdentity])
+    const shown = [made, patched, replaced].map(({ status, body }) => [status, body.managedIdentity])
     expect(shown).to.deep.equal([
       [201, false],
       [200, true],

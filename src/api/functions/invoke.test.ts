@@ -80,11 +80,11 @@ describe('POST /functions/{name}/invoke', () => {
   it('aborts the call with 403 if the caller loses the right to make it', async () => {
     isEndless = true
     answer = undefined
-    const asked = invoke().then((told) => told)
+    const pending = invoke().then((answered) => answered)
     await until('the call is made', () => made.length === 1)
     const { items } = await server.client.list(RoleAssignment.resource)
     for (const assignment of items) await server.client.remove(RoleAssignment.resource, refOf(assignment))
-    const { status, body } = await asked
+    const { status, body } = await pending
     expect([status, body.code]).to.be.deep.equal([403, 'FORBIDDEN'])
   })
 
@@ -118,7 +118,7 @@ describe('POST /functions/{name}/invoke', () => {
 
   it('returns 403 to callers who may not write the function', async () => {
     server.grant(READER, 'Reader', GROUP)
-    const answers = await Promise.all([READER, STRANGER].map((who) => invoke({}, who)))
+    const answers = await Promise.all([READER, STRANGER].map((caller) => invoke({}, caller)))
     expect(answers.map(({ status, body }) => [status, body.code])).to.deep.equal([
       [403, 'FORBIDDEN'],
       [403, 'FORBIDDEN'],
@@ -179,12 +179,12 @@ describe('POST /functions/{name}/invoke', () => {
     ['is being built', {}, { buildStatus: 'Building' }, /is not built yet/],
     ['could not be built', {}, { buildStatus: 'Failed' }, /could not be built/],
   ]
-  for (const [state, spec, status, says] of states)
+  for (const [state, spec, status, message] of states)
     it(`returns 409 at once if the function ${state}`, async () => {
       await put(spec, status)
       const { status: code, body } = await invoke()
       expect([code, body.code]).to.deep.equal([409, 'INVALID_STATE'])
-      expect(body.error).to.match(says)
+      expect(body.error).to.match(message)
       expect(made).to.deep.equal([])
     })
 

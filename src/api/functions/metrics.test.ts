@@ -44,11 +44,11 @@ describe('metrics of a function', () => {
   it('shows the counts of the activator, and whether they cover the whole time', async () => {
     const now = Math.floor(Date.now() / 1000)
     const at = now - (now % 15) - 60
-    const asked: string[] = []
+    const queried: string[] = []
     const bucket = { at, invocations: 30, errors: 15, throttles: 3, coldStarts: 6, durations: [10, 20, 30] }
     const { server, ask } = await startHome({
       async of(...place) {
-        asked.push(place.join(' '))
+        queried.push(place.join(' '))
         return { since: at, until: now, buckets: [bucket] }
       },
     })
@@ -65,6 +65,6 @@ describe('metrics of a function', () => {
       ...{ Replicas: [], CpuUsage: [], MemoryUsage: [] },
     })
     expect(body.series[0].points[0].timestamp).to.equal(timestamp(at * 1000))
-    expect(asked).to.deep.equal([`${SHOP} home.hello`, `${SHOP} home.hello`])
+    expect(queried).to.deep.equal([`${SHOP} home.hello`, `${SHOP} home.hello`])
   })
 })

@@ -91,8 +91,8 @@ describe('namespaceSecrets of a function', () => {
       dataActions: ['secretvault/readSecrets'],
       scope: `${GROUP}/resources/secretvaults/keys`,
     }
-    const whom = { principalId: READER, principalType: 'User', scopeIncarnation: 'life' }
-    server.put(DenyAssignment, crypto.randomUUID(), { ...deny, ...whom }, boundaryNamespace(B))
+    const principal = { principalId: READER, principalType: 'User', scopeIncarnation: 'life' }
+    server.put(DenyAssignment, crypto.randomUUID(), { ...deny, ...principal }, boundaryNamespace(B))
     await make(READER)
     expect(await stored()).to.deep.equal([...CONTRIBUTED, ...vaults.map((vault) => `secretvaults/${vault}`)])
   })

@@ -59,8 +59,8 @@ describe('sources of functions over REST', () => {
     const other = groupNamespace(B, 'other')
     server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, other)
     const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
-    const told = { fileCount: 1, parts: 1, deploymentId: B, uploadedAt: '2026-11-01T10:00:00Z', uploadedBy: OWNER }
-    const source = { ...told, hash: 'a'.repeat(64), sizeBytes: 32 * 1024 ** 2 }
+    const stored = { fileCount: 1, parts: 1, deploymentId: B, uploadedAt: '2026-11-01T10:00:00Z', uploadedBy: OWNER }
+    const source = { ...stored, hash: 'a'.repeat(64), sizeBytes: 32 * 1024 ** 2 }
     for (let index = 0; index < 8; index += 1) {
       const functionName = `full-${index}`
       const sizeBytes = source.sizeBytes - (index === 0 ? 250 : 0)

@@ -14,17 +14,17 @@ const MINUTE = 60_000
 
 describe('endSessionsOfEnded', () => {
   let [clock, client, users] = [new ManualClock(), new FakeKubeClient(), new FakeUserDirectory()]
-  let asked: number
+  let lookups: number
   let isAway: boolean
   let running: { stop(): void }
   beforeEach(() => {
     clock = new ManualClock()
     client = new FakeKubeClient()
     users = new FakeUserDirectory()
-    asked = 0
+    lookups = 0
     isAway = false
     const find = async (id: string) => {
-      asked += 1
+      lookups += 1
       if (isAway) throw new Error('It does not answer.')
       return users.find(id)
     }
@@ -78,10 +78,10 @@ describe('endSessionsOfEnded', () => {
   it('does not ask the directory without sessions, nor after stop', async () => {
     issue('key', randomUUID(), false)
     await clock.advance(3 * MINUTE)
-    expect(asked).to.equal(0)
+    expect(lookups).to.equal(0)
     running.stop()
     issue('of-nobody', randomUUID())
     await clock.advance(3 * MINUTE)
-    expect([asked, await left()]).to.deep.equal([0, ['key', 'of-nobody']])
+    expect([lookups, await left()]).to.deep.equal([0, ['key', 'of-nobody']])
   })
 })

@@ -74,7 +74,7 @@ describe('object storage over REST', () => {
     const store = new FakeObjectStore()
     await begin(store)
     bucket('one')
-    for (const [code, status, said] of [
+    for (const [code, status, expected] of [
       ['Unreachable', 503, 'SERVICE_UNAVAILABLE'],
       ['Refused', 502, 'UPSTREAM_FAILED'],
     ] as const) {
@@ -84,7 +84,7 @@ describe('object storage over REST', () => {
         ['delete', `${ACCOUNT}/buckets/one`],
       ] as const) {
         const answer = await call(method, path)
-        expect([answer.status, answer.body.code], path).to.deep.equal([status, said])
+        expect([answer.status, answer.body.code], path).to.deep.equal([status, expected])
         expect(answer.body.error).not.to.contain('as it was told to')
       }
     }

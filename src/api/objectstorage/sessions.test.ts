@@ -17,20 +17,20 @@ describe('POST /sts/sessions', () => {
 
   /** The permissions that are not FORBIDDEN: these get REFERENCE_NOT_FOUND, since the bucket does not exist. */
   const allowed = async (denied: string) => {
-    const who = randomUUID()
-    server.grant(who, 'Contributor', `/boundaries/${B}`)
+    const caller = randomUUID()
+    server.grant(caller, 'Contributor', `/boundaries/${B}`)
     const deny = {
       actions: [denied],
       scope: ACCOUNT,
-      principalId: who,
+      principalId: caller,
       principalType: 'User',
       scopeIncarnation: 'life',
     }
     server.put(DenyAssignment, randomUUID(), deny, boundaryNamespace(B))
     const answers = await Promise.all(
       KEY_PERMISSIONS.map(async (permission) => {
-        const asked = server.ask('post', `${ACCOUNT}/sts/sessions`, who)
-        const { status, body } = await asked.send({ permission, bucket: 'none' })
+        const request = server.ask('post', `${ACCOUNT}/sts/sessions`, caller)
+        const { status, body } = await request.send({ permission, bucket: 'none' })
         return { permission, status, code: body.code as string }
       }),
     )

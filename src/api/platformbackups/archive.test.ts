@@ -104,10 +104,10 @@ describe('archives over REST', () => {
 
     it('drops suspensions of deleted databases when it writes another one', async () => {
       database()
-      const [gone, there] = ['gone', 'kept'].map((name) => ({ ...place, name, suspendedAt: hoursAgo(-9) }))
+      const [deleted, existing] = ['gone', 'kept'].map((name) => ({ ...place, name, suspendedAt: hoursAgo(-9) }))
       world.seed(postgresqlCluster, 'kept', { spec: {} }, {}, place.namespace)
       const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
-      const spec = { suspendedArchives: [gone, there] }
+      const spec = { suspendedArchives: [deleted, existing] }
       await world.facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
       const names = async () => (await world.stored()).spec.suspendedArchives.map(({ name }) => name)
       await valve('suspend')

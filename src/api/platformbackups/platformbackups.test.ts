@@ -75,10 +75,10 @@ describe('backups of the platform over REST', () => {
       ['starts a backup after one has ended', { phase: 'PartiallyFailed', startTimestamp: hoursAgo(0.1) }, MANUAL, 202],
       ['starts a backup despite a scheduled one', { phase: 'InProgress', startTimestamp: hoursAgo(0.1) }, {}, 202],
     ]
-    for (const [title, said, annotations, expected] of blocking) {
+    for (const [title, status, annotations, expected] of blocking) {
       it(title, async () => {
         world.schedule()
-        backup('before', said, annotations)
+        backup('before', status, annotations)
         expect((await world.call('post', '')).status).to.equal(expected)
       })
     }
@@ -199,9 +199,9 @@ describe('backups of the platform over REST', () => {
       let ttlHours = 1
       const ask = async (method: 'get' | 'put', ifMatch = '*') => {
         ttlHours += 1
-        const asked = request(world.facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(world.owner))
+        const sent = request(world.facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(world.owner))
         const body = method === 'put' ? { cron: '30 2 * * 1', ttlHours } : undefined
-        const { status, headers } = await asked.set('if-match', ifMatch).send(body)
+        const { status, headers } = await sent.set('if-match', ifMatch).send(body)
         return { status, etag: headers.etag ?? '' }
       }
       const { etag: read } = await ask('get')

@@ -58,9 +58,9 @@ describe('registry pins over REST', () => {
     const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
     expect((await asOwner('put', path).send(body)).status).to.equal(200)
-    const asBefore = removingPinsOnceListed()
+    const restore = removingPinsOnceListed()
     const { status } = await asOwner('delete', path + query)
-    asBefore()
+    restore()
     expect(status).to.equal(204)
   })
 
@@ -95,10 +95,11 @@ describe('registry pins over REST', () => {
     for (const repository of names)
       expect((await asOwner('put', path).send({ ...body, repository })).status).to.equal(200)
     const list = async (query: string) => (await asOwner('get', `${path}?boundary=${query}`)).body
-    const told = async (query: string) => (await list(query)).items.map((pin: { repository: string }) => pin.repository)
-    expect(await told(BOUNDARY)).to.have.members(names)
-    expect(await told(`${BOUNDARY}&repository=${REPOSITORY}`)).to.deep.equal([REPOSITORY])
-    expect(await told(`${BOUNDARY}&filter=repository:contains:other`)).to.deep.equal([names[1]])
+    const repositories = async (query: string) =>
+      (await list(query)).items.map((pin: { repository: string }) => pin.repository)
+    expect(await repositories(BOUNDARY)).to.have.members(names)
+    expect(await repositories(`${BOUNDARY}&repository=${REPOSITORY}`)).to.deep.equal([REPOSITORY])
+    expect(await repositories(`${BOUNDARY}&filter=repository:contains:other`)).to.deep.equal([names[1]])
     const [pin] = (await list(`${BOUNDARY}&repository=${REPOSITORY}`)).items
     expect(pin).to.include({ boundary: BOUNDARY, expiresAt: '2999-01-01T00:00:00Z' })
     expect((await asOwner('get', path)).status).to.equal(400)

@@ -56,14 +56,14 @@ describe('registry over REST', () => {
 
   it('writes one audit line for a request with many denied scopes', async () => {
     const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
-    const asked = Array.from({ length: 15 }, (_, index) => `repository:${OTHER}/made-up/jobs/job-${index}:push`)
-    const query = [...asked, `repository:${'x'.repeat(200)}:pull`].map((scope) => `scope=${scope}`).join('&')
+    const scopes = Array.from({ length: 15 }, (_, index) => `repository:${OTHER}/made-up/jobs/job-${index}:push`)
+    const query = [...scopes, `repository:${'x'.repeat(200)}:pull`].map((scope) => `scope=${scope}`).join('&')
     const answer = await request(facade.app)
       .get(`/registry/auth/token?${query}`)
       .set('authorization', basic('token', person))
     expect(answer.status).to.equal(200)
-    const told = await world.service.audit.newest(100, () => true)
-    expect(told.map(({ action, detail }) => `${action}: ${detail}`)).to.deep.equal([
+    const audited = await world.service.audit.newest(100, () => true)
+    expect(audited.map(({ action, detail }) => `${action}: ${detail}`)).to.deep.equal([
       `Refused: not granted: repository:${OTHER}/made-up/jobs/job-0:push and 14 others`,
     ])
   })
@@ -241,8 +241,8 @@ describe('registry over REST', () => {
         .set('authorization', bearer(withRole('Owner', '/')))
         .send(body)
     for (const [what, body, field, message] of cases) {
-      const { status, body: said } = await mint(what, body)
-      expect([status, said.code, said.field, said.error]).to.deep.equal([422, 'REFERENCE_NOT_FOUND', field, message])
+      const { status, body: error } = await mint(what, body)
+      expect([status, error.code, error.field, error.error]).to.deep.equal([422, 'REFERENCE_NOT_FOUND', field, message])
     }
     const { status, body, headers } = await mint('build-token', build)
     expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
@@ -279,13 +279,13 @@ describe('registry over REST', () => {
   it('returns 503 for a notification if the audit is full, and accepts it later', async () => {
     const { audit } = world.service
     const target = { repository: REPOSITORY, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
-    const tell = () => notified({ action: 'push', target })
+    const notify = () => notified({ action: 'push', target })
     const append = audit.append
     audit.append = () => Promise.reject(new AuditError('The audit of this day is full.'))
-    const { status, body } = await tell()
+    const { status, body } = await notify()
     expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
     audit.append = append
-    expect((await tell()).status).to.equal(202)
+    expect((await notify()).status).to.equal(202)
     expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
   })
 
@@ -293,17 +293,17 @@ describe('registry over REST', () => {
     const repository = `${BOUNDARY}/shop/jobs/built`
     const target = { repository, digest: `sha256:${'b'.repeat(64)}`, tag: 'v1', mediaType: 'application/manifest' }
     const tell = (action: string, name: string) => notified({ action, target, actor: { name } })
-    const known = async () => {
+    const digestRecord = async () => {
       const { items } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
       return items.find(({ spec }) => spec.repository === repository)?.spec.digests[target.digest]
     }
     await tell('push', PLATFORM_READER)
     await tell('pull', PLATFORM_READER)
-    expect(await known()).to.equal(undefined)
+    expect(await digestRecord()).to.equal(undefined)
     await tell('push', PLATFORM_ACTOR)
-    expect(await known()).to.have.keys('pushedAt')
+    expect(await digestRecord()).to.have.keys('pushedAt')
     await tell('pull', PLATFORM_ACTOR)
-    expect(await known()).to.have.keys('pushedAt', 'lastPulledAt')
+    expect(await digestRecord()).to.have.keys('pushedAt', 'lastPulledAt')
     const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
   })
@@ -331,15 +331,15 @@ describe('registry over REST', () => {
       const spec = { repository, announcedAt: '2026-01-01T00:00:00Z' }
       facade.put(RegistryRepository, randomUUID(), spec, boundaryNamespace(BOUNDARY))
     }
-    let [judged, atTurn] = [0, 0]
+    let [evaluated, atTurn] = [0, 0]
     const uses = async () => () => {
-      if (judged++ === 0) setImmediate(() => (atTurn = judged))
+      if (evaluated++ === 0) setImmediate(() => (atTurn = evaluated))
       for (const until = performance.now() + 1; performance.now() < until; );
       return NO_IMAGE_USES
     }
     Object.assign(world.service, { uses })
     const { body } = await asOwner('get', '/v1/registries/retention/preview')
-    expect([body.totals.repositories, judged]).to.deep.equal([40, 40])
+    expect([body.totals.repositories, evaluated]).to.deep.equal([40, 40])
     expect(atTurn).to.be.within(1, 39)
   })
 

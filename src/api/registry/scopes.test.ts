@@ -14,8 +14,8 @@ describe('registry scopes', () => {
   ]
   for (const [title, texts, expected] of CASES) {
     it(title, () => {
-      const told = parseScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
-      expect(told.join(' ')).to.equal(expected)
+      const parsed = parseScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
+      expect(parsed.join(' ')).to.equal(expected)
     })
   }
 

@@ -33,11 +33,11 @@ class FakeEngine implements SqlEngine {
   readonly runs: Run[] = []
   isThere = true
   fault: SqlFault | undefined
-  said = 0
+  sentBytes = 0
   /** Batches run until they are aborted. */
   isEndless = false
   async run(target: SqlTarget, batch: BatchRequest, call?: SqlCall) {
-    call?.heard?.(this.said)
+    call?.heard?.(this.sentBytes)
     if (this.isEndless) {
       this.runs.push({ target, request: batch })
       if (call?.signal?.aborted === false) await once(call.signal, 'abort')
@@ -84,13 +84,13 @@ describe('editor of relational databases over REST', () => {
   beforeEach(async () => {
     engine = new FakeEngine()
     refusal = undefined
-    const late: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
+    const secretsLater: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
     server = await startShop(
       {},
       {
         relational: {
           engine,
-          secrets: { read: async (...given) => late.read?.(...given) },
+          secrets: { read: async (...given) => secretsLater.read?.(...given) },
           blobs: fakeBlobs(),
           allowOwnImages: false,
           hasBackupTarget: false,
@@ -101,7 +101,7 @@ describe('editor of relational databases over REST', () => {
         },
       },
     )
-    late.read = kubeSecrets(server.client).read
+    secretsLater.read = kubeSecrets(server.client).read
     server.grant(READER, 'Reader', `/boundaries/${B}`)
     server.grant(PLATFORM, 'Platform Owner', '/')
   })
@@ -156,7 +156,7 @@ describe('editor of relational databases over REST', () => {
 
   it('counts the bytes of the engine against the rate limit, even if the answer fails', async () => {
     database('orders')
-    engine.said = 10 * REQUEST_LIMITS.answerBytesPerSecond
+    engine.sentBytes = 10 * REQUEST_LIMITS.answerBytesPerSecond
     engine.fault = new SqlFault('TooLarge', 'The answer has too much.')
     expect((await query('orders', 'select 1')).status).to.equal(400)
     expect((await query('orders', 'select 1')).status).to.equal(429)
@@ -171,12 +171,12 @@ describe('editor of relational databases over REST', () => {
       database('orders')
       engine.isEndless = true
       if (kept !== undefined) server.grant(OWNER, kept, `/boundaries/${B}`)
-      const asked = query('orders', sql).then((answer) => answer)
+      const pending = query('orders', sql).then((answer) => answer)
       await until('the batch runs', () => engine.runs.length === 1)
       const { items } = await server.client.list<RoleAssignment & KubeObject>(RoleAssignment.resource)
       for (const one of items)
         if (one.spec.roleDefinitionName === 'Owner') await server.client.remove(RoleAssignment.resource, refOf(one))
-      const { status, body } = await asked
+      const { status, body } = await pending
       expect([status, body.code]).to.deep.equal([403, 'FORBIDDEN'])
       server.grant(OWNER, 'Owner', `/boundaries/${B}`)
       const history = await call('get', '/orders/editor/history')

@@ -53,19 +53,19 @@ describe('editor for a caller who may write rows but not read them', () => {
   let engine: OneRow
   beforeEach(async () => {
     engine = new OneRow()
-    const late: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
+    const secretsLater: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
     shop = await startShop(
       {},
       {
         relational: {
           ...{ engine: engine as unknown as SqlEngine, blobs: fakeBlobs() },
           ...{ allowOwnImages: false, hasBackupTarget: false },
-          secrets: { read: async (...given) => late.read?.(...given) },
+          secrets: { read: async (...given) => secretsLater.read?.(...given) },
         },
         workers: inlineWorkers,
       },
     )
-    late.read = kubeSecrets(shop.client).read
+    secretsLater.read = kubeSecrets(shop.client).read
     for (const id of [WRITER, BOTH]) shop.grant(id, 'Contributor', `/boundaries/${BOUNDARY}`)
     const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
     const deny = { principalId: WRITER, principalType: 'User', scope, scopeIncarnation: 'life' }

@@ -124,9 +124,9 @@ describe('snapshots of relational databases over REST', () => {
     report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z' })
     const orders = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/orders`
     const restored = async (scope: string) => {
-      const who = randomUUID()
-      server.grant(who, 'Contributor', scope)
-      return (await server.ask('post', `${PATH}/${snapshot}/restore`, who).send({ newName: 'copy' })).status
+      const caller = randomUUID()
+      server.grant(caller, 'Contributor', scope)
+      return (await server.ask('post', `${PATH}/${snapshot}/restore`, caller).send({ newName: 'copy' })).status
     }
     expect(await restored(orders)).to.equal(403)
     expect((await server.client.list(RelationalCluster.resource)).items).to.have.length(1)

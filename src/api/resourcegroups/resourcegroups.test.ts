@@ -102,12 +102,12 @@ describe('resource groups over REST', () => {
   for (const path of ['resourcegroups', 'resourcegroups/config', 'resources', 'resources/config']) {
     it(`returns the same 404 at ${path} for a missing boundary and for a hidden one`, async () => {
       const hidden = shop({ assignments: [assign('Owner', B1)] })
-      const words = async (id: string) => {
+      const messageFor = async (id: string) => {
         const error = await hidden.call(routes, 'GET', `/boundaries/${id}/${path}`).catch((thrown) => thrown as Error)
         return String(error).replace(id, 'ID')
       }
-      expect(await words(TWO)).to.equal(await words('6f1c3a52-0f0e-4d67-9b2e-000000000000'))
-      expect(await words(TWO)).to.contain('was not found')
+      expect(await messageFor(TWO)).to.equal(await messageFor('6f1c3a52-0f0e-4d67-9b2e-000000000000'))
+      expect(await messageFor(TWO)).to.contain('was not found')
     })
   }
 
@@ -205,8 +205,8 @@ describe('resource groups over REST', () => {
     expect(refused.extras).to.deep.equal({
       resources: ['persistentvolumeclaims/storage-vc-old-0', 'vectorclusters/kept'],
     })
-    const said = await facade.call(routes, 'DELETE', path).catch(({ message }: Error) => message)
-    expect(said).to.match(/ A kept volume is deleted with a new resource of its name\.$/)
+    const message = await facade.call(routes, 'DELETE', path).catch(({ message }: Error) => message)
+    expect(message).to.match(/ A kept volume is deleted with a new resource of its name\.$/)
     facade.records.put(ResourceGroup, ref, {}, { heldBy: [] })
     const protectedAlone = await facade.call(routes, 'DELETE', path).catch(({ message }: Error) => message)
     expect(protectedAlone).to.match(/delete them first\.$/)

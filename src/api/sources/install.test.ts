@@ -14,16 +14,16 @@ const CONSOLE = `${HOME}/console`
 
 /** GitHub, which counts its requests. */
 class CountedGitHub extends FakeSources {
-  asked = 0
+  requests = 0
   /** Responses wait for this. */
   held: Promise<void> | undefined
   override async makeApp(...given: Parameters<FakeSources['makeApp']>) {
-    this.asked += 1
+    this.requests += 1
     await this.held
     return super.makeApp(...given)
   }
   override async check(...given: Parameters<FakeSources['check']>) {
-    this.asked += 1
+    this.requests += 1
     await this.held
     return super.check(...given)
   }
@@ -53,7 +53,7 @@ describe('state of a GitHub App installation', () => {
     server.put(DeploymentSource, SOURCE, spec, boundaryNamespace(B))
     state = token
   }
-  async function come(to: 'validate' | 'finalize', query: Record<string, string>) {
+  async function redirect(to: 'validate' | 'finalize', query: Record<string, string>) {
     const answer = await request(server.app)
       .get(`/boundaries/${B}/sources/github/${to}`)
       .query({ state, ...query })
@@ -66,10 +66,10 @@ describe('state of a GitHub App installation', () => {
 
   it('is valid for one step, and then for the next', async () => {
     begin('Register')
-    expect(await come('validate', VALIDATE)).to.equal('302 ok')
+    expect(await redirect('validate', VALIDATE)).to.equal('302 ok')
     begin('Install')
-    expect(await come('finalize', FINALIZE)).to.equal('302 ok')
-    expect([await come('finalize', FINALIZE), gitHub.asked]).to.deep.equal([USED, 2])
+    expect(await redirect('finalize', FINALIZE)).to.equal('302 ok')
+    expect([await redirect('finalize', FINALIZE), gitHub.requests]).to.deep.equal([USED, 2])
   })
 
   const failures: [
@@ -85,20 +85,23 @@ describe('state of a GitHub App installation', () => {
     ['an installation of another App', 'finalize', { installation_id: '2' }, USED, 1],
     ['another app_id', 'finalize', { ...FINALIZE, app_id: '8' }, USED, 0],
   ]
-  for (const [what, to, query, said, asked] of failures) {
+  for (const [what, to, query, expected, requests] of failures) {
     it(`expires after ${what}`, async () => {
       begin(to === 'validate' ? 'Register' : 'Install')
-      expect([await come(to, query), gitHub.asked]).to.deep.equal([said, asked])
-      expect([await come(to, to === 'validate' ? VALIDATE : FINALIZE), gitHub.asked]).to.deep.equal([USED, asked])
+      expect([await redirect(to, query), gitHub.requests]).to.deep.equal([expected, requests])
+      expect([await redirect(to, to === 'validate' ? VALIDATE : FINALIZE), gitHub.requests]).to.deep.equal([
+        USED,
+        requests,
+      ])
     })
   }
 
   it('expires if GitHub does not answer', async () => {
     begin('Install')
     gitHub.isAway = true
-    expect(await come('finalize', FINALIZE)).to.equal('502 upstream-failed')
+    expect(await redirect('finalize', FINALIZE)).to.equal('502 upstream-failed')
     gitHub.isAway = false
-    expect([await come('finalize', FINALIZE), gitHub.asked]).to.deep.equal([USED, 1])
+    expect([await redirect('finalize', FINALIZE), gitHub.requests]).to.deep.equal([USED, 1])
   })
 
   for (const [to, step, query] of [
@@ -110,18 +113,18 @@ describe('state of a GitHub App installation', () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       gitHub.held = promise
       const answered: string[] = []
-      const browsers = Array.from({ length: 5 }, async () => void answered.push(await come(to, query)))
-      await until('each is refused or at GitHub', async () => answered.length + gitHub.asked === 5)
+      const browsers = Array.from({ length: 5 }, async () => void answered.push(await redirect(to, query)))
+      await until('each is refused or at GitHub', async () => answered.length + gitHub.requests === 5)
       resolve()
       await Promise.all(browsers)
       expect(answered.toSorted()).to.deep.equal(['302 ok', USED, USED, USED, USED])
-      expect(gitHub.asked).to.equal(1)
+      expect(gitHub.requests).to.equal(1)
     })
   }
 
   it('stays valid after a redirect to the wrong step', async () => {
     begin('Register')
-    expect(await come('finalize', FINALIZE)).to.equal(USED)
-    expect(await come('validate', VALIDATE)).to.equal('302 ok')
+    expect(await redirect('finalize', FINALIZE)).to.equal(USED)
+    expect(await redirect('validate', VALIDATE)).to.equal('302 ok')
   })
 })

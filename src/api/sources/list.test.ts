@@ -45,17 +45,17 @@ describe('GET /sources', () => {
 
   it('reads the apps once for 30 sources, as for one', async () => {
     const apps = server.caches.get(PlatformApp.resource)
-    const look = apps.list.bind(apps)
-    let looks = 0
-    apps.list = (...given: Parameters<typeof look>) => {
-      looks += 1
-      return look(...given)
+    const listApps = apps.list.bind(apps)
+    let reads = 0
+    apps.list = (...given: Parameters<typeof listApps>) => {
+      reads += 1
+      return listApps(...given)
     }
     put(ids(1))
     await list()
-    const ofOne = looks
+    const ofOne = reads
     put(ids(30))
     await list()
-    expect([ofOne > 0, looks - ofOne]).to.deep.equal([true, ofOne])
+    expect([ofOne > 0, reads - ofOne]).to.deep.equal([true, ofOne])
   })
 })

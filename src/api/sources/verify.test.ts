@@ -26,8 +26,8 @@ describe('POST /sources/registry/{id}/verify', () => {
   ] as const) {
     it(title, async () => {
       const path = `/boundaries/${BOUNDARY}/sources/registry/${id}/verify`
-      const { status, body: told } = await shop.ask('post', path, READER).send(body)
-      expect(due === 200 ? status : told.code, JSON.stringify(told)).to.equal(due)
+      const { status, body: answer } = await shop.ask('post', path, READER).send(body)
+      expect(due === 200 ? status : answer.code, JSON.stringify(answer)).to.equal(due)
     })
   }
 })

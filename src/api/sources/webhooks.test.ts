@@ -39,22 +39,22 @@ describe('unauthenticated webhook deliveries', () => {
   async function answerTo(boundaryId: string, rest: string, headers: Record<string, string>) {
     const url = `/boundaries/${boundaryId}/sources/${rest}`
     const { status, body } = await request(server.app).post(url).set(headers).send('{}')
-    const { correlationId: _, traceId: __, ...said } = body
-    return { status, said: JSON.stringify(said).replaceAll(boundaryId, 'B') }
+    const { correlationId: _, traceId: __, ...answer } = body
+    return { status, said: JSON.stringify(answer).replaceAll(boundaryId, 'B') }
   }
 
-  const asked: [sentence: string, rest: string][] = [
+  const deliveries: [sentence: string, rest: string][] = [
     ['names no source', 'github/webhooks'],
     ['names a missing source', `github/webhooks?source=${MISSING}`],
     ['names a source of another type', `github/webhooks?source=${SOURCE}`],
     ['has an unknown type', 'gopher/webhooks'],
   ]
-  for (const [sentence, rest] of asked) {
+  for (const [sentence, rest] of deliveries) {
     for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
       it(`get the same 404 whether or not the boundary exists if the delivery ${sentence} (${form})`, async () => {
-        const here = await answerTo(B, rest, headers)
-        expect(here.status).to.equal(404)
-        expect(await answerTo(NOBODY, rest, headers)).to.deep.equal(here)
+        const existing = await answerTo(B, rest, headers)
+        expect(existing.status).to.equal(404)
+        expect(await answerTo(NOBODY, rest, headers)).to.deep.equal(existing)
       })
     }
   }
@@ -73,20 +73,20 @@ describe('unauthenticated webhook deliveries', () => {
 
     for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
       it(`get the same 404 as for a boundary without sources (${form})`, async () => {
-        const here = await answerTo(CROWDED, named, headers)
-        expect(here.status).to.equal(404)
-        expect(await answerTo(B, named, headers)).to.deep.equal(here)
-        expect(await answerTo(NOBODY, named, headers)).to.deep.equal(here)
+        const existing = await answerTo(CROWDED, named, headers)
+        expect(existing.status).to.equal(404)
+        expect(await answerTo(B, named, headers)).to.deep.equal(existing)
+        expect(await answerTo(NOBODY, named, headers)).to.deep.equal(existing)
       })
     }
 
     it('get the 404 after the same time, regardless of the number of sources', async () => {
-      const moments = async (boundaryId: string) => {
+      const delays = async (boundaryId: string) => {
         const began = clock.monotonic()
         await answerTo(boundaryId, named, { ...signed, 'x-github-event': 'push' })
         return Math.floor((clock.monotonic() - began) / 1_000)
       }
-      expect([await moments(CROWDED), await moments(B), await moments(NOBODY)]).to.deep.equal([1, 1, 1])
+      expect([await delays(CROWDED), await delays(B), await delays(NOBODY)]).to.deep.equal([1, 1, 1])
     })
 
     it('get 406 if they name one of the sources', async () => {
@@ -151,14 +151,14 @@ describe('signed webhook deliveries', () => {
 
   it('count against the limit of their source', async () => {
     await start(60)
-    const came = await send(100, RIGHT)
-    expect([came(202), came(429)]).to.deep.equal([60, 40])
+    const countOf = await send(100, RIGHT)
+    expect([countOf(202), countOf(429)]).to.deep.equal([60, 40])
   })
 
   it('count against the limit of their address if the signature is wrong', async () => {
     await start(6_000)
-    const came = await send(60, 'another secret, just as long as it')
-    expect([came(406), came(429)]).to.deep.equal([12, 48])
+    const countOf = await send(60, 'another secret, just as long as it')
+    expect([countOf(406), countOf(429)]).to.deep.equal([12, 48])
     expect((await send(1, RIGHT))(429)).to.equal(1)
   })
 })

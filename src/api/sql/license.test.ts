@@ -31,13 +31,13 @@ describe('POST /sqlclusters/{name}/license', () => {
   }
   /** Delays patches of the instance until all keys are stored or have had time to be, and keeps their order. */
   const meet = (count: number) => {
-    let [keys, told] = [0, 0]
+    let [keys, instances] = [0, 0]
     const patch = server.client.mergePatch.bind(server.client)
     server.client.mergePatch = (async (...given: Parameters<typeof patch>) => {
       if (given[0] === secret) keys += 1
       else {
-        const before = told
-        told += 1
+        const before = instances
+        instances += 1
         for (let turn = 0; turn < 200 && keys < count; turn += 1) await setImmediate()
         for (let turn = 0; turn < 20 * before; turn += 1) await setImmediate()
       }

@@ -28,7 +28,7 @@ describe('PUT /secretvaults/{name}/secrets/{secret}', () => {
           .send({ value: 'two' })
       ).status,
     ).to.equal(200)
-    for (let asked = 0; asked < 60; asked += 1) {
+    for (let attempt = 0; attempt < 60; attempt += 1) {
       const { status } = await server
         .ask('put', TOKEN)
         .set('if-match', first.headers.etag ?? '')

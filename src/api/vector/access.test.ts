@@ -11,7 +11,7 @@ function view({ spec = {}, status = {} }: Given): VectorView {
   return { object, cluster: { domain: 'example.test' } } as unknown as VectorView
 }
 
-const says = (type: string, reason: string, message: string) => ({
+const statusWith = (type: string, reason: string, message: string) => ({
   conditions: [
     { type: 'Ready', status: 'False', reason, message },
     { type, status: 'True', reason, message },
@@ -40,7 +40,10 @@ describe('externalAddress', () => {
       'returns Pending with the reason until a Gateway accepts the route',
       {
         spec: { enableIngress: true, ingressHost: host },
-        status: { ingressHost: host, ...says('Reconciling', 'WaitingForAddress', 'It has not taken the route yet.') },
+        status: {
+          ingressHost: host,
+          ...statusWith('Reconciling', 'WaitingForAddress', 'It has not taken the route yet.'),
+        },
       },
       { status: 'Pending', hostname: host, message: 'It has not taken the route yet.' },
     ],
@@ -48,7 +51,7 @@ describe('externalAddress', () => {
       'returns Failed if nothing runs and the Gateway refuses the route',
       {
         spec: { enableIngress: true, ingressHost: host },
-        status: says('Stalled', 'ConfigurationInvalid', 'It does not take the route.'),
+        status: statusWith('Stalled', 'ConfigurationInvalid', 'It does not take the route.'),
       },
       { status: 'Failed', message: 'It does not take the route.' },
     ],

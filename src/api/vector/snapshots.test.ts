@@ -24,7 +24,7 @@ describe('snapshots of vector databases over REST', () => {
   const take = (body: object = {}, as = OWNER) => server.ask('post', `${BASE}/snapshots`, as).send(body)
   const list = async () => (await server.ask('get', `${BASE}/snapshots`, READER)).body.items
   /** Plays the controller. */
-  const says = async (snapshots: TakenSnapshot[]) => {
+  const report = async (snapshots: TakenSnapshot[]) => {
     server.client.edit(VectorCluster.resource, REF, (object) => Object.assign(object, { status: { snapshots } }))
     await settle()
   }
@@ -44,7 +44,7 @@ describe('snapshots of vector databases over REST', () => {
     for (let count = 0; count < 3; count += 1) {
       const { body } = await take()
       names.push(body.name)
-      await says(names.map(done))
+      await report(names.map(done))
     }
     expect(names).to.deep.equal(['manual-20260101000000', 'manual-20260101000000-2', 'manual-20260101000000-3'])
   })
@@ -53,7 +53,7 @@ describe('snapshots of vector databases over REST', () => {
     const names = Array.from({ length: 10 }, (_, index) => `s${index}`)
     for (const [index, name] of names.entries()) {
       expect((await take({ name })).status).to.equal(202)
-      await says(names.slice(0, index + 1).map(done))
+      await report(names.slice(0, index + 1).map(done))
     }
     const { status, body } = await take({ name: 'next' })
     expect([status, body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
@@ -64,7 +64,7 @@ describe('snapshots of vector databases over REST', () => {
 
   it('lists files and sizes, also of snapshots that are being deleted', async () => {
     await take({ name: 'first' })
-    await says([done('first'), done('left')])
+    await report([done('first'), done('left')])
     expect(await list()).to.deep.equal([
       ...['first', 'left'].map((name) => ({
         ...{ name, description: null, status: name === 'first' ? 'Completed' : 'Deleting', statusMessage: null },
@@ -88,7 +88,7 @@ describe('snapshots of vector databases over REST', () => {
   for (const [sentence, stored, body, status, code] of refusals) {
     it(`rejects a snapshot ${sentence}`, async () => {
       await take({ name: 'first' })
-      await says(stored)
+      await report(stored)
       const answer = await take(body)
       expect([answer.status, answer.body.code]).to.deep.equal([status, code])
     })
@@ -103,12 +103,12 @@ describe('snapshots of vector databases over REST', () => {
 
   it('deletes a snapshot by name, with 404 for a missing one and 403 for a Reader', async () => {
     await take({ name: 'first' })
-    await says([done('first')])
+    await report([done('first')])
     expect((await server.ask('delete', `${BASE}/snapshots/none`, OWNER)).status).to.equal(404)
     expect((await server.ask('delete', `${BASE}/snapshots/first`, READER)).status).to.equal(403)
     expect((await server.ask('delete', `${BASE}/snapshots/first`, OWNER)).status).to.equal(202)
     expect((await list()).map((one: { status: string }) => one.status)).to.deep.equal(['Deleting'])
-    await says([])
+    await report([])
     expect(await list()).to.deep.equal([])
   })
 
