@@ -83,7 +83,7 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
 }
 
 /** Whoever may read some boundary may see the list configuration. */
-function readsSomeBoundary(principalId: string, { access }: Services): boolean {
+function mayReadAnyBoundary(principalId: string, { access }: Services): boolean {
   return access.scopesWith(principalId, 'boundaries/read').granted.length > 0
 }
 
@@ -121,7 +121,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
   route('GET', '/boundaries/config', {
     auth: action('boundaries/read'),
     scope: 'root',
-    mayPass: readsSomeBoundary,
+    mayPass: mayReadAnyBoundary,
     summary: 'How the list of boundaries can be sorted and filtered',
     reply: ListConfigDto,
     handler: (context) => {

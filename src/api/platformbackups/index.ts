@@ -60,7 +60,7 @@ const inProgress = (backup: string, phase: string) =>
   new PlatformError('backup-in-progress', `Backup "${backup}" is under way (${phase}).`, { backup, phase })
 
 /** A queued backup sorts as newer than all that have started. */
-function startOrLater({ startedAt, phase }: PlatformBackupRecord) {
+function startForSorting({ startedAt, phase }: PlatformBackupRecord) {
   return startedAt ?? (isFinalBackupPhase(phase) ? null : UNSTARTED_TIME)
 }
 const UNSTARTED_TIME = '9999-12-31T23:59:59Z'
@@ -77,7 +77,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
       name: text('Name', { isSearched: true }),
       phase: enumeration('Phase'),
       trigger: enumeration('Trigger', BACKUP_TRIGGERS),
-      startedAt: dateTime('Started', { of: startOrLater }),
+      startedAt: dateTime('Started', { of: startForSorting }),
     },
     sort: '-startedAt',
     name: 'name',

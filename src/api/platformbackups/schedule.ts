@@ -14,7 +14,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { changeSettings, DEFAULT_BACKUP_SETTINGS, refuseMatchOfNothing, storedSettings } from './settings.ts'
+import { changeSettings, DEFAULT_BACKUP_SETTINGS, refuseIfMatchWithoutSettings, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
 
@@ -70,7 +70,7 @@ async function scheduleDto(context: Context, settings: BackupSchedule, schedule:
 async function put(context: Context<string, unknown, z.output<typeof Read>>) {
   const schedule = await requireSchedule(context)
   const given = validateSchedule(context.body)
-  refuseMatchOfNothing(context, await storedSettings(context))
+  refuseIfMatchWithoutSettings(context, await storedSettings(context))
   const settings = await changeSettings(
     context,
     ({ spec }) => ({ ...spec, schedule: { ...spec.schedule, ...given } }),

@@ -19,7 +19,7 @@ export function storedSettings({ services }: Context): Promise<BackupSettings | 
 }
 
 /** @throws PlatformError CONFLICT for an If-Match although nothing is stored */
-export function refuseMatchOfNothing(context: Context, stored: BackupSettings | undefined): void {
+export function refuseIfMatchWithoutSettings(context: Context, stored: BackupSettings | undefined): void {
   if (stored === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
 }
 

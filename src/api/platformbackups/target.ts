@@ -12,7 +12,7 @@ import { etagHeader, matchesAnyVersion } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { refuseInRollout } from './rollout.ts'
-import { type BackupSettings, changeSettings, refuseMatchOfNothing, storedSettings } from './settings.ts'
+import { type BackupSettings, changeSettings, refuseIfMatchWithoutSettings, storedSettings } from './settings.ts'
 import {
   BackupTargetDto,
   BackupTargetRequest,
@@ -45,7 +45,7 @@ async function put(context: Context<string, unknown, Body>) {
     throw new PlatformError('target-not-applied', 'The settings of backups are being deleted: try again.')
   if (await isStored(context, before, access)) return ok(await currentTargetDto(context, before), etagHeader(before))
   await refuseInRollout(context)
-  refuseMatchOfNothing(context, before)
+  refuseIfMatchWithoutSettings(context, before)
   if (before !== undefined && ifMatch !== undefined && !matchesAnyVersion(ifMatch, before)) throw changedMeanwhile()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
   return accepted(await currentTargetDto(context, after), etagHeader(after))

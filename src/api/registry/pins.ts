@@ -114,7 +114,7 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
   const updated = await services.records
     .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec, fresh: true })
     .catch(ignoreNotFound)
-    .catch(rewordConflict(repository))
+    .catch(explainConflict(repository))
   if (updated !== undefined) {
     // A PUT replaces the pin of the repository as a whole, so delete any others.
     for (const other of others) await removePin(context, other)
@@ -134,7 +134,7 @@ async function removePin(
 }
 
 /** Rewords a conflict: callers know the repository of a pin, not the name of its object. */
-const rewordConflict = (repository: string) => (error: unknown) => {
+const explainConflict = (repository: string) => (error: unknown) => {
   if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') throw error
   const message = `The pin of "${repository}" has changed since it was read; send the ETag of its last answer in If-Match.`
   throw new PlatformError('CONFLICT', message, { ...error.extras }, { cause: error })
@@ -192,7 +192,7 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
     if (context.header('if-match') !== undefined) throw nothingToMatch('there is nothing to delete')
     return noContent()
   }
-  const refuse = rewordConflict(repository)
+  const refuse = explainConflict(repository)
   if (ifMatch !== undefined && !matchesAnyVersion(ifMatch, first)) refuse(staleVersion(first))
   await auditAction(context, 'Unpin', ...[first, ...others].map(() => ({ repository })))
   // Delete the pin of the ETag first, at that version: if somebody changes it now, all pins stay.
