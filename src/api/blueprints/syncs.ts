@@ -62,14 +62,14 @@ const sourcesOf = ({ services }: Context, { namespace }: BoundaryHome) =>
 async function catalogStatus(context: Context) {
   const home = await inBoundary(context)
   const sources = sourcesOf(context, home)
-  const builtInSource = builtIn(context, home)
+  const builtInDto = builtIn(context, home)
   const templateCount = sources.reduce(
     (sum, { status }) => sum + (status?.templateCount ?? 0),
-    builtInSource.templateCount,
+    builtInDto.templateCount,
   )
   return ok({
     sources: sources.map(toDto),
-    builtIn: builtInSource,
+    builtIn: builtInDto,
     templateCount,
     invalidCount: sources.reduce((sum, { status }) => sum + (status?.invalidCount ?? 0), 0),
     lastSyncAt:
@@ -85,10 +85,10 @@ async function catalogStatus(context: Context) {
 async function refreshCatalog(context: Context) {
   const home = await inBoundary(context)
   refuseWhileDeleting(home.owner)
-  const enabledSources = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
-  const isRunning = enabledSources.some((source) => catalogueSourceStateOf(source) === 'Syncing')
+  const enabled = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
+  const isRunning = enabled.some((source) => catalogueSourceStateOf(source) === 'Syncing')
   await Promise.all(
-    enabledSources
+    enabled
       .filter((source) => catalogueSourceStateOf(source) !== 'Syncing')
       .map((source) => requestSync(context, source)),
   )

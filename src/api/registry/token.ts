@@ -56,24 +56,24 @@ function respond(
   context: Context,
   user: string,
   bearer: AuthenticatedClient | undefined,
-  tokenRequest: TokenRequest,
+  request: TokenRequest,
 ): Promise<Answer<never>> {
-  return bearer === undefined ? refuseCredentials(context, user, tokenRequest) : issue(context, bearer, tokenRequest)
+  return bearer === undefined ? refuseCredentials(context, user, request) : issue(context, bearer, request)
 }
 
 /** Issues a token for what was requested, limited to what the bearer may do now. */
 async function issue(
   context: Context,
   bearer: AuthenticatedClient | undefined,
-  tokenRequest: TokenRequest,
+  request: TokenRequest,
 ): Promise<Answer<never>> {
   const { services } = context
   const { keys, service } = registryOf(services)
-  if (tokenRequest.service !== undefined && tokenRequest.service !== service) {
+  if (request.service !== undefined && request.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
   const decided =
-    bearer === undefined ? [] : await Promise.all(tokenRequest.scopes.map((one) => decide(services, bearer, one)))
+    bearer === undefined ? [] : await Promise.all(request.scopes.map((one) => decide(services, bearer, one)))
   const access = decided.flatMap(({ repository: name, granted: actions }) =>
     actions.length === 0 ? [] : [{ type: 'repository', name, actions }],
   )
@@ -95,9 +95,7 @@ async function issue(
     issued_at: timestamp(now),
     scope: access.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
-      bearer !== undefined && tokenRequest.isOffline
-        ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt })
-        : null,
+      bearer !== undefined && request.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
   }
   return ok(body as never)
 }
@@ -105,24 +103,24 @@ async function issue(
 /** A request for one repository, and the part that the bearer may do now. */
 type Decided = RequestedScope & { readonly granted: readonly string[] }
 
-async function decide(services: Services, bearer: AuthenticatedClient, requested: RequestedScope): Promise<Decided> {
+async function decide(services: Services, bearer: AuthenticatedClient, wanted: RequestedScope): Promise<Decided> {
   const { principalId, principalType, limit } = bearer
-  const { repository, actions } = requested
-  if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...requested, granted: [] }
+  const { repository, actions } = wanted
+  if (limit !== undefined && !isRepositoryWithin(limit.repositories, repository)) return { ...wanted, granted: [] }
   const name = await knownRepository(services, principalId, repository)
-  if (name === undefined) return { ...requested, granted: [] }
+  if (name === undefined) return { ...wanted, granted: [] }
   // The platform's own credential for a group has exactly the rights of its limit.
   const rights: ReadonlySet<string> =
     principalType === 'Platform' ? new Set(limit?.actions) : await rightsNow(services, principalId, name, actions)
   const isGranted = (one: string) => rights.has(one) && limit?.actions.includes(one) !== false
   return {
-    ...requested,
-    granted: actions.filter((one) => isGranted(one) && !(one === 'push' && isBeingDeleted(services, name))),
+    ...wanted,
+    granted: actions.filter((one) => isGranted(one) && !(one === 'push' && isDeleting(services, name))),
   }
 }
 
 /** Nothing may be pushed into what is being deleted; workloads that still run there may pull. */
-function isBeingDeleted(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
+function isDeleting(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
   const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => boundaryOrGroupAt(services, place))
   return places.some((place) => place?.metadata.deletionTimestamp !== undefined)
 }
@@ -156,7 +154,7 @@ async function recordNotGranted(context: Context, actor: string, decided: readon
 async function answerBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
   const { services, query } = context
   registryOf(services)
-  const tokenRequest = {
+  const request = {
     scopes: parseScopes(query.scope),
     service: query.service,
     isOffline: query.offline_token === 'true',
@@ -164,13 +162,11 @@ async function answerBasic(context: Context<string, z.output<typeof TokenQuery>>
   const header = context.header('authorization')
   if (header === undefined) {
     // Without credentials, a client gets a token without access, because nothing here is public.
-    return query.scope.length > 0
-      ? issue(context, undefined, tokenRequest)
-      : refuseCredentials(context, undefined, tokenRequest)
+    return query.scope.length > 0 ? issue(context, undefined, request) : refuseCredentials(context, undefined, request)
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  return respond(context, user, await authenticateClient(context, user, password.join(':')), tokenRequest)
+  return respond(context, user, await authenticateClient(context, user, password.join(':')), request)
 }
 
 async function answerForm(context: Context): Promise<Answer<never>> {
@@ -179,18 +175,18 @@ async function answerForm(context: Context): Promise<Answer<never>> {
   const form = await readForm(context)
   const one = (name: string) => form.get(name) ?? undefined
   const scopes = parseScopes(form.getAll('scope'))
-  const tokenRequest = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
+  const request = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    return respond(context, user, await authenticateClient(context, user, one('password') ?? ''), tokenRequest)
+    return respond(context, user, await authenticateClient(context, user, one('password') ?? ''), request)
   }
   if (grant === 'refresh_token')
     return respond(
       context,
       'refresh',
       await authenticateCredential(services, one('refresh_token') ?? '', ['Refresh']),
-      tokenRequest,
+      request,
     )
   const message = 'The form needs a grant_type: password or refresh_token.'
   throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })
