@@ -142,7 +142,7 @@ describe('activity of REST requests', () => {
     ['a deletion', ['delete', `${BASE}/search`], 'Succeeded 202'],
   ]
   for (const [title, call, expected] of cases) {
-    it(`records ${title} as an entry or not`, async () => {
+    it(`records ${title}`, async () => {
       const told = await send(...call)
       expect(here.told).to.have.length(call[0] === 'get' ? 0 : 1)
       const { outcome, statusCode } = told?.sighting ?? {}
@@ -204,7 +204,7 @@ describe('ActivityRecorder', () => {
     expect(await store.read(NAME)).to.have.length(1)
   })
 
-  it('rejects if entries that must be stored are not', async () => {
+  it('rejects a write whose entries cannot be stored', async () => {
     const { away, recorder: made } = recorder()
     away()
     const failure = await made.write([{ resource: NAME, sighting: now() }]).catch((error) => error)

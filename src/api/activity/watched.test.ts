@@ -118,7 +118,7 @@ describe('activity from watches, without an audit log', () => {
       { by: 'kubectl', ago: 2_000 },
     ],
     [
-      'none from the future',
+      'the newest that is not in the future',
       [
         { manager: 'alice', ago: -9e9 },
         { manager: 'kubectl', ago: 2_000 },

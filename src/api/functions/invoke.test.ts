@@ -152,7 +152,7 @@ describe('POST /functions/{name}/invoke', () => {
     ['a field url', { url: 'http://10.0.0.1/' }],
   ]
   for (const [why, body] of refused)
-    it(`rejects ${why} without a call`, async () => {
+    it(`rejects ${why} before the call`, async () => {
       expect((await invoke(body)).status).to.equal(400)
       expect(made).to.deep.equal([])
     })

@@ -23,12 +23,12 @@ describe('archives over REST', () => {
     const valve = (verb: string, body: object = place) => world.call('post', `/archiving/${verb}`, body)
 
     const refusals: [string, string, () => void, object, number, string][] = [
-      ['suspend', 'an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
-      ['resume', 'no namespace', () => {}, { name: 'orders' }, 400, 'invalid-cluster'],
+      ['suspend', 'a database with an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
+      ['resume', 'a database without a namespace', () => {}, { name: 'orders' }, 400, 'invalid-cluster'],
       ['suspend', 'an unknown database', () => {}, place, 404, 'cluster-not-found'],
       [
         'resume',
-        'an invalid namespace',
+        'a database in an invalid namespace',
         () => database(),
         { namespace: '../x', name: 'orders' },
         404,

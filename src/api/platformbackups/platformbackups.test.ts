@@ -154,12 +154,12 @@ describe('backups of the platform over REST', () => {
     })
 
     const bodies: [string, object][] = [
-      ['four fields', { cron: '0 1 * *', ttlHours: 1 }],
-      ['six fields', { cron: '0 0 1 * * *', ttlHours: 1 }],
+      ['a cron expression of four fields', { cron: '0 1 * *', ttlHours: 1 }],
+      ['a cron expression of six fields', { cron: '0 0 1 * * *', ttlHours: 1 }],
       ['a day that does not exist', { cron: '0 1 31 2 *', ttlHours: 1 }],
       ['a retention of 0 hours', { cron: '0 1 * * *', ttlHours: 0 }],
-      ['no cron expression', { ttlHours: 1 }],
-      ['no retention', { cron: '0 1 * * *' }],
+      ['a missing cron expression', { ttlHours: 1 }],
+      ['a missing retention', { cron: '0 1 * * *' }],
     ]
     for (const [title, body] of bodies) {
       it(`rejects ${title}`, async () => {
@@ -270,9 +270,9 @@ describe('backups of the platform over REST', () => {
     })
 
     const refused: [string, object][] = [
-      ['no bucket', { bucket: undefined }],
-      ['no key', { accessKeyId: '' }],
-      ['no secret', { secretAccessKey: null }],
+      ['a missing bucket', { bucket: undefined }],
+      ['a missing key', { accessKeyId: '' }],
+      ['a missing secret', { secretAccessKey: null }],
       ['a path as endpoint', { endpoint: '/backups' }],
       ['another protocol in the endpoint', { endpoint: 'ftp://store.test' }],
       ['credentials in the endpoint', { endpoint: 'https://me:you@store.test' }],

@@ -80,10 +80,10 @@ describe('state of a GitHub App installation', () => {
     asked: number,
   ][] = [
     ['an exchange that GitHub refuses', 'validate', { code: 'bad-code' }, '302 failed', 1],
-    ['a user who declines', 'validate', { error: 'access_denied' }, '302 failed', 0],
+    ['a refusal by the user', 'validate', { error: 'access_denied' }, '302 failed', 0],
     ['a redirect without a code', 'validate', {}, '302 failed', 0],
     ['an installation of another App', 'finalize', { installation_id: '2' }, USED, 1],
-    ['another app_id', 'finalize', { ...FINALIZE, app_id: '8' }, USED, 0],
+    ['a redirect with another app_id', 'finalize', { ...FINALIZE, app_id: '8' }, USED, 0],
   ]
   for (const [what, to, query, expected, requests] of failures) {
     it(`expires after ${what}`, async () => {
